@@ -20,6 +20,7 @@ from .agent.tool_schemas import function_tools
 from .agent.turn import Turn
 from .const import CONF_MAX_TOKENS, DOMAIN
 from .context.fitting import Prompt, RequestDraft
+from .inference.callers import Caller, Priority
 from .knowledge.speaker import Speaker
 from .regex import lazy_regex
 from .runtime import HomeAgentConfigEntry
@@ -105,6 +106,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
             tools={tool.name: tool for tool in api.tools} if api else {},
             llm_context=context,
             max_calls=MAX_CALLS,
+            caller=Caller(self.entity_id, Priority.TASK, whole=True),
         )
         guard_tools(chat_log, self.data.handler, calls)
         first = len(chat_log.content) - 1

@@ -4,7 +4,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 
 from .agent.afterthought import Summarizer, asking, asking_external
@@ -17,7 +16,7 @@ from .agent.tool_schemas import OwnTools
 from .agent.warm import Warmer
 from .channels.announcing import Announcer
 from .channels.people import People
-from .connection import endpoint, external_endpoint, fallback_endpoint
+from .connection import endpoint, external_endpoint, fallback_endpoint, model_client
 from .const import (
     CONF_ALLOW_SCRIPTS,
     CONF_AUTOMATION_TURNS,
@@ -43,7 +42,6 @@ from .context.manager import ContextManager
 from .context.providers.base import ProviderSetup
 from .conversation_log import ConversationLog
 from .events import EventEmitter
-from .inference.client import ModelClient
 from .inference.router import Router
 from .knowledge.backends import async_create_embedder, async_open_store, embedder_disclosure
 from .knowledge.documents import Source
@@ -151,11 +149,10 @@ class _Parts:
     @cached_property
     def router(self) -> Router:
         """The main model, with the fallback where there is one."""
-        session = async_get_clientsession(self._hass)
         fallback = fallback_endpoint(self._hass, self.settings)
         return Router(
-            ModelClient(session, endpoint(self._hass, self.settings)),
-            ModelClient(session, fallback) if fallback else None,
+            model_client(self._hass, endpoint(self._hass, self.settings)),
+            model_client(self._hass, fallback) if fallback else None,
         )
 
     @cached_property
@@ -164,7 +161,8 @@ class _Parts:
         if not is_external_model_enabled(self.settings):
             return None
         at = external_endpoint(self._hass, self.settings)
-        return external_model(async_get_clientsession(self._hass), at, self.data_policy, self.settings)
+        client = model_client(self._hass, at) if at else None
+        return external_model(client, self.data_policy, self.settings)
 
     @cached_property
     def semantic(self) -> SemanticIndex:

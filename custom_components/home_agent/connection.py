@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 import ipaddress
 import json
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from yarl import URL
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.template import Template
+from homeassistant.util.hass_dict import HassKey
 
 from .const import (
     CONF_API_KEY,
@@ -29,11 +31,15 @@ from .const import (
     CONF_FALLBACK_MODEL,
     CONF_MODEL,
     CONF_PROXY_HEADERS,
+    DOMAIN,
 )
 from .errors import AuthenticationError, InvalidInput
+from .inference.client import ModelClient
 from .inference.models import Dialect, Endpoint
+from .inference.queue import MANY_SLOTS, ServerQueue, ServerQueues
 from .regex import lazy_regex
 
+DATA_QUEUES: HassKey[ServerQueues] = HassKey(f"{DOMAIN}_queues")
 MAX_HEADERS: Final = 32
 _LOCAL_SUFFIXES = (
     ".local",
@@ -49,6 +55,44 @@ _LOCAL_SUFFIXES = (
 _HEADER_NAME = lazy_regex(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 _HEADER_VALUE = lazy_regex(r"^[\t\x20-\x7e\x80-\xff]*$")
 _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
+
+
+@callback
+def server_queue(hass: HomeAssistant, base_url: str) -> ServerQueue:
+    """Return the queue of a model server, which all agents of this Home Assistant share."""
+    queue = hass.data.setdefault(DATA_QUEUES, ServerQueues()).of(base_url)
+    if not queue.known and is_cloud(base_url):
+        queue.learn(MANY_SLOTS, exact=True)
+    return queue
+
+
+class QueueLength(TypedDict):
+    """How many requests a model server answers now, how many wait, and how many it answers at a time."""
+
+    running: int
+    waiting: int
+    slots: int
+
+
+@callback
+def queue_length(hass: HomeAssistant, base_url: str) -> QueueLength:
+    """Return how busy a model server is."""
+    queue = server_queue(hass, base_url)
+    return {"running": queue.running, "waiting": queue.waiting, "slots": queue.limit}
+
+
+@callback
+def model_client(
+    hass: HomeAssistant, at: Endpoint, *, first_byte_timeout: float = 120, idle_timeout: float = 60
+) -> ModelClient:
+    """Return a client for a model whose requests wait in the queue of its server. Times are in seconds."""
+    return ModelClient(
+        async_get_clientsession(hass),
+        at,
+        first_byte_timeout=first_byte_timeout,
+        idle_timeout=idle_timeout,
+        queue=server_queue(hass, at.base_url),
+    )
 
 
 @callback

@@ -9,7 +9,7 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
-from .connection import is_cloud, is_template
+from .connection import is_cloud, is_template, queue_length
 from .const import (
     CONF_API_KEY,
     CONF_BASE_URL,
@@ -106,6 +106,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
             "source": entry.source,
         },
         "server": _server(entry.data[CONF_BASE_URL]),
+        "queue": queue_length(hass, entry.data[CONF_BASE_URL]),
         "key": _kind_of_key(entry.data.get(CONF_API_KEY, "")),
         "data": async_redact_data(dict(entry.data), TO_REDACT),
         "options": async_redact_data(dict(entry.options), TO_REDACT),

@@ -174,6 +174,12 @@ class LLMServerError(LLMError):
     key = "llm_server_error"
 
 
+class LLMBusy(LLMError):
+    """Too many requests wait for the model server."""
+
+    key = "llm_busy"
+
+
 class ModelNotFound(LLMError):
     """The model server does not have the model."""
 

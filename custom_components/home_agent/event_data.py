@@ -35,6 +35,8 @@ class TurnTimes(TypedDict):
     tool_latency_ms: float
     context_latency_ms: float
     ttft_ms: float | None
+    queue_ms: float
+    """Spent in the queue of the model server."""
 
 
 class FitCounts(TypedDict):

@@ -2,16 +2,18 @@
 
 import asyncio
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.event import async_call_later
 
 from .connection import endpoint
-from .const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, LOGGER
+from .const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, CONF_PARALLEL, LOGGER
+from .inference.callers import background
 from .inference.errors import ErrorKind, ModelServerError, scrub
 from .inference.models import ChatRequest, Message
+from .inference.probing import learn_slots
 from .inference.router import PRIMARY
 from .issues import report, withdraw
 from .runtime import HomeAgentConfigEntry
@@ -35,6 +37,7 @@ class ServerWatch:
         self._hass = hass
         self._entry = entry
         self._router = entry.runtime_data.router
+        self._queue = self._router.primary.queue
         self._down = f"server_unavailable_{entry.entry_id}"
         self._missing = f"model_missing_{entry.entry_id}"
         self._models: list[str] = []
@@ -47,6 +50,7 @@ class ServerWatch:
     def async_start(self) -> CALLBACK_TYPE:
         """Ask now, and listen to what turns find out; return how to stop."""
         self._router.heard = self._note_result
+        self._queue.want(self._entry.entry_id, self._entry.runtime_data.settings.get(CONF_PARALLEL))
         self._ask()
         return self._stop
 
@@ -54,6 +58,7 @@ class ServerWatch:
     def _stop(self) -> None:
         """Stop asking; the state of a server that is not asked is unknown."""
         self._router.heard = None
+        self._queue.want(self._entry.entry_id, None)
         self._end_pause()
         withdraw(self._hass, self._down)
 
@@ -86,17 +91,18 @@ class ServerWatch:
         try:
             models = await self._async_models()
             self._answered()
-            await self._async_check_model(models)
+            await learn_slots(self._router.primary, models)
+            await self._async_check_model([model["id"] for model in models])
         except ModelServerError as err:
             self._failed(err)
         finally:
             self._asking = False
 
-    async def _async_models(self) -> list[str]:
+    async def _async_models(self) -> list[dict[str, Any]]:
         """Return the listed models, or nothing if the server has no list. Raises ModelServerError."""
         try:
             async with asyncio.timeout(LIST_SECONDS):
-                return await self._router.primary.list_models()
+                return await self._router.primary.model_list()
         except TimeoutError:
             raise ModelServerError(ErrorKind.TIMEOUT, "the server does not answer in time") from None
         except ModelServerError as err:
@@ -116,6 +122,7 @@ class ServerWatch:
             max_tokens=1,
             keep_alive=settings[CONF_KEEP_ALIVE],
             num_ctx=settings.get(CONF_NUM_CTX),
+            caller=background("check"),
         )
         try:
             await self._router.primary.complete(request)

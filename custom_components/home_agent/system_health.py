@@ -7,7 +7,9 @@ from typing import Any
 from homeassistant.components import system_health
 from homeassistant.core import HomeAssistant, callback
 
+from .connection import queue_length
 from .const import CONF_BASE_URL, DOMAIN
+from .inference.queue import origin
 from .runtime import HomeAgentConfigEntry
 
 
@@ -23,6 +25,10 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
     info: dict[str, Any] = {"agents": len(entries)}
     if entries:
         info["server"] = _async_servers(hass, entries)
+        addresses = {origin(entry.data[CONF_BASE_URL]): entry.data[CONF_BASE_URL] for entry in entries}
+        queues = [queue_length(hass, address) for address in addresses.values()]
+        info["running"] = sum(queue["running"] for queue in queues)
+        info["waiting"] = sum(queue["waiting"] for queue in queues)
     indexers = [entry.runtime_data.indexer for entry in entries if entry.runtime_data.semantic.configured]
     info["index"] = ", ".join(indexer.state.value for indexer in indexers) or "off"
     info["index_entries"] = sum(indexer.size for indexer in indexers)

@@ -11,6 +11,7 @@ from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, LOGGER
 from ..context.tokens import cut_tail
 from ..history import ConversationHistoryManager
 from ..idle import IdleQueue
+from ..inference.callers import background
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
@@ -57,6 +58,7 @@ def afterthought(
         num_ctx=settings.get(CONF_NUM_CTX),
         thinking=False,
         response_schema=dict(schema) if schema else None,
+        caller=background("afterthought"),
     )
 
 

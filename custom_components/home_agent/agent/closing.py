@@ -97,6 +97,7 @@ def finished_event(turn: Turn, err: HomeAgentError | None, problem: str | None) 
             "tool_latency_ms": round(sum(record.duration_ms for record in records), 1),
             "context_latency_ms": round(figures.context_ms, 1),
             "ttft_ms": None if figures.ttft_ms is None else round(figures.ttft_ms, 1),
+            "queue_ms": round(turn.calls.caller.waited * 1000, 1),
         },
         "used_external_llm": bool(figures.external),
         "tool_quality": turn_quality(turn.calls.verdicts),

@@ -29,7 +29,7 @@ from ..const import (
 )
 from ..errors import HomeAgentError, LLMError, SentenceTooLong
 from ..event_data import ConversationStarted
-from ..tools.turn_calls import TurnCalls
+from ..tools.turn_calls import TurnCalls, caller_of
 from .claims.kinds import SentenceKind
 from .claims.wording import kind_of
 from .closing import close_turn, finished_event, problem_of
@@ -119,6 +119,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
                 tools=self.data.handler.tools,
                 llm_context=user_input.as_llm_context(DOMAIN),
                 max_calls=self.settings[CONF_TOOLS_MAX_CALLS],
+                caller=caller_of(speaker),
                 unattended=False,
             ),
         )

@@ -7,6 +7,7 @@ from time import monotonic
 
 from ..context.fitting import FittedRequest, ToolSchema
 from ..context.providers.base import Slot
+from ..inference.callers import Caller
 from ..inference.models import Delta, Message, TokenUsage
 from ..tools.quality import CallVerdict
 
@@ -29,12 +30,23 @@ class AskedModel:
     """What it was made of, with the tokens of each part."""
     messages: Sequence[Message]
     tools: Sequence[ToolSchema]
+    caller: Caller
+    waited_before: float
+    """Seconds that earlier requests of the turn have waited."""
+    waited_after: float | None = None
+    """The same with this request, once the next one begins."""
     started: float = field(default_factory=monotonic)
     first: float | None = None
     ended: float | None = None
     prompt: int = 0
     completion: int = 0
     cached: int = 0
+
+    @property
+    def waited(self) -> float:
+        """Return the seconds that this request waited for other requests to the same server."""
+        after = self.caller.waited if self.waited_after is None else self.waited_after
+        return after - self.waited_before
 
 
 @dataclass(slots=True)
@@ -47,9 +59,11 @@ class Trace:
     slots: Sequence[Slot] = ()
     """What stood beside the sentence in the last request."""
 
-    def ask(self, model: str, fitted: FittedRequest, factor: float, *, again: bool) -> None:
+    def ask(self, model: str, fitted: FittedRequest, factor: float, caller: Caller, *, again: bool) -> None:
         """Record the start of a request."""
         self.end()
+        if self.asked:
+            self.asked[-1].waited_after = caller.waited
         self.slots = fitted.slots
         self.asked.append(
             AskedModel(
@@ -62,6 +76,8 @@ class Trace:
                 parts=fitted.parts,
                 messages=fitted.messages,
                 tools=fitted.tools,
+                caller=caller,
+                waited_before=caller.waited,
             )
         )
 

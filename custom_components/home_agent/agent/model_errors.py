@@ -10,6 +10,7 @@ from ..errors import (
     HomeAgentError,
     KeyMissing,
     KeyUnusable,
+    LLMBusy,
     LLMError,
     LLMServerError,
     LLMTimeout,
@@ -31,6 +32,7 @@ _ERRORS: Final[Mapping[ErrorKind, type[HomeAgentError]]] = {
     ErrorKind.MODEL_NOT_FOUND: ModelNotFound,
     ErrorKind.BAD_REQUEST: RequestRefused,
     ErrorKind.MALFORMED: LLMError,
+    ErrorKind.BUSY: LLMBusy,
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX
 from ..errors import ToolExecutionError
+from ..inference.callers import Caller
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
@@ -96,7 +97,7 @@ def seeing(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> S
     A model that may not be told the states of the home is not shown its pictures either.
     """
 
-    async def see(picture: bytes, media_type: str, question: str) -> str:
+    async def see(picture: bytes, media_type: str, question: str, caller: Caller) -> str:
         content = with_pictures(INSTRUCTION.format(question=question), [data_url(picture, media_type)])
         request = ChatRequest(
             messages=[{"role": "user", "content": content}],
@@ -105,6 +106,7 @@ def seeing(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> S
             keep_alive=settings[CONF_KEEP_ALIVE],
             num_ctx=settings.get(CONF_NUM_CTX),
             thinking=False,
+            caller=caller,
         )
         try:
             allowed = {model: request for model in MODELS if policy.of(model).states}

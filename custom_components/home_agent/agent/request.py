@@ -66,6 +66,7 @@ def build(
         conversation_id=turn.chat_log.conversation_id,
         give_up_at=turn.give_up_at,
         budget=turn.requests,
+        caller=turn.calls.caller,
     )
 
 
@@ -83,7 +84,7 @@ def _fit(turn: Turn, model: str, claim: Correction | None, *, again: bool) -> Fi
         after=(replace(claim, claim=UNSAID) if from_home else claim).messages() if claim else (),
     )
     factor = window.calibration(model).factor
-    turn.figures.trace.ask(model, turn.fitted, factor, again=again)
+    turn.figures.trace.ask(model, turn.fitted, factor, turn.calls.caller, again=again)
     _report(turn, turn.fitted, factor)
     return turn.fitted
 

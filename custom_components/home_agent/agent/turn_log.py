@@ -87,6 +87,8 @@ class RequestRow(TypedDict):
     model: str
     again: bool
     at: float
+    waited_ms: float
+    """Of the time until the first token: spent in the queue of the server."""
     first_ms: float | None
     ms: float
     prompt: int
@@ -239,6 +241,7 @@ class LoggedTurn:
             "model": self.models.get(asked.model, asked.model),
             "again": asked.again,
             "at": self._after(asked.started),
+            "waited_ms": _ms(asked.waited * 1000),
             "first_ms": None if asked.first is None else _ms((asked.first - asked.started) * 1000),
             "ms": _ms(((asked.ended or asked.started) - asked.started) * 1000),
             "prompt": asked.prompt,

@@ -21,6 +21,7 @@ from ..const import (
 )
 from ..context.fitting import FittedRequest, RequestDraft, fit
 from ..context.manager import ContextManager
+from ..inference.callers import background
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
@@ -99,6 +100,7 @@ class Warmer:
                 keep_alive=self._settings[CONF_KEEP_ALIVE],
                 num_ctx=self._settings.get(CONF_NUM_CTX),
                 thinking=self._settings[CONF_THINKING],
+                caller=background("read ahead"),
             )
             answer = await self._router.complete(
                 {model: request for model in MODELS if self._policy.of(model).home}

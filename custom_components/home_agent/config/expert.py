@@ -84,6 +84,7 @@ LLM: Final = (
     switch(const.CONF_STREAMING),
     switch(const.CONF_LOCAL_FALLBACK),
     *in_section("prices", *map(_price, PRICES)),
+    *in_section("requests", int_field(const.CONF_PARALLEL, 1, 64)),
     *in_section(
         "external",
         fraction_field(const.CONF_EXTERNAL_TEMPERATURE, 2),

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from http import HTTPStatus
 import logging
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from .callers import Priority, ServerBusy
 from .capabilities import Capabilities, ModelFacts, adapt, learn
 from .dialects import WIRES
 from .dialects.address import is_azure, is_cloud, parse as parse_address
@@ -18,6 +19,7 @@ from .dialects.base import AnswerReader, ServerRequest, Wire, malformed
 from .dialects.ollama import OllamaWire, learn_model, with_context_size
 from .errors import ErrorKind, ModelServerError, shorten
 from .models import ChatRequest, Delta, Dialect, Endpoint, Message, MessageCall
+from .queue import MAX_INTERRUPTED, Interrupted, Place, ServerQueue
 from .sse import DONE, JSONReader
 from .transport import Transport
 
@@ -45,9 +47,11 @@ class ModelClient:
         idle_timeout: float = 60,
         first_byte_timeout: float = 120,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        queue: ServerQueue | None = None,
     ) -> None:
-        """Prepare; nothing is sent yet. Times are in seconds."""
+        """Prepare; nothing is sent yet. Times are in seconds. Without a shared queue it has its own."""
         self.endpoint = endpoint
+        self.queue = queue or ServerQueue()
         self.capabilities = capabilities or Capabilities()
         self.transport = Transport(
             session,
@@ -141,7 +145,7 @@ class ModelClient:
         for attempt in range(1, ATTEMPTS + 1):
             begun = False
             try:
-                async with aclosing(self._attempt(request, stream=stream)) as deltas:
+                async with aclosing(self._in_turn(request, stream=stream)) as deltas:
                     async for delta in deltas:
                         begun = True
                         yield delta
@@ -158,7 +162,32 @@ class ModelClient:
         _LOGGER.debug("Asking again in %s s: %s", pause, err.detail)
         await self._sleep(pause)
 
-    async def _attempt(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
+    async def _in_turn(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
+        """Yield the answer to a request that waits for its turn, sent again if a person interrupts it."""
+        caller, kept = request.caller, list[Delta]()
+        needed = caller.priority is Priority.TASK
+        for interrupted in range(MAX_INTERRUPTED + 1):
+            yields = caller.priority is not Priority.PERSON and (interrupted < MAX_INTERRUPTED or not needed)
+            try:
+                async with (
+                    self.queue.place(caller, yields=yields, until=request.give_up_at) as place,
+                    aclosing(self._attempt(request, place, stream=stream)) as deltas,
+                ):
+                    async for delta in deltas:
+                        if place.yields and caller.whole:
+                            kept.append(delta)
+                            continue
+                        place.yields = False
+                        yield delta
+            except Interrupted:
+                kept.clear()
+                continue
+            for delta in kept:
+                yield delta
+            return
+        raise ServerBusy(caller, f"interrupted {MAX_INTERRUPTED + 1} times by requests of people")
+
+    async def _attempt(self, request: ChatRequest, place: Place, *, stream: bool) -> AsyncGenerator[Delta]:
         """Yield the answer to one request, sent again at once without parameters that the server refuses."""
         wire = await self.wire()
         facts = self.capabilities.of(self.endpoint)
@@ -174,12 +203,18 @@ class ModelClient:
             if request.budget is not None:
                 request.budget.take()
             adapted = ServerRequest(call.url, adapt(body, steps))
-            async with self.transport.open(adapted, wire.headers(self.endpoint)) as response:
+            async with AsyncExitStack() as stack:
+                opened = self.transport.open(adapted, wire.headers(self.endpoint))
+                try:
+                    response = await place.wait_for(stack.enter_async_context(opened))
+                except ModelServerError as err:
+                    self.queue.note_unreachable(err)
+                    raise
                 if response.status < HTTPStatus.MULTIPLE_CHOICES:
                     if lasting:
                         facts.steps.update(steps)
                     answer = wire.answer(self.transport.secrets)
-                    async with aclosing(self._read(response, answer, request.give_up_at)) as deltas:
+                    async with aclosing(self._read(response, answer, place, request.give_up_at)) as deltas:
                         async for delta in deltas:
                             yield delta
                     return
@@ -193,7 +228,11 @@ class ModelClient:
             _LOGGER.debug("The model refuses %s; sent again without", refused)
 
     async def _read(
-        self, response: aiohttp.ClientResponse, answer: AnswerReader, give_up_at: float | None
+        self,
+        response: aiohttp.ClientResponse,
+        answer: AnswerReader,
+        place: Place,
+        give_up_at: float | None,
     ) -> AsyncGenerator[Delta]:
         """Yield the deltas of one answer."""
         reader = JSONReader()
@@ -202,7 +241,8 @@ class ModelClient:
         begun = ended = False
         while not ended and not answer.full:
             try:
-                chunk = await transport.chunk(response, progress.left())
+                chunk = await place.wait_for(transport.chunk(response, progress.left()))
+                place.note_progress()
             except ModelServerError:
                 if answer.finish_reason is None:
                     raise

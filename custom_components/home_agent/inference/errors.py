@@ -34,6 +34,8 @@ class ErrorKind(StrEnum):
     CONTEXT_TOO_LONG = "context_too_long"
     MODEL_NOT_FOUND = "model_not_found"
     MALFORMED = "malformed"
+    BUSY = "busy"
+    """Not sent: too many requests wait for the server."""
 
 
 class ModelServerError(Exception):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NotRequired, Required, TypedDict
 
+from .callers import Caller
 from .errors import RequestBudget
 
 
@@ -82,6 +83,8 @@ class ChatRequest:
     """When no more of an answer is awaited, by the clock of the event loop."""
     budget: RequestBudget | None = None
     """How many requests may still be sent, counted by all of a turn together."""
+    caller: Caller = field(default_factory=Caller)
+    """Who waits for the answer; the requests of a turn share it."""
 
 
 @dataclass(frozen=True, slots=True)

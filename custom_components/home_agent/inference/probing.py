@@ -1,6 +1,6 @@
 """Detects the capabilities of a server and its model during setup."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .dialects import address
@@ -8,6 +8,7 @@ from .dialects.base import ServerRequest
 from .dialects.ollama import OllamaWire, learn_model
 from .errors import ErrorKind, ModelServerError
 from .models import ChatRequest, Message, Probe
+from .queue import GUESSED_SLOTS, MANY_SLOTS
 
 if TYPE_CHECKING:
     from .client import ModelClient
@@ -44,6 +45,8 @@ _CONTEXT_SIZES: Final = (
     ("meta", "n_ctx_train"),
 )
 # Addresses beside the API where llama.cpp and LM Studio tell more.
+_BATCHING: Final = frozenset({"sglang", "vllm"})
+"""Servers that answer many requests at a time, as their lists of models name them."""
 _MORE: Final = (
     ("/props", ("default_generation_settings", "n_ctx")),
     ("/api/v0/models/{model}", ("loaded_context_length",)),
@@ -78,6 +81,31 @@ async def probe(client: ModelClient) -> Probe:
         context_size=size,
         dialect=wire.dialect,
     )
+
+
+async def learn_slots(client: ModelClient, models: Sequence[Mapping[str, Any]]) -> None:
+    """Tell the queue of a server at home how many requests it answers at a time.
+
+    llama.cpp tells it. Ollama does not, and answers one with its defaults. Raises ModelServerError.
+    """
+    base = address.parse(client.endpoint.base_url)
+    if address.is_cloud(base):
+        return
+    wire = await client.wire()
+    if isinstance(wire, OllamaWire):
+        client.queue.learn(1, exact=False)
+    elif any(model.get("owned_by") in _BATCHING for model in models):
+        client.queue.learn(MANY_SLOTS, exact=True)
+    else:
+        call = ServerRequest(address.join(address.without(base, "/v1"), "/props"))
+        try:
+            told = await client.transport.json(call, wire.headers(client.endpoint))
+        except ModelServerError as err:
+            if err.status is None and err.kind is not ErrorKind.MALFORMED:
+                raise
+            told = None
+        slots = _lookup(told, ("total_slots",))
+        client.queue.learn(slots or GUESSED_SLOTS, exact=slots is not None)
 
 
 async def _calls_tools(client: ModelClient) -> bool | None:

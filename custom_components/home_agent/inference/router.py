@@ -5,6 +5,7 @@ from contextlib import aclosing, contextmanager
 from time import monotonic
 from typing import Final
 
+from .callers import ServerBusy
 from .client import ModelClient
 from .errors import ErrorKind, ModelServerError, RequestLimitError
 from .models import ChatRequest, Delta
@@ -53,8 +54,8 @@ class RoutedModel:
     def _noting_failure(self) -> Iterator[None]:
         try:
             yield
-        except RequestLimitError:
-            raise
+        except RequestLimitError, ServerBusy:
+            raise  # the server was not asked
         except ModelServerError as err:
             self._router.note_failure(self.name, err)
             raise

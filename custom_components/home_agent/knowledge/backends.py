@@ -11,7 +11,7 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.storage import STORAGE_DIR
 from homeassistant.requirements import RequirementsNotFound, async_process_requirements
 
-from ..connection import embedding_address, embedding_endpoint
+from ..connection import embedding_address, embedding_endpoint, model_client
 from ..const import (
     BACKEND_CHROMA,
     CONF_EMBEDDING_KEEP_ALIVE,
@@ -81,12 +81,7 @@ def _served(hass: HomeAssistant, settings: Mapping[str, Any]) -> Model:
         raise EmbeddingError(str(err)) from err
     if not endpoint.model:
         raise EmbeddingError("no embedding model is named")
-    client = ModelClient(
-        async_get_clientsession(hass),
-        endpoint,
-        first_byte_timeout=FIRST_BYTE_SECONDS,
-        idle_timeout=IDLE_SECONDS,
-    )
+    client = model_client(hass, endpoint, first_byte_timeout=FIRST_BYTE_SECONDS, idle_timeout=IDLE_SECONDS)
     return ServedModel(client, settings.get(CONF_EMBEDDING_KEEP_ALIVE))
 
 

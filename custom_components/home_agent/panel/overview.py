@@ -8,6 +8,7 @@ from homeassistant.core import callback
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
 
+from ..connection import QueueLength, queue_length
 from ..const import (
     CONF_BASE_URL,
     CONF_FALLBACK_MODEL,
@@ -43,6 +44,8 @@ class OverviewAnswer(TypedDict):
     cost: float | None
     """What today cost; None without prices."""
     features: dict[str, bool]
+    queue: QueueLength
+    """Requests to the model server, those of other agents included."""
 
 
 async def _async_overview(command: PanelCommand) -> OverviewAnswer:
@@ -61,6 +64,7 @@ async def _async_overview(command: PanelCommand) -> OverviewAnswer:
         "memories": len(data.memories.records()),
         "today": today,
         "cost": cost(today, settings),
+        "queue": queue_length(command.hass, settings[CONF_BASE_URL]),
         "features": {
             "memory": bool(settings[CONF_MEMORY]),
             "learning": is_learning_enabled(settings),

@@ -52,7 +52,8 @@ def _lines(turn: TurnDetails) -> Iterator[str]:
         parts = ", ".join(f"{part['name']} {part['tokens']}" for part in request["parts"])
         again = ", asked again" if request["again"] else ""
         yield (
-            f"- request at {request['at']:.0f} ms{again}: first token {request['first_ms'] or 0:.0f} ms, "
+            f"- request at {request['at']:.0f} ms{again}: waited {request['waited_ms']:.0f} ms, "
+            f"first token {request['first_ms'] or 0:.0f} ms, "
             f"{request['ms']:.0f} ms, prompt {request['prompt']}, cached {request['cached']}, "
             f"answer {request['completion']} ({parts})"
         )

@@ -28,6 +28,7 @@ from ..context.catalogue import build_catalogue
 from ..context.fitting import RequestDraft, fit
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
+from ..inference.callers import Caller, Priority
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta, FunctionCall, Message, MessageCall
 from ..knowledge.speaker import Speaker
@@ -201,6 +202,7 @@ class SelfTest:
             keep_alive=settings[CONF_KEEP_ALIVE],
             num_ctx=settings.get(CONF_NUM_CTX),
             thinking=settings[CONF_THINKING],
+            caller=Caller("self-test", Priority.TASK),
         )
 
 

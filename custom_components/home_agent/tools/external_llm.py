@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import re
 from typing import Any, Final, override
 
-from aiohttp import ClientSession
 import probatio
 
 from homeassistant.core import HomeAssistant
@@ -22,9 +21,10 @@ from ..const import (
     CONF_TOOLS_TIMEOUT,
 )
 from ..errors import ToolExecutionError, ValidationError
+from ..inference.callers import Caller, background
 from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest, Delta, Endpoint, TokenUsage
+from ..inference.models import ChatRequest, Delta, TokenUsage
 from ..regex import lazy_regex
 from ..safety.disclosure import DataCategory, DataPolicy, Disclosure
 from .base import HomeAgentTool, ToolRun
@@ -43,6 +43,7 @@ _PROBLEMS: Final[Mapping[ErrorKind, str]] = {
     ErrorKind.UNAVAILABLE: "cannot be reached",
     ErrorKind.CONTEXT_TOO_LONG: "finds this too long: ask with less",
     ErrorKind.MODEL_NOT_FOUND: "is not on its server",
+    ErrorKind.BUSY: "is busy with other requests",
 }
 
 
@@ -58,9 +59,17 @@ class ExternalModel:
     keep_alive: str | None
 
     async def complete(
-        self, question: str, *, temperature: float | None = None, schema: Mapping[str, Any] | None = None
+        self,
+        question: str,
+        *,
+        caller: Caller | None = None,
+        temperature: float | None = None,
+        schema: Mapping[str, Any] | None = None,
     ) -> Delta:
-        """Return the answer to a question without a conversation. Raises ModelServerError."""
+        """Return the answer to a question without a conversation; without a caller nobody waits for it.
+
+        Raises ModelServerError.
+        """
         return await self.client.complete(
             ChatRequest(
                 messages=[{"role": "user", "content": question}],
@@ -68,19 +77,20 @@ class ExternalModel:
                 max_tokens=self.max_tokens,
                 keep_alive=self.keep_alive,
                 response_schema=dict(schema) if schema else None,
+                caller=caller or background("external model"),
             )
         )
 
 
 def external_model(
-    session: ClientSession, endpoint: Endpoint | None, policy: DataPolicy, settings: Mapping[str, Any]
+    client: ModelClient | None, policy: DataPolicy, settings: Mapping[str, Any]
 ) -> ExternalModel | None:
     """Return the second model as the options want it; None if there is none."""
-    if endpoint is None:
+    if client is None:
         return None
     return ExternalModel(
-        client=ModelClient(session, endpoint),
-        disclosure=policy.of_address(endpoint.base_url),
+        client=client,
+        disclosure=policy.of_address(client.endpoint.base_url),
         temperature=settings[CONF_EXTERNAL_TEMPERATURE],
         max_tokens=settings[CONF_EXTERNAL_MAX_TOKENS],
         keep_alive=settings[CONF_EXTERNAL_KEEP_ALIVE],
@@ -110,7 +120,7 @@ class ExternalModelTool(HomeAgentTool):
         question, left_out = await self._async_question(args, run)
         try:
             async with asyncio.timeout(self._timeout - MARGIN):
-                answer = await self._model.complete(question)
+                answer = await self._model.complete(question, caller=run.calls.caller)
         except TimeoutError:
             late = f"the external model did not answer within {self._timeout:g} s"
             raise ToolExecutionError(f"{late}. Answer without it") from None

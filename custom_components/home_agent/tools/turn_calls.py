@@ -10,6 +10,7 @@ from homeassistant.helpers import llm
 
 from ..const import ASSISTANT, DOMAIN
 from ..errors import HomeAgentError, ValidationError
+from ..inference.callers import Caller, Priority
 from ..inference.models import TokenUsage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
@@ -100,6 +101,12 @@ class CallRecord:
         return found
 
 
+def caller_of(speaker: Speaker) -> Caller:
+    """Return the one that waits for a model's answer; people come before automations."""
+    who = speaker.device_id or speaker.context.user_id or speaker.conversation_id
+    return Caller(who, Priority.TASK if speaker.is_automation else Priority.PERSON)
+
+
 @dataclass(slots=True, kw_only=True)
 class TurnCalls:
     """What one turn may still call, and what it called.
@@ -113,6 +120,8 @@ class TurnCalls:
     tools: Mapping[str, llm.Tool]
     llm_context: llm.LLMContext
     max_calls: int
+    caller: Caller = field(default_factory=Caller)
+    """Who waits for the answer of a model."""
     records: list[CallRecord] = field(default_factory=list)
     started: int = 0
     announced: int = 0

@@ -38,7 +38,7 @@ export async function open(context) {
 function states(found, { t, href }) {
   const reachable = { true: ["server_reachable", "good"], false: ["server_unreachable", "bad"] }[found.reachable] ?? ["server_unknown", ""];
   return [
-    { name: t("server"), value: t(reachable[0]), kind: reachable[1], more: found.server, icon: "server-network" },
+    { name: t("server"), value: t(reachable[0]), kind: reachable[1], more: queue(found, t) || found.server, icon: "server-network" },
     { name: t("model"), value: found.model, more: found.fallback && t("fallback", { model: found.fallback }), icon: "brain" },
     {
       name: t("page_confirmations"),
@@ -52,6 +52,10 @@ function states(found, { t, href }) {
     found.features.memory && { name: t("memories"), value: t.number(found.memories), href: href("memories"), icon: "head-heart-outline" },
     found.issues > 0 && { name: t("issues"), value: t.number(found.issues), kind: "bad", href: "/config/repairs", icon: "wrench-outline" },
   ].filter(Boolean);
+}
+
+function queue({ queue: { running, waiting } }, t) {
+  return waiting > 0 && t("server_queue", { running: t.number(running), waiting: t.number(waiting) });
 }
 
 function figures({ today, cost }, { t, href }) {

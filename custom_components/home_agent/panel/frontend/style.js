@@ -134,6 +134,7 @@ progress { width: 100%; accent-color: var(--primary-color); }
 .falls .time { font-variant-numeric: tabular-nums; color: var(--secondary-text-color); white-space: nowrap; text-align: end; }
 .stretch.context, i.context { background: var(--disabled-text-color, #9e9e9e); }
 .stretch.waiting, i.waiting { background: var(--info-color, #039be5); opacity: .5; }
+.stretch.queued, i.queued { background: var(--warning-color, #ffa600); opacity: .5; }
 .stretch.writing, i.writing { background: var(--primary-color); }
 .stretch.tool, i.tool { background: var(--success-color, #43a047); }
 .stretch.failed { background: var(--error-color); } .stretch.asks { background: var(--warning-color, #ffa600); }

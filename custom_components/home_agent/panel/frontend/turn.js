@@ -66,12 +66,13 @@ function asked(request, index, context) {
       "dl",
       { class: "figures" },
       [
+        request.waited_ms > 0 && [t("waited"), t.ms(request.waited_ms)],
         [t("first_token"), t.ms(request.first_ms)],
         [t("in_all"), t.ms(request.ms)],
         [t("prompt_tokens"), t.number(request.prompt)],
         [t("cached_tokens"), t.number(request.cached)],
         [t("answer_tokens"), t.number(request.completion)],
-      ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+      ].filter(Boolean).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
     ),
     table(
       t("parts", { count: t.number(request.tokens) }),

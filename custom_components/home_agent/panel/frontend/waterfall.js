@@ -19,7 +19,7 @@ export function waterfall(turn, t) {
   rows.sort((one, other) => one[1][0][1] - other[1][0][1]);
   const described = rows.map(([name, , ms]) => `${name}: ${t.ms(ms)}`).join("; ");
   return [
-    h("p", { class: "key" }, ["context", "waiting", "writing", "tool"].map((kind) => h("span", {}, h("i", { class: kind }), t.line(`key_${kind}`)))),
+    h("p", { class: "key" }, ["context", "queued", "waiting", "writing", "tool"].map((kind) => h("span", {}, h("i", { class: kind }), t.line(`key_${kind}`)))),
     h(
       "div",
       { class: "falls", role: "img", "aria-label": described },
@@ -38,12 +38,13 @@ function kindOf(call) {
   return call.success ? "tool" : "failed";
 }
 
-function stretches({ at, first_ms: first, ms }) {
-  if (first === null) return [["waiting", at, ms]];
+function stretches({ at, waited_ms: queued, first_ms: first, ms }) {
+  const begun = first ?? ms;
   return [
-    ["waiting", at, first],
-    ["writing", at + first, Math.max(ms - first, 0)],
-  ];
+    queued > 0 && ["queued", at, queued],
+    ["waiting", at + queued, Math.max(begun - queued, 0)],
+    first !== null && ["writing", at + first, Math.max(ms - first, 0)],
+  ].filter(Boolean);
 }
 
 function stretch([kind, at, ms], end) {

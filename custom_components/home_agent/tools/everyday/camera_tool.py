@@ -11,6 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
+from ...inference.callers import Caller
 from ...safety.frozen import FrozenLook, frozen_call
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
@@ -29,8 +30,8 @@ PICTURE: Final = "/api/camera_proxy/{}"
 """Where a phone gets the picture from, with its own rights."""
 DEFAULT_QUESTION: Final = "What can be seen?"
 
-type See = Callable[[bytes, str, str], Awaitable[str]]
-"""Answers a question from a picture of a media type."""
+type See = Callable[[bytes, str, str, Caller], Awaitable[str]]
+"""Answers a question from a picture of a media type for somebody."""
 
 
 class CameraTool(HomeAgentTool):
@@ -61,7 +62,7 @@ class CameraTool(HomeAgentTool):
 
         async def look() -> str:
             picture, media_type = await _async_picture(run.hass, chosen.entity_id)
-            return await self._see(picture, media_type, question)
+            return await self._see(picture, media_type, question, run.calls.caller)
 
         name = one_line(chosen.name, MAX_NAME)
         frozen = FrozenLook(

@@ -1,0 +1,330 @@
+"""One queue for each model server, shared by all agents: people before background work, speakers in turn."""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Final
+from urllib.parse import urlsplit
+
+from .callers import Caller, Priority, ServerBusy
+from .errors import ModelServerError
+
+PERSON_SECONDS: Final = 30.0
+"""How long the request of a person may wait."""
+WORK_SECONDS: Final = 300.0
+"""How long a request that nobody listens to may wait."""
+MAX_PEOPLE: Final = 32
+"""Requests of people that wait; one more is refused."""
+MAX_WORK: Final = 16
+"""Other requests that wait."""
+STALLED_SECONDS: Final = 10.0
+"""After this time without a byte, an answer that has begun no longer counts as running."""
+UNBEGUN_SECONDS: Final = 30.0
+"""The same for an answer that has not begun."""
+MAX_INTERRUPTED: Final = 3
+"""How often people may interrupt a request; then it is given up or, if somebody needs it, runs to its end."""
+MEASURED: Final = 8
+"""Requests of people after which their usual time is known."""
+GUESSED_SLOTS: Final = 4
+"""Requests at a time to a server that does not tell how many it answers."""
+MANY_SLOTS: Final = 8
+"""Requests at a time to servers that answer many."""
+
+_THIS_MACHINE: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class Interrupted(Exception):
+    """A person's request has interrupted another one."""
+
+
+class Place:
+    """A request in the queue, or one that is being answered."""
+
+    def __init__(self, caller: Caller, *, yields: bool) -> None:
+        """Take who asks, and whether the request may be interrupted."""
+        self.caller = caller
+        self.admitted: asyncio.Future[None] | None = None
+        self.yields = yields
+        """Whether people may interrupt it."""
+        self.interrupted = False
+        self.begun: float | None = None
+        """When it was sent, by the clock of the event loop."""
+        self.limit = UNBEGUN_SECONDS
+        self.moved = 0.0
+        self._scope: asyncio.Timeout | None = None
+
+    def note_progress(self) -> None:
+        """Note that data has come."""
+        self.moved = asyncio.get_running_loop().time()
+        self.limit = STALLED_SECONDS
+
+    def interrupt(self) -> None:
+        """Interrupt the request: what is awaited now ends with Interrupted."""
+        self.interrupted = True
+        if self._scope is not None:
+            self._scope.reschedule(0)
+
+    async def wait_for[T](self, work: Awaitable[T]) -> T:
+        """Return what is awaited. Raises Interrupted if a person interrupts it."""
+        if not self.yields:
+            return await work
+        try:
+            async with asyncio.timeout_at(0 if self.interrupted else None) as self._scope:
+                return await work
+        except TimeoutError:
+            if self._scope is not None and self._scope.expired():
+                raise Interrupted from None
+            raise
+        finally:
+            self._scope = None
+
+
+class _Line:
+    """Requests that wait, those of several speakers in turn."""
+
+    def __init__(self) -> None:
+        self._speakers: OrderedDict[str, deque[Place]] = OrderedDict()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, place: Place) -> None:
+        """Add a request behind its speaker's others."""
+        self._speakers.setdefault(place.caller.who, deque()).append(place)
+        self._count += 1
+
+    def first(self) -> Place:
+        """Return the next request."""
+        return next(iter(self._speakers.values()))[0]
+
+    def take(self) -> Place:
+        """Remove and return the next request; its speaker comes last then."""
+        place = self.first()
+        self._speakers.move_to_end(place.caller.who)
+        self.discard(place)
+        return place
+
+    def discard(self, place: Place) -> None:
+        """Remove a request that no longer waits."""
+        places = self._speakers.get(place.caller.who)
+        if places is None or place not in places:
+            return
+        places.remove(place)
+        self._count -= 1
+        if not places:
+            del self._speakers[place.caller.who]
+
+
+class ServerQueue:
+    """The requests to one server: as many run as it answers at a time, the others wait in turn."""
+
+    def __init__(self) -> None:
+        """Begin with a guess; `exact` says whether the number of slots is the server's own."""
+        self.slots = GUESSED_SLOTS
+        self.exact = False
+        self.known = False
+        """Whether somebody has found out the number of slots."""
+        self._wanted: dict[str, int] = {}
+        self._running: set[Place] = set()
+        # A turn that has begun, then by priority.
+        self._lines: dict[int, _Line] = {0: _Line(), **{priority: _Line() for priority in Priority}}
+        self._check: asyncio.TimerHandle | None = None
+        self._usual = 0.0
+        self._measured = 0
+
+    @property
+    def running(self) -> int:
+        """Return how many requests are being answered."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """Return how many requests wait."""
+        return sum(map(len, self._lines.values()))
+
+    @property
+    def limit(self) -> int:
+        """Return how many requests are sent at a time."""
+        return min(self._wanted.values(), default=self.slots)
+
+    def learn(self, slots: int, *, exact: bool) -> None:
+        """Remember how many requests the server answers at a time."""
+        self.slots, self.exact, self.known = max(1, slots), exact, True
+        self._fill()
+
+    def want(self, agent: str, slots: int | None) -> None:
+        """Set the number that the options of an agent name; None removes it. The smallest one counts."""
+        self._wanted.pop(agent, None)
+        if slots:
+            self._wanted[agent] = slots
+        self._fill()
+
+    def note_unreachable(self, err: ModelServerError) -> None:
+        """Let those who wait fail as this request has failed: the server does not take any."""
+        for line in self._lines.values():
+            while len(line):
+                admitted = line.take().admitted
+                if admitted is not None and not admitted.done():
+                    admitted.set_exception(ModelServerError(err.kind, err.detail, plain=err.plain))
+
+    @asynccontextmanager
+    async def place(self, caller: Caller, *, yields: bool, until: float | None) -> AsyncGenerator[Place]:
+        """Wait for a slot and hold it; `until` is when waiting is in vain, by the clock of the event loop.
+
+        Raises ServerBusy if that takes too long.
+        """
+        place = Place(caller, yields=yields)
+        if self._may_start(place):
+            self._start(place)
+        else:
+            await self._wait(place, until)
+        try:
+            yield place
+        finally:
+            self._leave(place)
+
+    async def _wait(self, place: Place, until: float | None) -> None:
+        """Wait until the request may be sent. Raises ServerBusy."""
+        caller, now = place.caller, asyncio.get_running_loop().time
+        self._check_length(caller)
+        is_person, began = caller.priority is Priority.PERSON, now()
+        last = began + (PERSON_SECONDS if is_person else WORK_SECONDS)
+        place.admitted = asyncio.get_running_loop().create_future()
+        line = self._lines[_rank(caller)]
+        line.add(place)
+        self._fill()
+        self._watch()
+        try:
+            async with asyncio.timeout_at(last if until is None else min(last, until)):
+                await place.admitted
+        except BaseException as err:
+            line.discard(place)
+            if place in self._running:  # it was its turn just now
+                self._leave(place)
+            if isinstance(err, TimeoutError):
+                raise ServerBusy(caller, f"waited for {now() - began:.0f} s in the queue") from None
+            raise
+        finally:
+            caller.waited += now() - began
+            self._watch()
+
+    def _check_length(self, caller: Caller) -> None:
+        """Raise ServerBusy if the queue is full, or if a person would wait for too long."""
+        if caller.priority is not Priority.PERSON:
+            work = sum(len(self._lines[priority]) for priority in (Priority.TASK, Priority.BACKGROUND))
+            if work >= MAX_WORK:
+                raise ServerBusy(caller, f"{work} requests wait already")
+        elif not caller.served:
+            ahead = len(self._lines[0]) + len(self._lines[Priority.PERSON])
+            seconds = self._usual * (ahead + 1) / self.limit if self._measured >= MEASURED else 0.0
+            if ahead >= MAX_PEOPLE or seconds > PERSON_SECONDS:
+                raise ServerBusy(caller, f"{ahead} requests of people wait already")
+
+    def _may_start(self, place: Place) -> bool:
+        """Return whether a request may be sent at once."""
+        if place.caller.running:
+            return True
+        rank = _rank(place.caller)
+        return not any(
+            len(line) for before, line in self._lines.items() if before <= rank
+        ) and self._has_room(place.caller)
+
+    def _has_room(self, caller: Caller) -> bool:
+        """Return whether the server has a slot for this caller. A slot is kept free for people."""
+        counted = self._counted()
+        if caller.priority is Priority.PERSON:
+            return counted < self.limit
+        return counted < max(1, self.limit - 1) if self.exact or self._wanted else not counted
+
+    def _counted(self) -> int:
+        """Return how many requests use a slot: an answer that no longer goes on does not."""
+        now = asyncio.get_running_loop().time()
+        return sum(now - place.moved < place.limit for place in self._running)
+
+    def _start(self, place: Place) -> None:
+        """Let a request be sent."""
+        caller = place.caller
+        place.begun = place.moved = asyncio.get_running_loop().time()
+        caller.running += 1
+        caller.served += 1
+        self._running.add(place)
+        if caller.priority is Priority.PERSON and not self.exact and not self._wanted:
+            self._interrupt(len(self._running))  # the server may have one slot only
+
+    def _leave(self, place: Place) -> None:
+        """Free the slot of a request that has ended."""
+        self._running.discard(place)
+        place.caller.running -= 1
+        if place.caller.priority is Priority.PERSON and place.begun is not None:
+            took = min(asyncio.get_running_loop().time() - place.begun, PERSON_SECONDS)
+            self._measured += 1
+            self._usual += (took - self._usual) / min(self._measured, MEASURED)
+        self._fill()
+
+    def _fill(self) -> None:
+        """Start those whose turn it is, and interrupt other work for people that still wait."""
+        for line in self._lines.values():
+            while len(line) and self._has_room(line.first().caller):
+                place = line.take()
+                self._start(place)
+                if place.admitted is not None and not place.admitted.done():
+                    place.admitted.set_result(None)
+        if people := len(self._lines[0]) + len(self._lines[Priority.PERSON]):
+            self._interrupt(people)
+
+    def _interrupt(self, count: int) -> None:
+        """Interrupt so many requests, those that matter least first."""
+        leaving = sum(place.interrupted for place in self._running)
+        able = [place for place in self._running if place.yields and not place.interrupted]
+        able.sort(key=lambda place: -place.caller.priority)
+        for place in able[: max(0, count - leaving)]:
+            place.interrupt()
+
+    def _watch(self) -> None:
+        """Look again when the next answer that does not go on stops counting."""
+        if self._check is not None:
+            self._check.cancel()
+            self._check = None
+        if not self.waiting or not self._running:
+            return
+        loop = asyncio.get_running_loop()
+        ends = [place.moved + place.limit for place in self._running]
+        if coming := [end for end in ends if end > loop.time()]:
+            self._check = loop.call_at(min(coming), self._look_again)
+
+    def _look_again(self) -> None:
+        """Use the slots of answers that do not go on."""
+        self._check = None
+        self._fill()
+        self._watch()
+
+
+class ServerQueues:
+    """The queues of all servers, by host and port: one server may be named in several ways."""
+
+    def __init__(self) -> None:
+        """Begin without servers."""
+        self._queues: dict[str, ServerQueue] = {}
+
+    def of(self, base_url: str) -> ServerQueue:
+        """Return the queue of the server at this address."""
+        return self._queues.setdefault(origin(base_url), ServerQueue())
+
+
+def origin(base_url: str) -> str:
+    """Return the host and the port of an address, which name one server; paths and keys do not matter."""
+    parts = urlsplit(base_url.strip() if "//" in base_url else f"//{base_url.strip()}")
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    host = (parts.hostname or "").rstrip(".")
+    host = "localhost" if host in _THIS_MACHINE else host
+    return f"{host}:{port or (443 if parts.scheme == 'https' else 80)}"
+
+
+def _rank(caller: Caller) -> int:
+    """Return the line in which a caller waits."""
+    return 0 if caller.priority is Priority.PERSON and caller.served else caller.priority

@@ -1,0 +1,340 @@
+"""The queue of a model server: people before work, in turn, with an end, and clean after whatever happens."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from custom_components.home_agent.inference import queue as queues
+from custom_components.home_agent.inference.callers import Caller, Priority, ServerBusy, background
+from custom_components.home_agent.inference.client import ModelClient
+from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
+from custom_components.home_agent.inference.models import Delta
+from custom_components.home_agent.inference.probing import learn_slots
+from custom_components.home_agent.inference.queue import ServerQueue, ServerQueues, origin
+from custom_components.home_agent.inference.router import Router
+from homeassistant.core import HomeAssistant
+from tests.helpers.inference_kit import ask, client_of, collect, spoken
+from tests.servers.model_server import ModelServer, on_path
+from tests.servers.replies import Reply, hang, reset, status, text
+
+
+def one_slot() -> ServerQueue:
+    """Return the queue of a server that answers one request at a time."""
+    queue = ServerQueue()
+    queue.learn(1, exact=True)
+    return queue
+
+
+@pytest.fixture
+async def client(hass: HomeAssistant, model_server: ModelServer) -> ModelClient:
+    return client_of(hass, model_server.url, queue=one_slot())
+
+
+def person(who: str) -> Caller:
+    return Caller(who)
+
+
+@asynccontextmanager
+async def asked(client: ModelClient, words: str, caller: Caller) -> AsyncIterator[asyncio.Task[Delta]]:
+    """Ask in a task, and see it end."""
+    task = asyncio.create_task(client.complete(ask(words, caller=caller)))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def until_waiting(client: ModelClient, count: int) -> None:
+    """Let the event loop go on until so many requests wait."""
+    async with asyncio.timeout(20):
+        for _ in iter(lambda: client.queue.waiting < count, False):
+            await asyncio.sleep(0)
+
+
+def order(server: ModelServer) -> list[str]:
+    """Return what was asked, in the order in which it arrived."""
+    return [str(request.messages[-1]["content"]) for request in server.chats]
+
+
+async def test_people_come_before_work_and_speakers_in_turn(
+    client: ModelClient, model_server: ModelServer
+) -> None:
+    first = hang()
+    model_server.script([first])
+    wanted = [
+        ("summary", background("summary")),
+        ("task", Caller("task", Priority.TASK)),
+        ("kitchen 1", person("kitchen")),
+        ("kitchen 2", person("kitchen")),
+        ("kitchen 3", person("kitchen")),
+        ("office 1", person("office")),
+        ("office 2", person("office")),
+    ]
+    async with asked(client, "first", person("hall")) as running:
+        await model_server.arrived(1)
+        tasks = []
+        for index, (words, caller) in enumerate(wanted):
+            tasks.append(asyncio.create_task(client.complete(ask(words, caller=caller))))
+            await until_waiting(client, index + 1)
+        assert (client.queue.running, client.queue.waiting) == (1, 7)
+        first.release.set()
+        await asyncio.gather(running, *tasks)
+    assert order(model_server) == [
+        "first",
+        "kitchen 1",
+        "office 1",
+        "kitchen 2",
+        "office 2",
+        "kitchen 3",
+        "task",
+        "summary",
+    ]
+    assert (client.queue.running, client.queue.waiting) == (0, 0)
+    assert wanted[0][1].waited > 0
+
+
+async def test_a_turn_that_has_begun_goes_on_first(client: ModelClient, model_server: ModelServer) -> None:
+    begun, first = person("hall"), hang()
+    await client.complete(ask("round 1", caller=begun))
+    model_server.script([first])
+    async with asked(client, "first", person("kitchen")):
+        await model_server.arrived(2)
+        async with asked(client, "new", person("office")) as new:
+            await until_waiting(client, 1)
+            async with asked(client, "round 2", begun) as second:
+                await until_waiting(client, 2)
+                first.release.set()
+                await asyncio.gather(new, second)
+    assert order(model_server) == ["round 1", "first", "round 2", "new"]
+
+
+async def test_work_gives_way_and_is_done_later(client: ModelClient, model_server: ModelServer) -> None:
+    work = hang()
+    model_server.on(lambda request: request.is_chat and request.messages[-1]["content"] == "memories", work)
+    async with asked(client, "memories", background("memory")) as extraction:
+        interrupted = await model_server.arrived(1)
+        model_server.on(
+            lambda request: request.is_chat and request.messages[-1]["content"] == "memories",
+            text("nothing"),
+        )
+        answer = await client.complete(ask("light", caller=person("kitchen")))
+        assert answer.content == "Done."
+        assert (await extraction).content == "nothing"
+    await interrupted.gone.wait()
+    assert order(model_server) == ["memories", "light", "memories"]
+
+
+async def test_work_that_streams_is_not_used_in_part(client: ModelClient, model_server: ModelServer) -> None:
+    work = text(chunks=["half ", "an answer"], fault=hang().fault, fault_at=2)
+    model_server.script([work, text("yes"), text("the whole answer")])
+    task = asyncio.create_task(
+        collect(client.stream(ask("report", caller=Caller("t", Priority.TASK, whole=True))))
+    )
+    await (await model_server.arrived(1)).reached_fault.wait()
+    assert spoken(await collect(client.stream(ask("light", caller=person("kitchen"))))) == "yes"
+    assert spoken(await task) == "the whole answer"
+
+
+async def test_work_is_given_up_after_it_gave_way_often_and_a_task_is_not(
+    client: ModelClient, model_server: ModelServer
+) -> None:
+    def answer(words: str) -> Reply:
+        return text("person") if words == "light" else hang()
+
+    model_server.default = lambda request: answer(request.messages[-1]["content"])
+    async with asked(client, "memories", background("memory")) as extraction:
+        for turn in range(4):
+            await model_server.arrived(2 * turn + 1)
+            await client.complete(ask("light", caller=person("kitchen")))
+        with pytest.raises(ServerBusy):
+            await extraction
+    model_server.clear()
+    async with asked(client, "task", Caller("task", Priority.TASK)) as task:
+        for turn in range(3):
+            await model_server.arrived(2 * turn + 1)
+            await client.complete(ask("light", caller=person("kitchen")))
+        await model_server.arrived(7)
+        async with asked(client, "light", person("kitchen")):
+            await until_waiting(client, 1)
+            assert not task.done()
+            assert len(model_server.chats) == 7
+
+
+async def test_a_server_of_unknown_size_does_people_first(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    client = client_of(hass, model_server.url)
+    model_server.script([hang(), text("yes"), text("later")])
+    async with asked(client, "memories", background("memory")) as extraction:
+        first = await model_server.arrived(1)
+        assert (await client.complete(ask("light", caller=person("kitchen")))).content == "yes"
+        await first.gone.wait()
+        assert (await extraction).content == "later"
+
+
+async def test_a_person_hears_soon_that_others_are_first(
+    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "PERSON_SECONDS", 0)
+    model_server.script([hang()])
+    async with asked(client, "first", person("hall")):
+        await model_server.arrived(1)
+        with pytest.raises(ServerBusy) as raised:
+            await client.complete(ask("light", caller=person("kitchen")))
+    assert raised.value.kind is ErrorKind.BUSY
+    assert raised.value.is_down  # the fallback may answer
+    assert len(model_server.chats) == 1
+    assert (client.queue.running, client.queue.waiting) == (0, 0)
+
+
+async def test_the_queue_is_bounded(
+    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "MAX_PEOPLE", 1)
+    monkeypatch.setattr(queues, "MAX_WORK", 1)
+    model_server.script([hang()])
+    async with (
+        asked(client, "first", person("hall")),
+        asked(client, "second", person("kitchen")),
+        asked(client, "work", background("memory")),
+    ):
+        await until_waiting(client, 2)
+        with pytest.raises(ServerBusy):
+            await client.complete(ask("light", caller=person("office")))
+        with pytest.raises(ServerBusy) as raised:
+            await client.complete(ask("more", caller=background("summary")))
+        assert not raised.value.is_down  # no fallback is paid for work that can wait
+    assert (client.queue.running, client.queue.waiting) == (0, 0)
+
+
+async def test_who_would_wait_too_long_hears_it_at_once(
+    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(queues.MEASURED):
+        await client.complete(ask("light", caller=person("kitchen")))
+    monkeypatch.setattr(client.queue, "_usual", queues.PERSON_SECONDS / 1.5)
+    model_server.script([hang()])
+    async with (
+        asked(client, "first", person("hall")),
+        asked(client, "second", person("kitchen")),
+    ):
+        await until_waiting(client, 1)
+        with pytest.raises(ServerBusy):
+            await client.complete(ask("third", caller=person("office")))
+
+
+async def test_an_answer_that_stalls_stops_nobody(
+    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "STALLED_SECONDS", 0.05)
+    stalled = text(chunks=["one ", "two"], fault=hang().fault, fault_at=2)
+    model_server.script([stalled, text("yes")])
+    task = asyncio.create_task(collect(client.stream(ask("story", caller=person("hall")))))
+    await (await model_server.arrived(1)).reached_fault.wait()
+    assert (await client.complete(ask("light", caller=person("kitchen")))).content == "yes"
+    stalled.release.set()
+    assert spoken(await task) == "one two"
+    assert (client.queue.running, client.queue.waiting) == (0, 0)
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_who_stops_leaves_the_queue_clean(
+    client: ModelClient, model_server: ModelServer, *, streams: bool
+) -> None:
+    model_server.script([hang()])
+    async with asked(client, "first", person("hall")) as running:
+        await model_server.arrived(1)
+        waiting = asyncio.create_task(
+            collect(client.stream(ask("light", caller=person("kitchen"))))
+            if streams
+            else client.complete(ask("light", caller=person("kitchen")))  # type: ignore[arg-type]
+        )
+        await until_waiting(client, 1)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert (client.queue.running, client.queue.waiting) == (1, 0)
+        running.cancel()
+        await asyncio.wait([running])
+    assert (client.queue.running, client.queue.waiting) == (0, 0)
+    assert (await client.complete(ask("light", caller=person("office")))).content == "Done."
+
+
+async def test_a_tool_of_a_turn_does_not_wait_for_the_turn(
+    client: ModelClient, model_server: ModelServer
+) -> None:
+    caller, first = person("hall"), hang()
+    model_server.script([first, text("a cat")])
+    async with asked(client, "look", caller):
+        await model_server.arrived(1)
+        assert (await client.complete(ask("what is it?", caller=caller))).content == "a cat"
+
+
+async def test_nobody_waits_for_a_server_that_is_off(client: ModelClient, model_server: ModelServer) -> None:
+    model_server.script([replace(reset(), fault_at=-1, fault=hang().fault)])
+    async with asked(client, "first", person("hall")), asked(client, "second", person("office")) as second:
+        await model_server.arrived(1)
+        await until_waiting(client, 1)
+        model_server.stop()
+        with pytest.raises(ModelServerError) as raised:
+            await second
+    assert raised.value.kind is ErrorKind.UNAVAILABLE
+
+
+async def test_a_busy_server_is_not_a_broken_one(
+    hass: HomeAssistant, client: ModelClient, other_model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "MAX_PEOPLE", 0)
+    monkeypatch.setattr(queues, "MAX_WORK", 0)
+    router = Router(client, client_of(hass, other_model_server.url))
+    async with client.queue.place(person("hall"), yields=False, until=None):
+        asked_person = ask("light", caller=person("kitchen"))
+        assert (await router.complete({"primary": asked_person, "fallback": asked_person})).content == "Done."
+        work = ask("memories", caller=background("memory"))
+        with pytest.raises(ServerBusy):
+            await router.complete({"primary": work, "fallback": work})
+    assert not router.primary_rests
+    assert len(other_model_server.chats) == 1
+
+
+async def test_a_server_that_asks_for_patience_is_asked_again_without_a_slot(
+    client: ModelClient, model_server: ModelServer
+) -> None:
+    """What another Home Assistant sends to the same server, its own queue has to hold back."""
+    model_server.script([status(503, "all slots are busy", headers={"Retry-After": "2"}), text("yes")])
+    assert (await client.complete(ask("light", caller=person("kitchen")))).content == "yes"
+    model_server.script([status(429, "busy", headers={"Retry-After": "2"})] * 3)
+    with pytest.raises(ModelServerError) as raised:
+        await client.complete(ask("light", caller=person("kitchen")))
+    assert raised.value.kind is ErrorKind.RATE_LIMIT
+    assert len(model_server.chats) == 4
+    assert (client.queue.running, client.queue.waiting) == (0, 0)
+
+
+async def test_the_server_tells_its_slots(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.on(on_path("/props"), status(200, {"total_slots": 3}))
+    llama = client_of(hass, model_server.url)
+    await learn_slots(llama, [])
+    assert (llama.queue.limit, llama.queue.exact) == (3, True)
+    vllm = client_of(hass, model_server.url)
+    await learn_slots(vllm, [{"id": "test-model", "owned_by": "vllm"}])
+    assert vllm.queue.limit == queues.MANY_SLOTS
+    ollama = client_of(hass, model_server.ollama_url, dialect="ollama")
+    await learn_slots(ollama, [])
+    assert ollama.queue.limit == 1
+    ollama.queue.want("one agent", 4)
+    ollama.queue.want("another", 2)
+    assert ollama.queue.limit == 2
+    ollama.queue.want("another", None)
+    assert ollama.queue.limit == 4
+
+
+def test_one_server_has_one_queue_however_it_is_named() -> None:
+    shared = ServerQueues()
+    assert shared.of("http://Model.LAN:8080/v1") is shared.of("http://model.lan:8080/")
+    assert shared.of("http://localhost:11434") is shared.of("http://127.0.0.1:11434/v1")
+    assert shared.of("http://model.lan:8080") is not shared.of("http://model.lan:8081")
+    assert origin("https://user:secret@api.example.com/v1") == "api.example.com:443"
