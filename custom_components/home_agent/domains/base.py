@@ -1,6 +1,6 @@
 """The structure of the facts about a domain, and derived data."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -9,6 +9,7 @@ from typing import Any, Final
 from homeassistant.core import State
 
 from ..errors import ValidationError
+from .together import Grouping, WorkInRooms
 
 ANY: Final = ("*",)
 """All parameters, or all services, of the domain."""
@@ -21,8 +22,8 @@ UNKNOWN_SERVICE: Final = ""
 
 type Changed = frozenset[str]
 """Names of the attributes that differ, and STATE if the state does."""
-type ServiceCalls = Iterator[tuple[str, Mapping[str, Any]]]
-"""Services with their data."""
+type ServiceCalls = Iterator[tuple[str, Mapping[str, Any]] | tuple[str, Mapping[str, Any], str]]
+"""Services with their data, and the entity to call where that is another one."""
 type RestoreRule = Callable[[DomainFacts, str, Mapping[str, Any], Changed], ServiceCalls]
 """From the state and the attributes before a call, and what changed since, to the calls that restore it."""
 type TakeBackRule = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | str]
@@ -68,6 +69,8 @@ class Action:
     """Features of which the entity needs one; see `features.py`."""
     ability: str | None = None
     """What an entity with one of these features is said to be able to do."""
+    leader: str = ""
+    """The parameter with a group; its first entity is called for all of them."""
     data: Mapping[str, Any] = field(default_factory=dict)
     shown: Mapping[str, Any] = field(default_factory=dict)
     """Attributes that show success, where the entity has them."""
@@ -138,18 +141,6 @@ class ValueStep:
     """Where these services take the size of the step; one service for both directions takes a sign."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkInRooms:
-    """How a kind of machine is sent into single rooms."""
-
-    action: str
-    """The action whose `value` parameter lists rooms by area ID."""
-    everywhere: frozenset[str]
-    """Actions that work in all rooms, so that they become `action` if the person names a room."""
-    areas: Callable[[Mapping[str, Any]], Iterable[str]]
-    """From the options of an entity in the registry to the IDs of the areas that it can be sent to."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced:
     """What Home Assistant calls to bring an entity into a state that a scene holds."""
@@ -175,6 +166,7 @@ class DomainFacts:
     """The parameters of these actions, in the order of their calls."""
     rooms: WorkInRooms | None = None
     """How it works in single rooms, if it can; a room in a call then says where to work."""
+    groups: Grouping | None = None
     fields: Mapping[str, str] = MappingProxyType({})
     """The fields of the control tool that models are offered for parameters: names or aliases of these, and
     the ability that an entity needs for each; empty if none. Others are given as `parameters`."""

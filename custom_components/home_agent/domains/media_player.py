@@ -19,7 +19,9 @@ from .base import (
 )
 from .common import ON_OFF_SERVICES, VOLUME_ALIASES, restore_settings, setting
 from .showing import quoted_text, text_of
+from .together import Grouping
 
+GROUP: Final = "group_members"
 PLAYING: Final = words("playing buffering")
 RESTING: Final = words("off standby")
 
@@ -68,6 +70,9 @@ def _details(state: State) -> Iterator[str]:
         yield "muted"
     elif isinstance(volume, int | float) and 0 <= volume <= 1:
         yield f"volume {round(volume * 100)}%"
+    members = attributes.get(GROUP)
+    if isinstance(members, list | tuple) and len(members) > 1:
+        yield f"in a group of {len(members)}"
 
 
 MEDIA_PLAYER = DomainFacts(
@@ -98,6 +103,10 @@ MEDIA_PLAYER = DomainFacts(
         "mute": _mute(is_muted=True),
         "unmute": _mute(is_muted=False),
         "select_source": setting("source", *ANY),
+        "join": Action(
+            "join", takes=(GROUP,), leader=GROUP, value=GROUP, features="GROUPING", ability="group"
+        ),
+        "unjoin": Action("unjoin", features="GROUPING", ability="group"),
     },
     parameters={
         "source": ControlParameter(
@@ -132,12 +141,30 @@ MEDIA_PLAYER = DomainFacts(
         "seek_position": ControlParameter(
             "seconds", "media_seek", features="SEEK", ability="seek", aliases="position seek"
         ),
+        GROUP: ControlParameter(
+            "ids",
+            "join",
+            GROUP,
+            "GROUPING",
+            ability="group",
+            aliases="members group group_with join_with players speakers",
+            is_verified=False,
+            is_restored=False,
+        ),
     },
+    groups=Grouping(
+        "join",
+        "unjoin",
+        GROUP,
+        words("volume_up volume_down increase decrease set_volume set_value mute unmute"),
+        words("volume_level is_volume_muted"),
+    ),
+    told={"join": "joined", "unjoin": "parted"},
     fields={"volume": "volume", "source": "source"},
     synonyms=words("toggle volume_up volume_down set_volume select_source"),
     step=ValueStep("volume_level", 0.1, keeps_on=True),
     resting=RESTING,
-    rest_actions=words("turn_on turn_off toggle play select_source pause stop"),
+    rest_actions=words("turn_on turn_off toggle play select_source pause stop join unjoin"),
     writes=frozenset(("play_media",)),
     reads=frozenset(("search_media", "browse_media")),
     reaching=frozenset(("play_media",)),

@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from homeassistant.core import State
 
-from .base import ANY, Action, ControlParameter, DomainFacts, Reproduced, WorkInRooms, words
+from .base import ANY, Action, ControlParameter, DomainFacts, Reproduced, words
 from .common import ON_OFF_STATES, choice, restore_rest, setting
 from .showing import number_of
+from .together import WorkInRooms
 
 CLEANING: Final = words("cleaning")
 ROOMS: Final = "cleaning_area_id"
@@ -59,7 +60,7 @@ VACUUM = DomainFacts(
     parameters={
         "fan_speed": choice("fan_speed", "fan_speed_list", "speed fan_mode mode power suction"),
         ROOMS: ControlParameter(
-            "areas",
+            "ids",
             "clean_area",
             features="CLEAN_AREA",
             ability="clean_area",

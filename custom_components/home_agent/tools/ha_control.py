@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-import json
 from typing import Any, override
 from weakref import WeakValueDictionary
 
@@ -18,22 +16,22 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..domains import domains_of
-from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
+from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
-from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
+from .base import HomeAgentTool, ToolOutput, ToolRun
 from .calls.validation import schema_of
 from .control.arguments import ControlSchema, read_args, value_words
+from .control.carrying import async_carry_out
 from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
 from .control.exceptions import without_excepted, without_exceptions
+from .control.groups import with_group
 from .control.later import Planner, check_later, command_of
-from .control.needless import async_needless
 from .control.offered import actions_in, schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
-from .control.readback import Settling
 from .control.rooms import with_rooms
 from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated
 from .control.telling import PLANNED, tell, tell_planned
@@ -101,7 +99,7 @@ class ControlTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Resolve, call, read back."""
         await async_prepare_names(run.hass, run.house)
-        args = dict(with_rooms(run, args))
+        args = dict(with_group(run, with_rooms(run, args)))
         verb, target, given = read_args(args)
 
         def found(domains: Collection[str]) -> list[EntityRecord]:
@@ -242,28 +240,6 @@ class ControlTool(HomeAgentTool):
         return contradicts(way, run.sentence, run.speaker.language, record, run.house)
 
 
-async def async_carry_out(
-    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun, outcome: ControlOutcome
-) -> None:
-    """Make the calls of plans, wait for what they should show, and report it in the outcome."""
-    already = _already(plans, before, verb, run)
-    if needless := await async_needless(plans, before, verb, already, run):
-        outcome.unchanged |= {entity_id: outcome.shown(before[entity_id]) for entity_id in needless}
-        plans = {entity_id: made for entity_id, made in plans.items() if entity_id not in needless}
-    if not plans:
-        return
-    settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
-    try:
-        errors = await _async_call_all(plans, already, run)
-        if len(errors) < len(plans):
-            await settling.async_wait()
-    finally:
-        settling.stop()
-    for entity_id, made in plans.items():
-        said = run.meanings.get(made.domain, verb)
-        _report(run, made, before[entity_id], verb=said, error=errors.get(entity_id), outcome=outcome)
-
-
 async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
     """Have the indexes of names built, off the event loop where that takes long."""
     for key, build in ((NAMES, name_index), (TRAITS, known_traits)):
@@ -306,86 +282,3 @@ async def entity_locks(hass: HomeAssistant, entity_ids: Sequence[str]) -> AsyncI
                 lock = locks[entity_id] = asyncio.Lock()
             await stack.enter_async_context(lock)
         yield
-
-
-def _already(
-    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun
-) -> frozenset[str]:
-    """Return the entities that show what their plan asks for before anything is called."""
-    return frozenset(
-        entity_id
-        for entity_id, made in plans.items()
-        if run.meanings.get(made.domain, verb) != "toggle"
-        and not made.expectation.is_empty
-        and made.expectation.is_met(before[entity_id])
-    )
-
-
-async def _async_call_all(plans: Mapping[str, Plan], already: frozenset[str], run: ToolRun) -> dict[str, str]:
-    """Make all calls, several entities in one where they are alike, and return what failed by entity."""
-    errors: dict[str, str] = {}
-    for index in range(max(len(made.calls) for made in plans.values())):
-        alike: dict[tuple[str, str, str], ServiceCall] = {}
-        for entity_id, made in plans.items():
-            if index >= len(made.calls) or entity_id in errors:
-                continue
-            call = made.calls[index]
-            key = (made.domain, call.service, json.dumps(call.data, sort_keys=True, default=str))
-            ids = (*alike[key].entity_ids, entity_id) if key in alike else (entity_id,)
-            alike[key] = ServiceCall(
-                domain=made.domain,
-                service=call.service,
-                entity_ids=ids,
-                data=call.data,
-                already=already.intersection(ids),
-            )
-        for failed in await asyncio.gather(*(_async_call(call, run) for call in alike.values())):
-            errors.update(failed)
-    return errors
-
-
-async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
-    """Make one call and return what failed by entity.
-
-    What was refused was not called, so it is tried entity by entity; what failed is never called again.
-    """
-    try:
-        await run.call(call)
-    except PermissionDenied as err:
-        if len(call.entity_ids) == 1:
-            return {call.entity_ids[0]: f"was refused: {err}"}
-        single = (
-            replace(call, entity_ids=(entity_id,), already=call.already & {entity_id})
-            for entity_id in call.entity_ids
-        )
-        return {key: text for one in single for key, text in (await _async_call(one, run)).items()}
-    except (ConfirmationNeeded, ToolExecutionError) as err:
-        return dict.fromkeys(call.entity_ids, str(err))
-    return {}
-
-
-def _report(
-    run: ToolRun, made: Plan, before: State, *, verb: str, error: str | None, outcome: ControlOutcome
-) -> None:
-    """Put into the outcome what an entity shows now."""
-    entity_id = before.entity_id
-    state = run.hass.states.get(entity_id)
-    if state is None:
-        outcome.fail(entity_id, "is gone")
-        return
-    expectation = made.expectation
-    worked = expectation.is_met(state) or expectation.is_passing(state)
-    was_so = expectation.is_met(before) or expectation.is_passing(before)
-    for note in made.notes:
-        outcome.note(f"{outcome.name_of(entity_id)} {note}")
-    if not made.calls:
-        outcome.unchanged[entity_id] = outcome.shown(state)
-    elif error is not None and (not worked or expectation.is_empty or was_so):
-        outcome.fail(entity_id, f"{error}. It is {outcome.shown(state)}")
-    elif error is None and not worked:
-        still = "still" if state.state == before.state else "now"
-        outcome.fail(entity_id, f"was told to {verb} but is {still} {outcome.shown(state)}")
-    elif expectation.is_empty and not expectation.change:
-        outcome.done[entity_id] = f"{verb} done"
-    else:
-        outcome.show(before, state)

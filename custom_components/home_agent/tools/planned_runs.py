@@ -25,10 +25,11 @@ from ..safety.frozen import CallOrigin
 from ..safety.ledger import EarlierState
 from .base import PartlyFailed, ToolRun
 from .call_events import CallEvents, record_of
+from .control.carrying import async_carry_out
 from .control.outcome import NOT_EXPOSED, ControlOutcome
 from .control.planning import Plan
 from .control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
-from .ha_control import ControlTool, async_carry_out, entity_locks
+from .ha_control import ControlTool, entity_locks
 from .handler import ToolHandler
 from .named import registry_ids
 from .results import failed, partly, succeeded

@@ -14,10 +14,11 @@ from ..domains.base import STATE
 from ..errors import ValidationError
 from ..safety.ledger import EarlierState, RecordedAction
 from .base import PartlyFailed, TargetsFailed, ToolRun
+from .control.carrying import async_carry_out
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
-from .ha_control import async_carry_out, entity_locks
+from .ha_control import entity_locks
 
 MAX_AGE: Final = timedelta(hours=24)
 MOVING: Final = "todo."

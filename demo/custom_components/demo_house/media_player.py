@@ -31,6 +31,8 @@ class HouseMediaPlayer(HouseEntity, MediaPlayerEntity):
     _attr_volume_level = 0.3
     _attr_is_volume_muted = False
     _attr_media_content_type = MediaType.MUSIC
+    _attr_groups = False
+    """Whether it can play in a group with others."""
     _attr_supported_features = (
         MediaPlayerEntityFeature.TURN_ON
         | MediaPlayerEntityFeature.TURN_OFF
@@ -54,6 +56,23 @@ class HouseMediaPlayer(HouseEntity, MediaPlayerEntity):
             self._attr_source_list, self._attr_source = sources, sources[0]
             self._attr_supported_features |= MediaPlayerEntityFeature.SELECT_SOURCE
         super().__init__(entity_id, spec)
+
+    @property
+    @override
+    def supported_features(self) -> MediaPlayerEntityFeature:
+        """Return what it can do."""
+        groups = MediaPlayerEntityFeature.GROUPING if self._attr_groups else MediaPlayerEntityFeature(0)
+        return self._attr_supported_features | groups
+
+    @override
+    async def async_join_players(self, group_members: list[str]) -> None:
+        """Lead a group."""
+        self.change(group_members=[self.entity_id, *group_members])
+
+    @override
+    async def async_unjoin_player(self) -> None:
+        """Play alone."""
+        self.change(group_members=[])
 
     def _skip(self, steps: int) -> None:
         self._track = (self._track + steps) % len(SONGS)

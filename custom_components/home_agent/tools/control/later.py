@@ -117,7 +117,9 @@ def told(verb: str, given: Mapping[str, Any]) -> str:
 def calls_of(made: Plan, entity_id: str) -> list[ServiceCall]:
     """Return the service calls of a plan for an entity."""
     return [
-        ServiceCall(domain=made.domain, service=call.service, entity_ids=(entity_id,), data=call.data)
+        ServiceCall(
+            domain=made.domain, service=call.service, entity_ids=(call.on or entity_id,), data=call.data
+        )
         for call in made.calls
     ]
 

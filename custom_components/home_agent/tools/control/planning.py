@@ -26,6 +26,8 @@ class PlannedCall:
 
     service: str
     data: Mapping[str, Any]
+    on: str = ""
+    """The entity that is called, where that is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,9 @@ def plan(
     calls = _calls(facts, action, parameters, skips_main=skips_main)
     if verb == "toggle":
         return Plan(domain, calls, Expectation(unless=frozenset((state.state,))))
+    if facts.groups is not None and verb in (facts.groups.join, facts.groups.leave):
+        led = calls[0].on in ("", state.entity_id)
+        return Plan(domain, calls, Expectation(may_change=led), tuple(notes))
     expectation = _expect(facts, action, parameters, skips_main=skips_main)
     if shown := {name: value for name, value in action.shown.items() if name in state.attributes}:
         expectation = replace(expectation, attributes={**expectation.attributes, **shown})
@@ -197,6 +202,9 @@ def _calls(
     facts: DomainFacts, action: Action, parameters: Mapping[str, Any], *, skips_main: bool
 ) -> list[PlannedCall]:
     """Return the calls: the action's own, then those of parameters that it does not take itself."""
+    if action.leader and action.service:
+        leader, *others = parameters[action.leader]
+        return [PlannedCall(action.service, {action.leader: others}, leader)]
     calls: dict[str, dict[str, Any]] = {}
     if not skips_main and action.service:
         native = (

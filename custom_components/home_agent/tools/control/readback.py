@@ -37,6 +37,8 @@ class Expectation:
     """Attribute, or "state", and its value."""
     change: bool = False
     """Whether any change is worth waiting for."""
+    may_change: bool = False
+    """The same, where nothing has failed without a change."""
 
     @property
     def is_empty(self) -> bool:
@@ -119,7 +121,8 @@ class Settling:
         """Return whether there is nothing left to wait for."""
         for entity_id, expectation in self._expectations.items():
             state = self._hass.states.get(entity_id)
-            if expectation.change and state is self._before[entity_id]:
+            awaited = expectation.change or expectation.may_change
+            if awaited and state is self._before[entity_id]:
                 return False
             if not (expectation.is_met(state) or expectation.is_passing(state)):
                 return False

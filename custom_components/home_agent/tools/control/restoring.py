@@ -45,7 +45,8 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
         raise ChangedSinceError(f"has changed since: it is {shown.state} now")
     if before.state in GONE and STATE in changed:
         raise CannotRestoreError("did not report its state before, so that it cannot be put back")
-    calls = [PlannedCall(service, data) for service, data in _calls(facts, before, changed, now)]
+    calls = [PlannedCall(*made) for made in _calls(facts, before, changed, now)]
+    calls += [PlannedCall(*made) for made in _regrouping(facts, now.entity_id, before, after)]
     if not calls:
         raise CannotRestoreError("cannot be put back")
     return Plan(now.domain, calls, _expected(facts, before, changed, now))
@@ -121,6 +122,24 @@ def _calls(facts: DomainFacts, before: EarlierState, changed: Changed, now: Stat
         yield str(safe.service), {}
     elif facts.restore is not None:
         yield from facts.restore(facts, before.state, before.attributes, changed)
+
+
+def _regrouping(
+    facts: DomainFacts, entity_id: str, before: EarlierState, after: EarlierState
+) -> ServiceCalls:
+    """Yield the calls that form the group again that an entity was in; others leave."""
+    if (groups := facts.groups) is None:
+        return
+    was, became = ([*(shown.attributes.get(groups.members) or ())] for shown in (before, after))
+    if set(was) == set(became):
+        return
+    join, leave = (str(facts.actions[verb].service) for verb in (groups.join, groups.leave))
+    if len(was) > 1:
+        yield join, {groups.members: was[1:]}, was[0]
+    elif became and became[0] != entity_id:
+        yield leave, {}
+    if became[:1] == [entity_id]:
+        yield from ((leave, {}, other) for other in became if other not in (*was, entity_id))
 
 
 def _safe(facts: DomainFacts) -> Action:

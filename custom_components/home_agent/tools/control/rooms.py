@@ -9,8 +9,9 @@ from homeassistant.helpers import entity_registry as er
 from ...context.named import fits
 from ...context.topics import language_of, topic_reader
 from ...domains import DOMAINS
-from ...domains.base import DomainFacts, WorkInRooms
+from ...domains.base import DomainFacts
 from ...domains.features import supports
+from ...domains.together import WorkInRooms
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import name_index

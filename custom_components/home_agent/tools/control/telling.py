@@ -27,7 +27,7 @@ MAX_NAMED: Final = 3
 MAX_GROUPS: Final = 3
 """Sentences about one call."""
 MAX_NAME: Final = 60
-UNTOLD_KINDS: Final = frozenset(("seconds", "flash", "code"))
+UNTOLD_KINDS: Final = frozenset(("seconds", "flash", "code", "ids"))
 """Kinds of parameters that say how something is done, not what it is then."""
 CHANGED: Final = "changed"
 SET: Final = "set"
@@ -139,15 +139,15 @@ def _deed(verb: str, given: Mapping[str, Any], state: State, run: ToolRun) -> _D
         return None
     if any(parameters.get(name) == 0 for name in facts.off_at_zero):
         return "off", ()
+    if facts.rooms is not None and meant == facts.rooms.action:
+        areas = (run.house.areas.get(area) for area in parameters.get(str(action.value), ()))
+        names = (one_line(area.name, MAX_NAME) for area in areas if area is not None)
+        return CLEANS, tuple(ToldValue(ValueKind.TEXT, name) for name in names)
     wanted = {
         name: value
         for name, value in parameters.items()
         if name not in facts.parameters or facts.parameters[name].kind not in UNTOLD_KINDS
     }
-    if wanted and facts.rooms is not None and meant == facts.rooms.action:
-        areas = (run.house.areas.get(area) for area in wanted.get(str(action.value), ()))
-        names = (one_line(area.name, MAX_NAME) for area in areas if area is not None)
-        return CLEANS, tuple(ToldValue(ValueKind.TEXT, name) for name in names)
     if wanted:
         return _set([_value(facts, state, name, value, given, run) for name, value in wanted.items()])
     key = sentence_of(facts, meant, state.state)

@@ -299,7 +299,7 @@ READERS: Mapping[str, Callable[[Any, Units], Any]] = {
     "numbers": read_numbers,
     "seconds": read_seconds,
     "boolean": read_boolean,
-    "areas": read_ids,
+    "ids": read_ids,
     "text": read_text,
     "code": read_text,
     "hvac_mode": read_hvac_mode,

@@ -1,0 +1,268 @@
+"""Players that play the same: who joins whom, who leaves, and what an undo restores."""
+
+from typing import Any, override
+
+import pytest
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.media_player import (
+    MediaPlayerEntity,
+    MediaPlayerEntityFeature as Feature,
+    MediaPlayerState as Is,
+)
+from homeassistant.components.media_player.const import DATA_COMPONENT
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+KITCHEN, LIVING, BATH, TV = (
+    "media_player.kitchen_speaker",
+    "media_player.living_room_speaker",
+    "media_player.bathroom_speaker",
+    "media_player.television",
+)
+ROOMS = {KITCHEN: "Kitchen", LIVING: "Living Room", BATH: "Bathroom", TV: "Living Room"}
+
+
+class Speaker(MediaPlayerEntity):
+    """A player that knows whom it plays with."""
+
+    _attr_should_poll = False
+    _attr_volume_level = 0.4
+
+    def __init__(self, name: str, others: dict[str, Speaker], *, groups: bool = True) -> None:
+        """Start alone and silent."""
+        self._attr_name = self._attr_unique_id = name
+        self._attr_state = Is.IDLE
+        self._attr_supported_features = Feature.PLAY | Feature.VOLUME_SET
+        if groups:
+            self._attr_supported_features |= Feature.GROUPING
+        self._attr_group_members = []
+        self.others = others
+
+    def show(self, state: Is) -> None:
+        """Play or rest."""
+        self._attr_state = state
+        self.async_write_ha_state()
+
+    def form(self, members: list[str]) -> None:
+        """Be in a group."""
+        self._attr_group_members = members if len(members) > 1 else []
+        self.async_write_ha_state()
+
+    @override
+    async def async_join_players(self, group_members: list[str]) -> None:
+        """Lead a group with these added."""
+        members = list(dict.fromkeys((self.entity_id, *(self._attr_group_members or ()), *group_members)))
+        for entity_id in members:
+            self.others[entity_id].form(members)
+
+    @override
+    async def async_unjoin_player(self) -> None:
+        """Leave; the others go on."""
+        members = [one for one in self._attr_group_members or () if one != self.entity_id]
+        self.form([])
+        for entity_id in members:
+            self.others[entity_id].form(members)
+
+    @override
+    async def async_set_volume_level(self, volume: float) -> None:
+        self._attr_volume_level = volume
+        self.async_write_ha_state()
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """An agent that is spoken to by nobody who is known."""
+    return (await async_agent(hass, model_server)).at_satellite()
+
+
+@pytest.fixture
+async def players(hass: HomeAssistant, agent: Agent) -> dict[str, Speaker]:
+    """Three speakers, and a television that plays alone."""
+    assert await async_setup_component(hass, "media_player", {})
+    found: dict[str, Speaker] = {}
+    for entity_id in ROOMS:
+        name = entity_id.partition(".")[2].replace("_", " ").title()
+        player = Speaker(name, found, groups=entity_id != TV)
+        player.entity_id = entity_id
+        found[entity_id] = player
+    await hass.data[DATA_COMPONENT].async_add_entities(found.values())
+    for entity_id, room in ROOMS.items():
+        area = ar.async_get(hass).async_get_or_create(room)
+        er.async_get(hass).async_update_entity(entity_id, area_id=area.id)
+        async_expose_entity(hass, "conversation", entity_id, True)
+    await hass.async_block_till_done()
+    return found
+
+
+def together(hass: HomeAssistant, entity_id: str) -> list[str]:
+    """Return the group of a player, its leader first."""
+    state = hass.states.get(entity_id)
+    assert state is not None
+    members: list[str] = state.attributes.get("group_members") or []
+    return members
+
+
+async def told(agent: Agent, sentence: str, **args: Any) -> dict[str, Any]:
+    """Say a sentence that a model answers with one call, and return what it reads."""
+    agent.server.clear()
+    agent.server.script([tool_calls([("ha_control", args)]), text("Fine.")])
+    await agent.say(sentence)
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "args"),
+    [
+        ("Play it in the kitchen too", {"action": "join", "entity_id": KITCHEN}),
+        ("Play it in the kitchen too", {"action": "join", "area": "Kitchen", "domain": "media_player"}),
+        (
+            "Play it in the kitchen too",
+            {"action": "join", "entity_id": LIVING, "parameters": {"group_members": [KITCHEN]}},
+        ),
+        (
+            "Play it in the kitchen too",
+            {"action": "join", "entity_id": KITCHEN, "parameters": {"group_members": [LIVING]}},
+        ),
+        ("Group the living room and kitchen speakers", {"action": "join", "entity_id": [KITCHEN, LIVING]}),
+        ("Group the living room and the kitchen", {"action": "join", "area": "Living Room, Kitchen"}),
+        ("Group both", {"action": "join", "name": "Kitchen Speaker, Living Room Speaker"}),
+        ("Play it in the kitchen too", {"action": "media_player.join", "entity_id": KITCHEN}),
+    ],
+)
+async def test_the_one_that_plays_leads(
+    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker], sentence: str, args: dict[str, Any]
+) -> None:
+    """The music goes on, whichever player the call names first."""
+    players[LIVING].show(Is.PLAYING)
+    result = await told(agent, sentence, **args)
+    assert result["success"], result
+    assert result["result"]["done"].keys() == {LIVING, KITCHEN}
+    assert together(hass, KITCHEN) == [LIVING, KITCHEN]
+
+
+async def test_a_third_joins_and_one_leaves(
+    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
+) -> None:
+    """Who plays along stays, and an undo restores the group as it was."""
+    players[LIVING].show(Is.PLAYING)
+    await told(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
+    await told(agent, "And in the bathroom", action="join", entity_id=BATH)
+    assert together(hass, LIVING) == [LIVING, KITCHEN, BATH]
+
+    await undo(agent)
+    assert together(hass, LIVING) == [LIVING, KITCHEN]
+    assert together(hass, BATH) == []
+
+    await told(agent, "Take the kitchen out", action="unjoin", entity_id=KITCHEN)
+    assert together(hass, LIVING) == []
+    await undo(agent)
+    assert together(hass, KITCHEN) == [LIVING, KITCHEN]
+
+
+async def test_all_leave(hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]) -> None:
+    """Players that cannot be in a group are passed over where a kind is meant."""
+    players[LIVING].show(Is.PLAYING)
+    await told(agent, "Play it everywhere", action="join", domain="media_player")
+    assert set(together(hass, LIVING)) == {LIVING, KITCHEN, BATH}
+    result = await told(agent, "Ungroup all speakers", action="unjoin", domain="media_player")
+    assert result["success"], result
+    assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("playing", "args", "problem"),
+    [
+        ((), {"action": "join", "entity_id": KITCHEN}, "Nothing else plays"),
+        ((LIVING, BATH), {"action": "join", "entity_id": KITCHEN}, "Several play"),
+        ((LIVING,), {"action": "join", "entity_id": [TV, KITCHEN]}, "Television cannot play in a group"),
+        ((LIVING,), {"action": "unjoin", "entity_id": KITCHEN}, "Kitchen Speaker plays in no group"),
+    ],
+)
+async def test_what_is_not_clear_is_said(
+    hass: HomeAssistant,
+    agent: Agent,
+    players: dict[str, Speaker],
+    playing: tuple[str, ...],
+    args: dict[str, Any],
+    problem: str,
+) -> None:
+    """Nothing is guessed, and nothing is called."""
+    for entity_id in playing:
+        players[entity_id].show(Is.PLAYING)
+    result = await told(agent, "Play it there too", **args)
+    assert problem in result["error"]
+    assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
+
+
+async def test_a_hidden_player_is_not_reached(
+    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
+) -> None:
+    """A member that is not exposed cannot be added."""
+    players[LIVING].show(Is.PLAYING)
+    async_expose_entity(hass, "conversation", BATH, False)
+    result = await told(
+        agent, "Play it there too", action="join", entity_id=LIVING, parameters={"group_members": [BATH]}
+    )
+    assert not result["success"]
+    assert together(hass, LIVING) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "area", "changed"),
+    [
+        ("Turn it down a bit", None, {LIVING, KITCHEN}),
+        ("A bit quieter in the living room", None, {LIVING}),
+        ("Turn it down a bit", "Living Room", {LIVING}),
+        ("Turn it down a bit", "Bathroom", {LIVING, KITCHEN}),
+    ],
+)
+async def test_the_volume_of_a_group(
+    hass: HomeAssistant,
+    agent: Agent,
+    players: dict[str, Speaker],
+    sentence: str,
+    area: str | None,
+    changed: set[str],
+) -> None:
+    """The volume is that of the group, unless a room is named or the person is where the player is."""
+    players[LIVING].show(Is.PLAYING)
+    await told(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
+    players[KITCHEN].show(Is.PLAYING)
+    satellite = dr.async_get(hass).async_get_or_create(
+        config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}
+    )
+    room = ar.async_get(hass).async_get_area_by_name(area) if area else None
+    dr.async_get(hass).async_update_device(satellite.id, area_id=room.id if room else None)
+    agent.server.clear()
+    call = {"action": "set_volume", "entity_id": LIVING, "parameters": {"volume": 20}}
+    agent.server.script([tool_calls([("ha_control", call)]), text("Fine.")])
+    await agent.say(sentence, device_id=satellite.id)
+    volumes = {one: hass.states.get(one).attributes["volume_level"] for one in (LIVING, KITCHEN, BATH)}
+    assert {one for one, volume in volumes.items() if volume == 0.2} == changed
+
+
+async def test_it_is_told_without_the_model(
+    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
+) -> None:
+    """A plain command is confirmed with all who play together."""
+    await agent.set_options(quick_confirmations=True)
+    players[LIVING].show(Is.PLAYING)
+    agent.server.clear()
+    agent.server.script(
+        [tool_calls([("ha_control", {"action": "join", "entity_id": KITCHEN})]), text("Words.")]
+    )
+    assert speech(await agent.say("Play it in the kitchen too")) == (
+        "Playing together: Kitchen Speaker, Living Room Speaker."
+    )
+
+
+async def undo(agent: Agent) -> None:
+    """Undo the last change."""
+    agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
+    await agent.say("Undo that")
