@@ -235,3 +235,15 @@ def test_what_can_be_picked_has_labels() -> None:
     """The actions and decisions of the rules that are picked from lists."""
     assert {f"selector.policy_action.options.{name}" for name in PICKED_ACTIONS} <= set(ENGLISH)
     assert {f"selector.policy_decision.options.{name}" for name in DECISIONS} <= set(ENGLISH)
+
+
+def test_faq_names_the_languages() -> None:
+    """The FAQ lists as many languages as there are translations."""
+    faq = " ".join((INTEGRATION.parents[1] / "docs" / "faq.md").read_text(encoding="utf-8").split())
+    for pattern, languages in (
+        (r"own sentences \([^)]*\) are in ([^.]*)\.", [*WHOLE, *SPOKEN]),
+        (r"The settings and the panel are in ([^.]*)\.", WHOLE),
+    ):
+        found = re.search(pattern, faq)
+        assert found
+        assert len(re.split(r", | and ", found[1])) == len(languages), found[0]
