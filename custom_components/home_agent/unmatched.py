@@ -29,6 +29,7 @@ from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
     entity_registry as er,
+    floor_registry as fr,
     issue_registry as ir,
     label_registry as lr,
 )
@@ -39,6 +40,7 @@ from homeassistant.helpers.translation import async_get_translations
 
 from .agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from .channels.people import TARGETS
+from .config.choices import has_people
 from .config.policy import async_applies
 from .config.rule_names import RuleNames, async_rule_names
 from .config.schemas import label_path, page_of
@@ -60,18 +62,24 @@ from .knowledge.view import FLOORS, LISTED
 from .parts import NAMING
 from .proactive.rules import ENTITIES, PERSONS as TOLD
 from .runtime import HomeAgentConfigEntry
-from .safety.choices import KINDS, LABELS, TARGETS as PICKED
+from .safety.choices import KINDS, LABELS, PRESENCE, TARGETS as PICKED, WHOM
+from .safety.occasions import ADMINISTRATORS, AT_HOME, AWAY, EXCEPT, GUESTS, NOBODY, SOMEBODY
 from .safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before names are looked at."""
 PLACES: Final = (DEVICES, AREAS, LABELS, FLOORS, DEVICE)
 """Fields whose names are ids of devices, areas, labels and floors."""
+PEOPLE: Final = (PRESENCE, WHOM)
+"""Fields with persons and profiles, some of them after a prefix."""
+PREFIXES: Final = (AT_HOME, AWAY, EXCEPT)
+NO_NAMES: Final = frozenset((SOMEBODY, NOBODY, GUESTS, ADMINISTRATORS))
+"""Values of these fields that cannot stop matching."""
 MAX_LISTED: Final = 20
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     CONF_POLICY_PROFILES: (PERSONS, DEVICES, AREAS, *RULE_FIELDS),
-    CONF_POLICY_CHOICES: (KINDS, *PICKED),
+    CONF_POLICY_CHOICES: (KINDS, *PICKED, *PEOPLE),
     CONF_VISIBLE: LISTED,
     CONF_CONTROLLABLE: LISTED,
     CONF_DEVICE_PERSONS: (DEVICE, PERSON),
@@ -105,7 +113,19 @@ def named_in(options: Mapping[str, Any], keys: Iterable[str]) -> Iterator[NamedT
                 yield NamedThing(option, "", str(item))
                 continue
             for field in FIELDS.get(option, ()):
-                yield from (NamedThing(option, field, text) for text in as_texts(item.get(field)))
+                texts = as_texts(item.get(field))
+                names = map(_without_prefix, texts) if field in PEOPLE else texts
+                yield from (NamedThing(option, field, name) for name in names if name not in NO_NAMES)
+
+
+def _without_prefix(text: str) -> str:
+    """Return the person or the profile of whom a text speaks."""
+    return text.removeprefix(_prefix_of(text))
+
+
+def _prefix_of(text: str) -> str:
+    """Return what a text says of a person, before the name."""
+    return next((prefix for prefix in PREFIXES if text.startswith(prefix)), "")
 
 
 def with_renamed(options: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
@@ -117,7 +137,8 @@ def with_renamed(options: Mapping[str, Any], renamed: Mapping[str, str]) -> dict
 def _replaced(value: Any, renamed: Mapping[str, str]) -> Any:
     """Return a value with new names in place of old ones, at any depth."""
     if isinstance(value, str):
-        return renamed.get(value, value)
+        name = _without_prefix(value)
+        return renamed.get(value) or _prefix_of(value) + renamed.get(name, name)
     if isinstance(value, Mapping):
         return {key: _replaced(item, renamed) for key, item in value.items()}
     return [_replaced(item, renamed) for item in value] if isinstance(value, list) else value
@@ -166,6 +187,7 @@ class _Watch:
             listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._on_entity),
             listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, self._on_place),
             listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._on_place),
+            listen(fr.EVENT_FLOOR_REGISTRY_UPDATED, self._on_place),
             listen(lr.EVENT_LABEL_REGISTRY_UPDATED, self._on_place),
             listen(EVENT_COMPONENT_LOADED, self._on_change),
             listen(EVENT_SERVICE_REGISTERED, self._on_change),
@@ -204,9 +226,10 @@ class _Watch:
 
     @callback
     def _on_place(self, event: Event[Any]) -> None:
-        """Look at once when a device, an area or a label that is named was removed."""
+        """Look at once when a device, an area, a floor or a label that is named was removed."""
         data = event.data
-        place = data.get("device_id") or data.get("area_id") or data.get("label_id")
+        keys = ("device_id", "area_id", "floor_id", "label_id")
+        place = next((data[key] for key in keys if data.get(key)), None)
         if data["action"] == "remove" and place in self._exact:
             self._async_look()
 
@@ -253,7 +276,8 @@ class _Watch:
         While something loads, what is unknown may still come, and an issue stays as it is.
         """
         async with self._lock:
-            rules = [one.name for each in self._named.values() for one in each if one.field not in PLACES]
+            all_named = [one for each in self._named.values() for one in each]
+            rules = [one.name for one in all_named if one.field not in (*PLACES, *PEOPLE)]
             names = await async_rule_names(self._hass, rules, self._entry)
             now = replace(names, loading=False)
             for key, each in self._named.items():
@@ -267,10 +291,12 @@ class _Watch:
 
     def _is_certain(self, names: RuleNames, one: NamedThing) -> bool:
         """Return whether something that is unknown cannot come any more either."""
-        return one.field in (PERSONS, *PLACES) or not names.has(one.name)
+        return one.field in (PERSONS, *PLACES, *PEOPLE) or not names.has(one.name)
 
     async def _async_matches(self, names: RuleNames, one: NamedThing) -> bool:
         """Return whether a name still means something."""
+        if one.field in PEOPLE:
+            return has_people(self._hass, one.name, self._entry.options)
         is_policy = one.option in NAMING["rules_unmatched"]
         if is_policy and one.field in (PERSONS, DEVICES, AREAS, LABELS, FLOORS):
             return await async_applies(self._hass, one.field, one.name)

@@ -350,6 +350,7 @@ EXPLAINED: Mapping[str, tuple[str, ...]] = {
     "docs/telegram.md": ("number 2",),
     "docs/troubleshooting.md": (
         *("Latin-1", "30s, 5m or 1h30m, 0 to", "-1 to", "30m, 2h or 1d", "90d, 12h or 4w"),
+        "such as 20:00-07:00",
         *("3 to 63 plain", "1.x", "2.x", "0.6"),  # of other programs
     ),
     "docs/tools.md": ("at 30 percent", "percent up to 100", "up to 255", "0 to 1"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config.choices import async_labels
+from custom_components.home_agent.config.choice_labels import async_labels
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
@@ -186,7 +186,7 @@ async def test_each_word_means_one_thing(hass: HomeAssistant, secure: SecureHous
     """In any language, also in one without labels of its own."""
     hass.config.language = language
     hass.states.async_set("cover.front_door", "closed", {"device_class": "door"})
-    labels = await async_labels(hass)
+    labels = await async_labels(hass, ["Kids", "Anna"])
     for words in every(labels.by_field.values()):
         assert len(set(words.values())) == len(words)
     item = {field: list(words) for field, words in labels.by_field.items()}

@@ -1,19 +1,19 @@
 """The list of rules on the page What it may do: its selector, and what its values mean."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, State, callback
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import (
+    area_registry as ar,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
 from homeassistant.helpers.selector import (
-    AreaSelector,
-    AreaSelectorConfig,
     EntitySelector,
     EntitySelectorConfig,
-    LabelSelector,
-    LabelSelectorConfig,
     ObjectSelector,
     ObjectSelectorConfig,
     SelectOptionDict,
@@ -22,34 +22,61 @@ from homeassistant.helpers.selector import (
     SelectSelectorConfig,
     SelectSelectorMode,
 )
-from homeassistant.helpers.translation import async_get_translations
 
-from ..const import CONF_POLICY_CHOICES, CONF_POLICY_PROFILES, DOMAIN
+from ..const import CONF_DEVICE_PERSONS, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES
 from ..domains import DOMAINS
 from ..errors import InvalidInput
-from ..safety.choices import ACTIONS, DECISION, DECISIONS, ENTITIES, KINDS, LABELS, PICKED_ACTIONS, TARGETS
-from ..safety.profiles import AREAS, as_texts
+from ..knowledge.persons import PERSON
+from ..knowledge.view import FLOORS
+from ..safety.choices import (
+    ACTIONS,
+    DECISION,
+    DECISIONS,
+    ENTITIES,
+    HOURS,
+    KINDS,
+    LABELS,
+    PICKED_ACTIONS,
+    PRESENCE,
+    TARGETS,
+    WHOM,
+)
+from ..safety.occasions import (
+    ADMINISTRATORS,
+    AT_HOME,
+    AWAY,
+    DAYS,
+    EXCEPT,
+    GUESTS,
+    NOBODY,
+    PROFILE,
+    SOMEBODY,
+    Span,
+)
+from ..safety.profiles import AREAS, NAME, as_texts
 from ..safety.rules import Effect
+from .choice_labels import OF_PLACES, PLACES, async_labels, in_form
 from .fields import Checked, Field
 from .labels import Labels
 from .lists import profiles_selector
 from .validators import clean_names
 
 MAX_CHOICES: Final = 100
-SHOWN_CLASSES: Final = ("cover",)
-"""Domains whose device classes are kinds of their own."""
+ALWAYS: Final = "always"
 
 
 def choices_selector(labels: Labels) -> ObjectSelector:
     """Return a selector of rules; without a label field, each is shown with all that it says."""
-    words = labels.by_field
+    words = {field: list(known.values()) for field, known in labels.by_field.items()}
     fields: dict[str, Selector[Any]] = {
-        DECISION: _select(words[DECISION].values(), multiple=False),
-        ACTIONS: _select(words[ACTIONS].values()),
-        KINDS: _select(words[KINDS].values()),
+        DECISION: SelectSelector(SelectSelectorConfig(options=words[DECISION], mode=SelectSelectorMode.LIST)),
+        ACTIONS: _select(words[ACTIONS]),
+        KINDS: _select(words[KINDS]),
         ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
-        AREAS: AreaSelector(AreaSelectorConfig(multiple=True)),
-        LABELS: LabelSelector(LabelSelectorConfig(multiple=True)),
+        PLACES: _select(words[PLACES]),
+        HOURS: _select(words[HOURS]),
+        PRESENCE: _select(words[PRESENCE], multiple=False),
+        WHOM: _select(words[WHOM]),
     }
     return ObjectSelector(
         ObjectSelectorConfig(
@@ -62,65 +89,35 @@ def choices_selector(labels: Labels) -> ObjectSelector:
     )
 
 
-def _select(options: Iterable[str], *, multiple: bool = True) -> SelectSelector:
+def _select(options: list[str], *, multiple: bool = True) -> SelectSelector:
     """Return a dropdown of labels, which also takes a label in another language."""
     return SelectSelector(
         SelectSelectorConfig(
-            options=list(options),
-            multiple=multiple,
-            mode=SelectSelectorMode.DROPDOWN if multiple else SelectSelectorMode.LIST,
-            custom_value=multiple,
+            options=options, multiple=multiple, mode=SelectSelectorMode.DROPDOWN, custom_value=True
         )
     )
 
 
-NO_LABELS: Final = Labels({DECISION: {key: key for key in DECISIONS}, ACTIONS: {}, KINDS: {}})
-
-
-async def async_labels(hass: HomeAssistant) -> Labels:
-    """Return the labels of decisions, actions and the kinds of devices that there are."""
-    language = hass.config.language
-    own = await async_get_translations(hass, language, "selector", {DOMAIN})
-    path = f"component.{DOMAIN}.selector"
-    kinds = sorted(_kinds(hass))
-    domains = {kind.partition(":")[0] for kind in kinds}
-    titles = await async_get_translations(hass, language, "title", domains)
-    classes = await async_get_translations(hass, language, "entity_component", domains)
-
-    def kind_label(kind: str) -> str:
-        domain, _, device_class = kind.partition(":")
-        if device_class:
-            return classes.get(f"component.{domain}.entity_component.{device_class}.name", kind)
-        return titles.get(f"component.{domain}.title", kind)
-
-    return Labels(
-        {
-            DECISION: {key: own.get(f"{path}.policy_decision.options.{key}", key) for key in DECISIONS},
-            ACTIONS: {key: own.get(f"{path}.policy_action.options.{key}", key) for key in PICKED_ACTIONS},
-            KINDS: _unique({kind: kind_label(kind) for kind in kinds}),
-        }
-    )
-
-
-def _unique(labels: Mapping[str, str]) -> dict[str, str]:
-    """Return labels of which each means one key."""
-    counts = Counter(labels.values())
-    return {key: label if counts[label] == 1 else f"{label} ({key})" for key, label in labels.items()}
-
-
-async def async_labelled(hass: HomeAssistant, field: Field) -> Field:
+async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str, Any]) -> Field:
     """Return the field of the rules or the profiles with words in place of keys, any other as it is."""
     if field.key not in (CONF_POLICY_CHOICES, CONF_POLICY_PROFILES):
         return field
-    labels = await async_labels(hass)
+    labels = await async_labels(hass, profile_names(options))
     if field.key == CONF_POLICY_PROFILES:
         return replace(field, selector=profiles_selector(rule_options(labels)))
     return replace(
         field,
         selector=choices_selector(labels),
         clean=lambda value: clean_choices(labels.values(value)),
-        show=labels.show,
+        show=lambda value: labels.show(in_form(value)),
     )
+
+
+def profile_names(options: Mapping[str, Any]) -> list[str]:
+    """Return the names of the profiles in options."""
+    value = options.get(CONF_POLICY_PROFILES)
+    items = value if isinstance(value, list) else [value]
+    return [str(item[NAME]) for item in items if isinstance(item, Mapping) and item.get(NAME)]
 
 
 def rule_options(labels: Labels) -> list[SelectOptionDict]:
@@ -129,19 +126,6 @@ def rule_options(labels: Labels) -> list[SelectOptionDict]:
     for name, label in labels.by_field[ACTIONS].items():
         options |= dict.fromkeys(DOMAINS[name].restricted, label)
     return [SelectOptionDict(value=rule, label=f"{label} ({rule})") for rule, label in options.items()]
-
-
-@callback
-def _kinds(hass: HomeAssistant) -> set[str]:
-    """Return the kinds of entities that there are and that can do something."""
-    found: set[str] = set()
-    for state in hass.states.async_all():
-        if not DOMAINS[state.domain].actions:
-            continue
-        found.add(state.domain)
-        if state.domain in SHOWN_CLASSES and (device_class := state.attributes.get("device_class")):
-            found.add(f"{state.domain}:{device_class}")
-    return found
 
 
 def clean_choices(value: Any) -> list[dict[str, Any]]:
@@ -154,22 +138,53 @@ def clean_choices(value: Any) -> list[dict[str, Any]]:
 
 def _clean_choice(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return one rule."""
-    fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS)}
+    fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS, WHOM)}
+    for place in as_texts(item.get(PLACES)):
+        key, _, name = place.partition(":")
+        if key not in OF_PLACES:
+            raise InvalidInput("choice_unknown", name=place[:60])
+        fields[key] = clean_names([*fields[key], name])
     for name in fields[ACTIONS]:
         if name not in PICKED_ACTIONS:
             raise InvalidInput("choice_unknown", name=name[:60])
     if item.get(DECISION) not in DECISIONS:
         raise InvalidInput("choice_unknown", name=str(item.get(DECISION))[:60])
-    if not any(fields.values()):
+    when = {HOURS: _clean_hours(as_texts(item.get(HOURS))), PRESENCE: str(item.get(PRESENCE) or "").strip()}
+    if not any((*fields.values(), *when.values())):
         raise InvalidInput("choice_empty")
-    return {DECISION: item[DECISION], **{key: found for key, found in fields.items() if found}}
+    if item[DECISION] == ALWAYS and not any(found for key, found in fields.items() if key != WHOM):
+        raise InvalidInput("choice_too_wide")
+    named = {EXCEPT + name for name in fields[WHOM] if not name.startswith(EXCEPT)}
+    if named and named.issubset(fields[WHOM]):
+        raise InvalidInput("choice_nobody")
+    whom = fields.pop(WHOM)
+    return {
+        DECISION: item[DECISION],
+        **{key: found for key, found in {**fields, **when, WHOM: whom}.items() if found},
+    }
+
+
+def _clean_hours(texts: Iterable[str]) -> list[str]:
+    """Return days and times as they are stored, days first. Raises InvalidInput for anything else."""
+    days, spans = set[str](), dict[str, None]()
+    for text in texts:
+        if text in DAYS:
+            days.add(text)
+        elif span := Span.read(text):
+            spans[str(span)] = None
+        elif text.strip():
+            raise InvalidInput("choice_hours", name=text[:60])
+    return [*(day for day in DAYS if day in days), *spans]
 
 
 @callback
 def check_choices(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], labels: Labels) -> None:
-    """Refuse a new rule with an entity to which none of its actions and kinds applies."""
-    before = stored.get(CONF_POLICY_CHOICES, [])
+    """Refuse a new rule that can never apply: to its entities, at its place, or for its people."""
+    before, options = stored.get(CONF_POLICY_CHOICES, []), {**checked.others, **checked.values}
+    removed = {PROFILE + name for name in {*profile_names(stored)} - {*profile_names(options)}}
     for item in checked.values.get(CONF_POLICY_CHOICES, []):
+        for name in removed & {whom.removeprefix(EXCEPT) for whom in item.get(WHOM, ())}:
+            checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=name[:60]))
         if item in before:
             continue
         for kind in item.get(KINDS, ()):
@@ -177,6 +192,58 @@ def check_choices(hass: HomeAssistant, checked: Checked, stored: Mapping[str, An
                 checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=kind[:60]))
         for entity_id in item.get(ENTITIES, ()):
             _check_entity(hass, checked, item, entity_id, labels)
+        _check_places(hass, checked, item)
+        _check_people(hass, checked, item, options)
+
+
+def _check_places(hass: HomeAssistant, checked: Checked, item: Mapping[str, Any]) -> None:
+    """Note an area, a floor or a label that does not exist."""
+    for key in OF_PLACES:
+        for name in item.get(key, ()):
+            if not has_place(hass, key, name):
+                checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=name[:60]))
+
+
+@callback
+def has_place(hass: HomeAssistant, key: str, name: str) -> bool:
+    """Return whether there is such an area, floor or label."""
+    known = {
+        AREAS: ar.async_get(hass).async_get_area,
+        FLOORS: fr.async_get(hass).async_get_floor,
+        LABELS: lr.async_get(hass).async_get_label,
+    }
+    return known[key](name) is not None
+
+
+def _check_people(
+    hass: HomeAssistant, checked: Checked, item: Mapping[str, Any], options: Mapping[str, Any]
+) -> None:
+    """Note people who do not exist, whom the agent never recognizes, and a home without any."""
+    presence = item.get(PRESENCE, "")
+    for name in (presence, *item.get(WHOM, ())):
+        if name and not has_people(hass, name, options):
+            checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=name[:60]))
+    if presence in (SOMEBODY, NOBODY) and not hass.states.async_entity_ids(PERSON):
+        checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_no_persons"))
+    owners = {owner.get(PERSON) for owner in options.get(CONF_DEVICE_PERSONS, ())}
+    for name in item.get(WHOM, ()):
+        entity_id = name.removeprefix(EXCEPT)
+        state = hass.states.get(entity_id)
+        unknown = state is not None and not state.attributes.get("user_id")
+        if state and unknown and (name != entity_id or entity_id not in owners):
+            checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_without_user", name=state.name[:60]))
+
+
+@callback
+def has_people(hass: HomeAssistant, name: str, options: Mapping[str, Any]) -> bool:
+    """Return whether there is the person or the profile of whom a part of a rule speaks."""
+    for prefix in (AT_HOME, AWAY, EXCEPT):
+        name = name.removeprefix(prefix)
+    if name in (SOMEBODY, NOBODY, GUESTS, ADMINISTRATORS):
+        return True
+    if name.startswith(PROFILE):
+        return name.removeprefix(PROFILE) in profile_names(options)
+    return hass.states.get(name) is not None or er.async_get(hass).async_get(name) is not None
 
 
 def _check_entity(

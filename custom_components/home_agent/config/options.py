@@ -133,7 +133,9 @@ def _step(page: str) -> Callable[..., Awaitable[ConfigFlowResult]]:
     return show_or_save
 
 
-async def async_with_choices(hass: HomeAssistant, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+async def async_with_choices(
+    hass: HomeAssistant, fields: tuple[Field, ...], options: Mapping[str, Any]
+) -> tuple[Field, ...]:
     """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
     texts = await async_get_translations(hass, hass.config.language, "selector", {DOMAIN})
     makers: dict[str, Callable[[HomeAssistant], Selector[Any]]] = {
@@ -149,7 +151,7 @@ async def async_with_choices(hass: HomeAssistant, fields: tuple[Field, ...]) -> 
         with_proactive_labels(field, labels) if field.key == CONF_PROACTIVE_RULES else field
         for field in found
     ]
-    return tuple([await async_labelled(hass, field) for field in found])
+    return tuple([await async_labelled(hass, field, options) for field in found])
 
 
 def _api_selector(hass: HomeAssistant) -> SelectSelector:
@@ -238,7 +240,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
     async def async_page(self, page: str, user_input: dict[str, Any] | None) -> ConfigFlowResult:
         """Show a page, or save its values; a check with findings asks first."""
         entry, stored = self.config_entry, self.config_entry.options
-        fields = with_removals(await async_with_choices(self.hass, self._fields(page)), stored)
+        fields = with_removals(await async_with_choices(self.hass, self._fields(page), stored), stored)
         shown = stored_values(fields, stored)
         notes = {**EXAMPLES, "agent": entry.title, "withheld": await self._async_withheld()}
         if user_input is None:

@@ -14,7 +14,8 @@ from .. import const
 from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from .allow_lists import allow_list_field
 from .channels import clean_chats
-from .choices import NO_LABELS, choices_selector, clean_choices
+from .choice_labels import NO_LABELS
+from .choices import choices_selector, clean_choices
 from .expert import EXPERT
 from .fields import (
     Field,

@@ -8,6 +8,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 
 from ..domains import DOMAINS
+from ..knowledge.view import FLOORS
 from .occasions import Hours, Occasion, presence_holds, whom_holds
 from .profiles import AREAS, as_texts
 from .rules import Effect, RuleSet, Verdict
@@ -17,7 +18,6 @@ ACTIONS: Final = "actions"
 KINDS: Final = "kinds"
 ENTITIES: Final = "entities"
 LABELS: Final = "labels"
-FLOORS: Final = "floors"
 TARGETS: Final = (ENTITIES, AREAS, FLOORS, LABELS)
 """Fields of a rule that name what it applies to."""
 HOURS: Final = "hours"

@@ -7,8 +7,9 @@ from typing import Final
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, floor_registry as fr
 
+from ..knowledge.view import FLOORS
 from ..texts import one_line
-from .choices import FLOORS, PickedRule
+from .choices import PickedRule
 from .occasions import NOBODY, SOMEBODY, Occasion, clock, presence_holds
 from .profiles import AREAS
 from .rules import Effect
