@@ -27,7 +27,6 @@ from .const import (
     CONF_MEMORY_COLLECTION,
     CONF_MEMORY_EXTRACTION_LLM,
     CONF_MEMORY_MIN_IMPORTANCE,
-    CONF_NOTIFY_TARGETS,
     CONF_POLICY_BLOCKED,
     CONF_PROFILE,
     CONF_TOOLS_DISABLED,
@@ -66,7 +65,7 @@ from .tools.activity import ActivityTool
 from .tools.approved import async_run_approved
 from .tools.base import HomeAgentTool
 from .tools.custom.recipes import DATA_CUSTOM_TOOLS
-from .tools.everyday import everyday_tools
+from .tools.everyday import NotifyTool, everyday_tools
 from .tools.external_llm import ExternalModel, external_model, external_tools
 from .tools.guard import Guard
 from .tools.ha_control import ControlTool
@@ -74,6 +73,7 @@ from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
 from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .tools.memory_tool import remembering_tools
+from .tools.messages import Messages
 from .tools.native import hide_blocked
 from .tools.outgoing import Outgoing
 from .tools.planned_runs import PlannedRuns
@@ -143,7 +143,8 @@ class _Parts:
         self.timers = self.shared.timers.of(self._id)
         self.planned = self.shared.planned.of(self._id)
         self.suggested = self.shared.proactive.of(self._id)
-        self.members = People(hass, self.settings[CONF_NOTIFY_TARGETS])
+        self.members = People(hass, self._id, self.settings)
+        self.messages = Messages(hass, self.settings, self.members, self.policy.view)
         self.turns = RunningTurns()
 
     @cached_property
@@ -231,6 +232,7 @@ class _Parts:
         search = KnowledgeSearch(self._hass, self.shared.knowledge, self.semantic, collection, personal)
         disabled = settings[CONF_TOOLS_DISABLED]
         memories = self.memories if settings[CONF_MEMORY] else None
+        see = seeing(self.router, self.data_policy, settings)
         tools: tuple[HomeAgentTool, ...] = (
             ControlTool(self.planned, gated=settings[CONF_ALLOW_SCRIPTS]),
             QueryTool(),
@@ -239,9 +241,8 @@ class _Parts:
             GetEntitiesTool(),
             *remembering_tools(memories, personal, disabled),
             *self._asking_tools(),
-            *everyday_tools(
-                self.timers, self.planned, self.members, seeing(self.router, self.data_policy, settings)
-            ),
+            *everyday_tools(self.timers, self.planned, self.members, see),
+            NotifyTool(self.members, self.messages, self.memories, self.profile),
         )
         hide_blocked(tools, settings[CONF_POLICY_BLOCKED])
         return [tool for tool in tools if tool.name not in disabled]
@@ -286,7 +287,7 @@ class _Parts:
                 self.policy,
                 journal=self.journal,
                 gated=self.settings[CONF_ALLOW_SCRIPTS],
-                is_receiver=self.members.receives,
+                messages=self.messages,
             ),
             outgoing=self.outgoing,
             timeout=self.settings[CONF_TOOLS_TIMEOUT],

@@ -7,7 +7,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.importlib import async_import_module
 
-from .agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
+from .agent_options import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
 from .const import (
     CONF_DEVICE_PERSONS,
     CONF_DIRECT_ENTITIES,
@@ -61,7 +61,7 @@ NAMING: Final = {
     ),
     "names_unmatched": (
         *(CONF_DIRECT_ENTITIES, CONF_DEVICE_PERSONS),
-        *(CONF_NOTIFY_TARGETS, CONF_TELEGRAM_CHATS, CONF_PROACTIVE_RULES),
+        *(CONF_NOTIFY_TARGETS, CONF_TELEGRAM_CHATS, CONF_ANNOUNCE_EXCLUDED, CONF_PROACTIVE_RULES),
     ),
 }
 """Options with entities, devices, persons or actions, by the repair issue that lists missing ones."""

@@ -73,13 +73,14 @@ async def async_items(hass: HomeAssistant, entity_id: str) -> dict[str, str]:
 class Satellite(AssistSatelliteEntity):
     """Says what it is told to."""
 
-    _attr_name = "Satellite"
-    _attr_unique_id = "satellite"
     _attr_supported_features = AssistSatelliteEntityFeature.ANNOUNCE
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "Satellite") -> None:
         """Start silent."""
+        self._attr_name, self._attr_unique_id = name, name.casefold()
         self.said: list[str] = []
+        self.spoke = asyncio.Event()
+        """Set when it has said something."""
         self.broken = False
         self.together = 0
         """How many announcements went on at once."""
@@ -115,20 +116,26 @@ class Satellite(AssistSatelliteEntity):
         await asyncio.sleep(0)
         self._speaking -= 1
         self.said.append(message or "")
+        self.spoke.set()
 
 
-async def async_add_satellite(hass: HomeAssistant) -> Satellite:
-    """Add a satellite on a device of its own."""
+async def async_add_satellite(
+    hass: HomeAssistant, name: str = "Satellite", area_id: str | None = None
+) -> Satellite:
+    """Add a satellite on a device of its own, in a room or in none."""
     assert await async_setup_component(hass, "homeassistant", {})
     assert await async_setup_component(hass, "assist_satellite", {})
-    satellite = Satellite()
+    satellite = Satellite(name)
     await hass.data[DATA_COMPONENT].async_add_entities([satellite])
     entry = MockConfigEntry(domain="speaker", title="Speaker")
     entry.add_to_hass(hass)
-    device = dr.async_get(hass).async_get_or_create(
-        config_entry_id=entry.entry_id, identifiers={("speaker", "kitchen")}, name="Kitchen speaker"
+    devices = dr.async_get(hass)
+    device = devices.async_get_or_create(
+        config_entry_id=entry.entry_id, identifiers={("speaker", name)}, name=f"{name} speaker"
     )
+    devices.async_update_device(device.id, area_id=area_id)
     er.async_get(hass).async_update_entity(satellite.entity_id, device_id=device.id)
+    await hass.async_block_till_done()
     return satellite
 
 

@@ -41,6 +41,7 @@ from custom_components.home_agent.tools import (
     ha_query,
     knowledge_tools,
     memory_tools,
+    taking_turns,
     undoing,
     web_search,
 )
@@ -71,6 +72,7 @@ PLAN_DAYS = DAYS[const.CONF_MEMORY_TTL["context"]]
 NEEDED = ".".join(
     json.loads((ROOT / "hacs.json").read_text(encoding="utf-8"))["homeassistant"].split(".")[:2]
 )
+QUIET = (const.CONF_PROACTIVE_QUIET_START, const.CONF_PROACTIVE_QUIET_END)
 TOKENS = {
     code(cells[0])[0]: cells[1] for cells in rows(PAGES["docs/benchmarks.md"], 3) if cells[1][:1].isdigit()
 }
@@ -97,6 +99,15 @@ WORDS: Sequence[str] = ("no", "one", "two", "three", "four", "five", "six", "sev
 ONE_HOUR: Mapping[float, str] = {3600: "an hour"}
 
 SAID: Mapping[str, list[tuple[Any, ...]]] = {
+    "docs/announcements.md": [
+        (
+            "at most {} characters if it is announced, else at most {:,}",
+            notify_tool.MAX_SPOKEN,
+            notify_tool.MAX_MESSAGE,
+        ),
+        ("up to {} seconds", taking_turns.PATIENCE),
+        ("({} to {},", *(DEFAULTS[key][:5] for key in QUIET)),
+    ],
     "README.md": [("Home Assistant {} or newer", NEEDED)],
     "docs/activity.md": [
         ("last {} calls, with at most {:,} states", ledger.MAX_LEDGER_ACTIONS, ledger.MAX_STATES),
@@ -130,7 +141,6 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("means {:%-H:%M}", timer_tool.MORNING),
         ("After {:g} hours", announcing.TOO_LATE.total_seconds() / 3600),
         ("can have {} timers", timers.MAX_TIMERS),
-        ("at most {:,} characters", notify_tool.MAX_MESSAGE),
         ("up to {} folders", media_tool.MAX_BROWSED),
         ("up to {} other titles", media_tool.MAX_OTHERS),
         ("up to {} pictures of {:g} MB", pictures.MAX_PICTURES, pictures.MAX_BYTES / 1e6),

@@ -26,6 +26,7 @@ LAYERS = (
         "literals",
         "logs",
         "parts",
+        "quiet_hours",
         "regex",
         "texts",
         "timespans",

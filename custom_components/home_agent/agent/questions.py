@@ -20,8 +20,9 @@ from ..tools.control.planning import expectation_of
 from ..tools.control.readback import Expectation, Settling
 from ..tools.other_apis import inner_name
 from ..tools.resolving.candidates import plain
-from ..tools.vetted import NOTIFY
+from ..tools.vetted import is_message
 from .phrases import async_phrase
+from .receivers import kind_of_message, receiver, receivers_of
 from .spoken_names import Case, async_joined, async_targets, names
 
 ASKED = frozenset(
@@ -115,19 +116,20 @@ async def _async_sentences(
     now: list[str] = []
     later: list[str] = []
     special: list[str] = []
-    messages: dict[str, list[str]] = {}
+    messages: dict[tuple[str, str], list[str]] = {}
     for part in _merged(parts(frozen)):
-        if isinstance(part, FrozenCall) and part.domain == NOTIFY:
-            messages.setdefault(told_message(part.data, full=full).text, []).append(receiver(hass, part))
+        if isinstance(part, FrozenCall) and is_message(part.domain, part.service):
+            text = told_message(part.data, full=full).text
+            messages.setdefault((kind_of_message(part), text), []).append(receiver(hass, part))
             continue
         clause = await _async_clause(hass, language, part, full=full)
         if effects := await _async_effects(hass, language, part, full=full):
             special.extend([await _async_asked(hass, language, [clause]), *effects])
         else:
             (later if isinstance(part, FrozenPlan) else now).append(clause)
-    for text, receivers in messages.items():
+    for (kind, text), receivers in messages.items():
         targets = ", ".join(dict.fromkeys(receivers))
-        special.append(await async_phrase(hass, language, "ask_message", targets=targets, message=text))
+        special.append(await async_phrase(hass, language, f"ask_{kind}", targets=targets, message=text))
     asked = [await _async_asked(hass, language, clauses) for clauses in (now, later) if clauses]
     return list(dict.fromkeys([*asked, *special]))
 
@@ -185,7 +187,7 @@ def _is_same(item: Frozen, other: Frozen) -> bool:
     return (
         isinstance(item, FrozenCall)
         and isinstance(other, FrozenCall)
-        and item.domain != NOTIFY
+        and not is_message(item.domain, item.service)
         and not (item.contents or other.contents)
         and bool(item.entity_ids and other.entity_ids)
         and (item.domain, item.service, item.data) == (other.domain, other.service, other.data)
@@ -299,17 +301,6 @@ def tool_name(part: FrozenIntent | FrozenTool) -> str:
     return plain(words)
 
 
-def receiver(hass: HomeAssistant, part: FrozenCall) -> str:
-    """Return the receiver of a message, as it is spoken."""
-    service = part.service.removeprefix("mobile_app_").replace("_", " ")
-    return names(hass, part.entity_ids) if part.entity_ids else plain(service)
-
-
-def receivers_of(hass: HomeAssistant, part: FrozenLook) -> str:
-    """Return the receiver of a picture, as it is spoken."""
-    return ", ".join(receiver(hass, message) for message in part.sends)
-
-
 class ConfirmedActionReporter:
     """Watches the effects of a confirmed action from before it runs, and describes them."""
 
@@ -357,8 +348,9 @@ class ConfirmedActionReporter:
             return await self._async_seen(language, part)
         if not isinstance(part, FrozenCall):
             return await async_phrase(self._hass, language, "did_tool", tool=tool_name(part))
-        if part.domain == NOTIFY:
-            return await async_phrase(self._hass, language, "did_message", targets=receiver(self._hass, part))
+        if is_message(part.domain, part.service):
+            key, targets = f"did_{kind_of_message(part)}", receiver(self._hass, part)
+            return await async_phrase(self._hass, language, key, targets=targets)
         key, action = f"{part.domain}_{part.service}", f"{part.domain}.{part.service}"
         position = str(part.data.get("position", ""))
         if key not in REPORTED:

@@ -1,6 +1,5 @@
 """Announcements of timers: where it was set, or by phone or chat to its person, or in Home Assistant."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -51,8 +50,6 @@ class Announcer:
         self._entry_id = entry_id
         self._people = people
         self._emitter = emitter
-        self._speaking = asyncio.Lock()
-        """A satellite that is speaking accepts no other announcement."""
 
     async def async_announce(self, timer: Timer, due: datetime, rings: bool) -> None:
         """Announce a timer that was due then, unless its device rings on its own; an event is fired."""
@@ -122,8 +119,7 @@ class Announcer:
         """Announce it on the device where it was set; False if the device cannot."""
         for entity_id in self._satellites(to.device_id):
             try:
-                async with self._speaking:
-                    await async_announce(self._hass, entity_id, message)
+                await async_announce(self._hass, entity_id, message)
             except HomeAgentError as err:
                 LOGGER.warning("A timer was not announced: %s", err)
                 self._emitter.fire_error("channels", err, "a timer was not announced", channel="satellite")

@@ -1,4 +1,4 @@
-"""Persons whom messages reach: their notify targets and chats, as the options name them."""
+"""Persons whom messages reach: their notify targets, chats and devices, as the options name them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.util import slugify
 from homeassistant.util.hass_dict import HassKey
 
-from ..const import DOMAIN
-from ..knowledge.persons import PERSON
+from ..const import CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CONF_TELEGRAM_CHATS, DOMAIN
+from ..knowledge.persons import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..tools.base import ServiceCall
+from ..tools.vetted import TELEGRAM
 
 NOTIFY = "notify"
 SEND_MESSAGE = "send_message"
@@ -98,6 +99,9 @@ class PersonalChats(Protocol):
     def of_user(self, user_id: str) -> Sequence[int]:
         """Return the chats of a person, by the user of the person."""
 
+    def message(self, chat: int, message: str) -> Mapping[str, Any]:
+        """Return the data of the call that writes a message."""
+
     async def async_write(self, chat: int, message: str) -> bool:
         """Write a message; return whether it was sent."""
 
@@ -136,26 +140,58 @@ _CAMERA: Final = lazy_regex(r"/api/camera_proxy/camera\.[a-z0-9_]+")
 class People:
     """Persons with notify targets."""
 
-    def __init__(self, hass: HomeAssistant, stored: Iterable[Mapping[str, Any]]) -> None:
-        """Take the option."""
+    def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> None:
+        """Take the options."""
         self._hass = hass
-        self._targets = read_targets(stored)
+        self._entry_id = entry_id
+        self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
+        chats = settings[CONF_TELEGRAM_CHATS] if settings[CONF_TELEGRAM] else ()
+        self._in_chats = tuple(item[PERSON] for item in chats)
+        self._owners = {item[DEVICE]: item[PERSON] for item in settings[CONF_DEVICE_PERSONS]}
 
     def __bool__(self) -> bool:
         """Return whether anyone can be reached."""
-        return bool(self._targets)
+        return bool(self._targets or self._in_chats)
 
     @callback
     def names(self) -> dict[str, str]:
-        """Return the entity id of each person by name."""
-        states = {person: self._hass.states.get(person) for person in self._targets}
+        """Return the entity id of each person who has a phone or a chat, by name."""
+        reached = dict.fromkeys((*self._targets, *self._in_chats))
+        states = {person: self._hass.states.get(person) for person in reached}
         return {state.name if state else person: person for person, state in states.items()}
+
+    @callback
+    def owned_devices(self, person: str | None) -> frozenset[str]:
+        """Return the ids of the devices that belong to a person, or to anybody."""
+        return frozenset(device for device, owner in self._owners.items() if person in (None, owner))
+
+    @callback
+    def calls_to_phones(self, person: str, message: str) -> list[ServiceCall]:
+        """Return the calls that send a message to the phones of a person."""
+        return [
+            ServiceCall(
+                domain=NOTIFY, service=route.service, entity_ids=entity_ids(route), data={"message": message}
+            )
+            for route in self.routes(person)
+        ]
+
+    @callback
+    def calls_to_chats(self, person: str, message: str) -> list[ServiceCall]:
+        """Return the calls that write a message to the chats of a person."""
+        chats = chats_of(self._hass, self._entry_id)
+        numbers = chats.of_person(person) if chats is not None else ()
+        domain, service = TELEGRAM
+        return [
+            ServiceCall(domain=domain, service=service, entity_ids=(), data=chats.message(number, message))
+            for number in numbers
+            if chats is not None
+        ]
 
     @callback
     def person_of(self, user_id: str | None) -> str | None:
         """Return the person of a user, if there is a target of theirs."""
-        known = (person for person in self._targets if user_id and user_id_of(self._hass, person) == user_id)
-        return next(known, None)
+        reached = (*self._targets, *self._in_chats)
+        return next((one for one in reached if user_id and user_id_of(self._hass, one) == user_id), None)
 
     @callback
     def routes(self, person: str) -> list[Route]:
@@ -177,7 +213,11 @@ class People:
 
     @callback
     def receives(self, call: ServiceCall) -> bool:
-        """Return whether a call is a message to one of the targets, and nothing else."""
+        """Return whether a call is a message to one of the targets or chats, and nothing else."""
+        if (call.domain, call.service) == TELEGRAM:
+            told = str(call.data.get("message", ""))
+            known = (one for person in self._in_chats for one in self.calls_to_chats(person, told))
+            return not call.entity_ids and any(call.data == one.data for one in known)
         if call.domain != NOTIFY or not call.data.keys() <= {"message", "title", "data"}:
             return False
         if "data" in call.data and not shows_camera(call.data["data"]):

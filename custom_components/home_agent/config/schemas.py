@@ -3,6 +3,8 @@
 from typing import Final
 
 from homeassistant.helpers.selector import (
+    EntitySelector,
+    EntitySelectorConfig,
     TemplateSelector,
     TextSelector,
     TextSelectorConfig,
@@ -11,7 +13,7 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
-from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
+from ..agent_options import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
 from .allow_lists import allow_list_field
 from .channels import clean_chats
 from .choice_labels import NO_LABELS
@@ -40,6 +42,7 @@ from .lists import (
 )
 from .validators import (
     clean_keywords,
+    clean_names,
     clean_owners,
     clean_profiles,
     clean_targets,
@@ -110,6 +113,13 @@ MESSAGES: Final = (
         (True,),
         Field(key=const.CONF_TELEGRAM_CHATS, selector=chats_selector([]), clean=clean_chats),
     ),
+    Field(
+        key=CONF_ANNOUNCE_EXCLUDED,
+        selector=EntitySelector(
+            EntitySelectorConfig(domain=["assist_satellite", "media_player"], multiple=True)
+        ),
+        clean=clean_names,
+    ),
     switch(const.CONF_PROACTIVE),
     *shown_if(
         const.CONF_PROACTIVE,
@@ -120,12 +130,12 @@ MESSAGES: Final = (
             clean=clean_proactive,
         ),
         switch(const.CONF_PROACTIVE_SUGGESTIONS),
-        *in_section(
-            "quiet_hours",
-            Field(key=const.CONF_PROACTIVE_QUIET_START, selector=TimeSelector()),
-            Field(key=const.CONF_PROACTIVE_QUIET_END, selector=TimeSelector()),
-            int_field(const.CONF_PROACTIVE_MAX_PER_DAY, 1, 50),
-        ),
+    ),
+    *in_section(
+        "quiet_hours",
+        Field(key=const.CONF_PROACTIVE_QUIET_START, selector=TimeSelector()),
+        Field(key=const.CONF_PROACTIVE_QUIET_END, selector=TimeSelector()),
+        int_field(const.CONF_PROACTIVE_MAX_PER_DAY, 1, 50),
     ),
 )
 

@@ -74,6 +74,12 @@ def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> li
     return found
 
 
+def rooms_of_owner(house: HouseSnapshot, name: str) -> frozenset[str]:
+    """Return the ids of the areas that are called after a person, by the first word of the person's name."""
+    called = words(name)[:1]
+    return frozenset(one.area.area_id for word in called for one in _owners(house).get(word, ()))
+
+
 def owned_in(house: HouseSnapshot, text: str, language: str = "") -> tuple[Mapping[str, Area], list[Word]]:
     """Return the rooms of owners that a text names, by their ids, and its other words."""
     said = [word for clause in clauses(text) for word in clause.words]

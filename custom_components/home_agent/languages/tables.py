@@ -213,11 +213,12 @@ SECTIONS: Final = (
     Section(
         name="quantities",
         holds=(
-            "words that ask for everything of a kind, phrases in which they do not, words for the home, and"
-            " words that except something (`excepting`)"
+            "words that ask for everything of a kind, phrases in which they do not, words for the home,"
+            " words that except something (`excepting`), and words for everybody at home (`people`), also as"
+            " the receivers of a message"
         ),
         needed=("all",),
-        optional=("everything", "idioms", "whole_home", "home", "excepting"),
+        optional=("everything", "idioms", "whole_home", "home", "excepting", "people"),
         strict="the words of all languages count",
     ),
     Section(

@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, time
-from typing import Any, Final, Self
+from datetime import datetime
+from typing import Any, Final
 
 from homeassistant.components import persistent_notification
 from homeassistant.core import Context, HomeAssistant, callback
@@ -15,8 +14,6 @@ from ..channels.people import Route, async_write_to, chats_of, read_targets, rou
 from ..const import (
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_MAX_PER_DAY,
-    CONF_PROACTIVE_QUIET_END,
-    CONF_PROACTIVE_QUIET_START,
     CONF_TELEGRAM,
     CONF_TELEGRAM_CHATS,
     DOMAIN,
@@ -26,44 +23,15 @@ from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..knowledge.persons import PERSON
+from ..quiet_hours import Hours
 from ..tools.own_calls import async_notify
 from ..tools.resolving.candidates import plain
 from .state import ProactiveState
 
-DEFAULT_NIGHT: Final = (time(22), time(7))
 URGENT_MORE: Final = 10
 """Urgent messages that a day takes beyond its limit."""
 CLEAR: Final = "clear_notification"
 """The message by which the companion app takes a notification away."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hours:
-    """A span of the day; one that begins when it ends is empty."""
-
-    start: time
-    end: time
-
-    @classmethod
-    def from_options(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the quiet hours."""
-        return cls(_time(settings[CONF_PROACTIVE_QUIET_START]), _time(settings[CONF_PROACTIVE_QUIET_END]))
-
-    @property
-    def night(self) -> Hours:
-        """Return the hours of the night: the quiet hours, or 22 to 7 if there are none."""
-        return self if self.start != self.end else Hours(*DEFAULT_NIGHT)
-
-    def holds(self, at: datetime) -> bool:
-        """Return whether a moment lies in the span."""
-        now = dt_util.as_local(at).time()
-        if self.start <= self.end:
-            return self.start <= now < self.end
-        return now >= self.start or now < self.end
-
-
-def _time(text: str) -> time:
-    return dt_util.parse_time(text) or time(0)
 
 
 _NO_LINKS: Final = str.maketrans("[]()|*_#~\\!", "           ")

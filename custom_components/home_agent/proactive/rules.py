@@ -32,7 +32,7 @@ from homeassistant.util import dt as dt_util
 
 from ..knowledge.house import is_exposed
 from ..memory.settings import read_span
-from .messenger import Hours
+from ..quiet_hours import Hours
 
 RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT = (
     "rule",

@@ -32,6 +32,7 @@ EVERYDAY_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "set_temperature": ("climate", "water_heater"),
     "play": ("media_player",),
     "run": ("script", "scene", "automation"),
+    "announce": ("assist_satellite.announce", "tts.speak"),
 }
 """Actions that need no confirmation by default, by name, as rules in text."""
 

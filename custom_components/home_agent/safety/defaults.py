@@ -25,6 +25,9 @@ RESTRICTED: Final = (
 )
 """Actions that require a confirmation, in addition to those of the domains."""
 
+UNRESTRICTED: Final = ("assist_satellite.announce",)
+"""Exceptions from the restricted ones: what is said needs no answer, which nobody would have to give."""
+
 INSIDE: Final = (
     # Services that only inform.
     "logbook.log",

@@ -31,11 +31,12 @@ from .profiles import PolicyProfile, read_profiles
 from .refusals import Refusal, refusal_of
 from .rules import Effect, RuleSet, Verdict
 
-NOTIFY = "notify"
+NOTIFY, SPEECH = "notify", "tts"
 
 _BLOCKED = RuleSet(defaults.BLOCKED)
 _UNBLOCKED = RuleSet(defaults.UNBLOCKED)
 _RESTRICTED = RuleSet(defaults.RESTRICTED)
+_UNRESTRICTED = RuleSet(defaults.UNRESTRICTED)
 _INSIDE = RuleSet(defaults.INSIDE)
 _NOT_INSIDE = RuleSet(defaults.NOT_INSIDE)
 
@@ -219,9 +220,10 @@ class Policy:
     def _is_beyond(self, effect: Effect) -> bool:
         """Return whether an effect is, or may be, on something that the agent's lists leave out.
 
-        A message goes to a target of the options, and what is only read needs no right to control.
+        A message goes to a target of the options, speech to speakers that are judged by themselves, and what
+        is only read needs no right to control.
         """
-        if not self.view.narrows or (effect.domain == NOTIFY and not effect.inside):
+        if not self.view.narrows or (effect.domain in (NOTIFY, SPEECH) and not effect.inside):
             return False
         if not effect.known:
             return True
@@ -246,7 +248,8 @@ def _is_listed(effect: Effect) -> bool:
     """Return whether an effect needs a confirmation by default."""
     own = (effect.entity_id or "").partition(".")[0]
     rules = [_rules_of(facts) for facts in {DOMAINS[effect.domain], DOMAINS[own]} if facts.restricted]
-    restricted = _RESTRICTED.fits(effect) or any(rule.fits(effect) for rule, _ in rules)
+    shipped = _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(Effect(effect.domain, effect.service))
+    restricted = shipped or any(rule.fits(effect) for rule, _ in rules)
     return restricted and not any(exception.fits(effect) for _, exception in rules)
 
 

@@ -1,7 +1,9 @@
 """Runs exactly the confirmed calls; everything except the confirmation is checked again."""
 
 import asyncio
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
+from typing import Any
 
 import probatio
 
@@ -24,6 +26,7 @@ from .asked_about import check_contents, check_unchanged
 from .base import HomeAgentTool, service_call
 from .handler import ToolHandler
 from .results import envelope
+from .vetted import is_spoken
 
 
 async def async_run_approved(handler: ToolHandler, action: PendingAction) -> None:
@@ -37,14 +40,37 @@ async def async_run_approved(handler: ToolHandler, action: PendingAction) -> Non
             for item in action.frozen:
                 check_unchanged(handler.hass, item)
             for item in action.frozen:
-                origin = item.origin or CallOrigin(speaker=action.speaker)
-                await _async_run(handler, item, user, origin)
+                if not _is_spoken(item):
+                    await _async_run(handler, item, user, _origin(item, action))
+            await _async_together(
+                _async_run(handler, item, user, _origin(item, action))
+                for item in action.frozen
+                if _is_spoken(item)
+            )
     except TimeoutError as err:
         raise ToolExecutionError(f"It did not finish within {handler.timeout:g} s") from err
     except (HomeAssistantError, probatio.Invalid, ValueError) as err:
         if isinstance(err, PermissionDenied | ToolExecutionError):
             raise
         raise ToolExecutionError(f"It failed: {err}") from err
+
+
+def _origin(item: Frozen, action: PendingAction) -> CallOrigin:
+    """Return the turn that made a call."""
+    return item.origin or CallOrigin(speaker=action.speaker)
+
+
+def _is_spoken(item: Frozen) -> bool:
+    """Return whether an item is an announcement; those of several rooms begin together."""
+    return isinstance(item, FrozenCall) and is_spoken(item.domain, item.service)
+
+
+async def _async_together(running: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run announcements concurrently, each to its end. Raises the first error."""
+    ended = await asyncio.gather(*running, return_exceptions=True)
+    for error in ended:
+        if error is not None:
+            raise error
 
 
 async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, origin: CallOrigin) -> None:

@@ -23,7 +23,7 @@ from ..safety.rules import Effect
 from ..texts import clean, cut
 from .named import entities_in, registry_ids
 from .other_apis import inner_name
-from .vetted import NOTIFY
+from .vetted import is_message
 
 MAX_VALUE: Final = 60
 MAX_WRITTEN: Final = 2_000
@@ -143,7 +143,7 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
             return all(_is_told(one, written=written) for one in calls_of_intent(call))
         case FrozenPlan():
             return all(_is_told(one, written=written) for one in call.calls)
-        case FrozenCall() if call.domain == NOTIFY:
+        case FrozenCall() if is_message(call.domain, call.service):
             line = told_message(call.data, full=written)
         case FrozenCall() | FrozenTool():
             line = told(data_of(call), full=written)
@@ -158,6 +158,8 @@ def _things(call: Frozen) -> Iterator[str]:
         case FrozenIntent() | FrozenPlan():
             for one in call.calls:
                 yield from _things(one)
+        case FrozenCall() if is_message(call.domain, call.service):
+            yield f"message {call.data.get('message')}"  # one question names all receivers
         case FrozenCall():
             data = json_dumps(redacted(call.data))
             yield from (f"{call.domain}.{call.service} {key} {data}" for key in call.entity_ids or ("",))

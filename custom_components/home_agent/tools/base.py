@@ -55,6 +55,8 @@ class ServiceCall:
     """The custom tool that makes the call: the guard knows which one service the household wrote for it."""
     already: frozenset[str] = frozenset()
     """Targets that show what the call asks for before it is made."""
+    tells_of_people: bool = False
+    """Whether a message contains what is remembered of a person and was not said."""
 
 
 def service_call(frozen: FrozenCall) -> ServiceCall:

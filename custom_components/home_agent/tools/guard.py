@@ -4,7 +4,7 @@ Vetted? Exposed now? May this user control it? What does the policy say? Nothing
 calls a service for the model's sake.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,10 +39,12 @@ from ..safety.rules import Effect, Verdict
 from .asked_about import freeze, is_confirmed
 from .base import ServiceCall, service_call
 from .intents import check_intent_slots, is_scripted, predicted_calls
+from .messages import Messages, heard_on, judged_as
 from .named import entities_in, places_in
 from .other_apis import inner_name, intent_of, script_of, values_of
 from .service_errors import translate_service_errors
-from .vetted import GATED_OFF, NOTIFY, is_offered, target_keys
+from .taking_turns import taking_turns
+from .vetted import GATED_OFF, is_message, is_offered, is_spoken, target_keys
 
 
 class Guard:
@@ -55,19 +57,16 @@ class Guard:
         *,
         journal: Journal,
         gated: bool,
-        is_receiver: Callable[[ServiceCall], bool],
+        messages: Messages,
     ) -> None:
-        """Take the policy; `gated` lets scripts and scenes through.
-
-        `is_receiver` says whether a call is a message to a target that the household has named.
-        """
+        """Take the policy and what is known of messages; `gated` lets scripts and scenes through."""
         self._hass = hass
         self.policy = policy
         self.journal = journal
         self._gated = gated
         self.written: Mapping[str, tuple[str, str]] = {}
         """The service of each custom tool, as written in the household's YAML."""
-        self._is_receiver = is_receiver
+        self._messages = messages
 
     @callback
     def is_exposed(self, entity_id: str) -> bool:
@@ -120,14 +119,16 @@ class Guard:
     async def async_make(self, call: ServiceCall, speaker: Speaker) -> None:
         """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
         targets = {ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else {}
-        with self.journal.acting(call, speaker, call.already), translate_service_errors(call):
-            await self._hass.services.async_call(
-                call.domain,
-                call.service,
-                {**call.data, **targets},
-                blocking=True,
-                context=speaker.context,
-            )
+        spoken = heard_on(call) if is_spoken(call.domain, call.service) else ()
+        async with taking_turns(self._hass, spoken):
+            with self.journal.acting(call, speaker, call.already), translate_service_errors(call):
+                await self._hass.services.async_call(
+                    call.domain,
+                    call.service,
+                    {**call.data, **targets},
+                    blocking=True,
+                    context=speaker.context,
+                )
 
     async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
         """Call a service that only answers and return what it says, by entity.
@@ -191,15 +192,18 @@ class Guard:
         """Return the verdict on a call; raises PermissionDenied."""
         written = self._is_written(call)
         vetted = is_offered(call.domain, call.service, gated=self._gated)
-        message = call.domain == NOTIFY and not written
-        if message and not self._is_receiver(call):
-            raise PermissionDenied("Messages go only to targets that the household has named")
+        message = is_message(call.domain, call.service) and not written
+        if message:
+            self._messages.check(call)
         if not vetted and not written and not message:
             off = DOMAINS[call.domain].is_gated and not self._gated
             raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
         if not message:
             self._check_targets(call, user, POLICY_CONTROL, written=written)
         verdict = self._verdict(call, user, speaker)
+        if message:
+            same = (self.policy.judge(*action, speaker, user=user) for action in judged_as(call))
+            verdict = max(verdict, self._messages.judge(call, tainted=speaker.tainted), *same)
         if call.tool:
             # The author of the tool allowed its service, but not what an outsider does with it.
             known = vetted and call.service not in DOMAINS[call.domain].reaching
@@ -208,8 +212,6 @@ class Guard:
             verdict = max(verdict, of_tool)
         if verdict is Verdict.BLOCK:
             raise self._refused(call, user, speaker)
-        if message and speaker.tainted:
-            return Verdict.CONFIRM  # the words may be those of the text that was read
         return verdict
 
     def _check_targets(

@@ -11,6 +11,7 @@ from homeassistant.const import ATTR_ENTITY_ID, CONF_ID, SERVICE_RELOAD
 from homeassistant.core import Context, HomeAssistant
 
 from ..errors import ToolExecutionError
+from .taking_turns import taking_turns
 
 NOTIFY: Final = "notify"
 SATELLITE: Final = "assist_satellite"
@@ -29,7 +30,8 @@ async def async_notify(hass: HomeAssistant, service: str, data: Mapping[str, Any
 async def async_announce(hass: HomeAssistant, entity_id: str, message: str) -> None:
     """Say a fixed text on the satellite where a person has asked for it. Raises ToolExecutionError."""
     data = {ATTR_ENTITY_ID: entity_id, "message": message}
-    await _async_call(hass, SATELLITE, "announce", data, Context())
+    async with taking_turns(hass, (entity_id,)):
+        await _async_call(hass, SATELLITE, "announce", data, Context())
 
 
 async def async_reload_automation(hass: HomeAssistant, automation_id: str, context: Context) -> None:

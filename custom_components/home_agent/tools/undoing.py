@@ -19,6 +19,7 @@ from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
 from .ha_control import entity_locks
+from .vetted import is_message
 
 MAX_AGE: Final = timedelta(hours=24)
 MOVING: Final = "todo."
@@ -50,10 +51,7 @@ def last_change(actions: Iterable[RecordedAction], hass: HomeAssistant) -> str |
 def changed_ids(actions: Iterable[RecordedAction], hass: HomeAssistant) -> frozenset[str]:
     """Return the entities that calls have changed and no undo has restored yet."""
     return frozenset(
-        entity_id
-        for action in actions
-        for entity_id in action.entity_ids
-        if _changed(action, entity_id, hass)
+        entity_id for action in actions for entity_id in _targets(action) if _changed(action, entity_id, hass)
     )
 
 
@@ -122,20 +120,25 @@ async def async_undo(changes: Mapping[str, Change], run: ToolRun, *, whole: bool
 
 def _did_something(action: RecordedAction, hass: HomeAssistant) -> bool:
     """Return whether a call changed anything that is not undone: one that found all so already did not."""
-    if not action.entity_ids:
+    if not _targets(action):
         return _counts(action)
-    return any(_changed(action, entity_id, hass) for entity_id in action.entity_ids)
+    return any(_changed(action, entity_id, hass) for entity_id in _targets(action))
 
 
 def _changed(action: RecordedAction, entity_id: str, hass: HomeAssistant) -> bool:
     """Return whether a call changed an entity and may be undone."""
-    if not _counts(action) or entity_id not in action.entity_ids or entity_id in action.undone_ids:
+    if not _counts(action) or entity_id not in _targets(action) or entity_id in action.undone_ids:
         return False
     if expectation_of(action.domain, action.service) is None:
         return True
     before = action.before.get(entity_id)
     now = hass.states.get(entity_id)
     return before != action.after.get(entity_id) or (now is not None and before != EarlierState.of(now))
+
+
+def _targets(action: RecordedAction) -> tuple[str, ...]:
+    """Return the entities that a call may have changed: nobody takes back what was said."""
+    return () if is_message(action.domain, action.service) else action.entity_ids
 
 
 def _counts(action: RecordedAction) -> bool:
@@ -149,7 +152,7 @@ def _changes(actions: Sequence[RecordedAction]) -> dict[str, Change]:
     """Return changes by entity, from before the first call to after the last one, without undone ones."""
     changes: dict[str, Change] = {}
     for action in reversed(actions):
-        for entity_id in action.entity_ids:
+        for entity_id in _targets(action):
             before, after = action.before.get(entity_id), action.after.get(entity_id)
             if before is not None and after is not None and entity_id not in action.undone_ids:
                 first = changes.get(entity_id)

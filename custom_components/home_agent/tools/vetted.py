@@ -6,6 +6,9 @@ from typing import Any, Final
 from ..domains import DOMAINS
 
 NOTIFY: Final = "notify"
+TELEGRAM: Final = ("telegram_bot", "send_message")
+ANNOUNCE: Final = ("assist_satellite", "announce")
+SPEAK: Final = ("tts", "speak")
 
 TARGET_KEYS: Final = frozenset(
     {
@@ -20,6 +23,16 @@ GATED_OFF: Final = (
     "options: Safety, Let it run scripts and scenes (allow_scripts_and_scenes)"
 )
 """What is said where they are switched off."""
+
+
+def is_spoken(domain: str, service: str) -> bool:
+    """Return whether a call is an announcement, which everybody in a room hears."""
+    return (domain, service) in (ANNOUNCE, SPEAK)
+
+
+def is_message(domain: str, service: str) -> bool:
+    """Return whether a call is a message to people: to a phone, to a chat, or spoken in a room."""
+    return domain == NOTIFY or (domain, service) == TELEGRAM or is_spoken(domain, service)
 
 
 def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:

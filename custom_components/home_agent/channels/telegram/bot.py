@@ -42,6 +42,11 @@ class Bot:
         if entry_id:
             self._entries[chat] = entry_id
 
+    @callback
+    def plain(self, chat: int, message: str) -> dict[str, Any]:
+        """Return the data of a message without markup, which fits into one piece."""
+        return self._to(chat, {"message": message, "parse_mode": PLAIN, **NO_PREVIEW})
+
     async def async_send(
         self, chat: int, answer: str, buttons: Buttons = (), *, markdown: bool = True
     ) -> int | None:

@@ -62,6 +62,10 @@ class TelegramPersonalChats:
         """Return the chats of a user."""
         return [chat for chat, owner in self._chats.users().items() if owner == user_id]
 
+    def message(self, chat: int, message: str) -> Mapping[str, Any]:
+        """Return the data of the call that writes a message as it is: names in it may look like markup."""
+        return self._bot.plain(chat, message)
+
     async def async_write(self, chat: int, message: str) -> bool:
         """Write a message as it is: names in it may look like markup."""
         return await self._bot.async_send(chat, message, markdown=False) is not None

@@ -1,15 +1,18 @@
-"""What a household does every day: lists, calendar, weather, timers, messages, music and cameras."""
+"""What a household does every day: lists, calendar, weather, timers, music and cameras."""
 
 from ...planned.commands import PlannedCommands
 from ...timers.timers import Timers
 from ..base import HomeAgentTool
+from .audience import Receivers
 from .calendar_tool import CalendarTool
 from .camera_tool import CameraTool, See
 from .media_tool import MediaTool
-from .notify_tool import NotifyTool, Receivers
+from .notify_tool import NotifyTool
 from .timer_tool import TimerTool
 from .todo_tool import TodoTool
 from .weather_tool import WeatherTool
+
+__all__ = ["NotifyTool", "everyday_tools"]
 
 
 def everyday_tools(
@@ -23,5 +26,4 @@ def everyday_tools(
         TimerTool(timers, planned),
         CameraTool(see, people),
         MediaTool(),
-        NotifyTool(people),
     ]

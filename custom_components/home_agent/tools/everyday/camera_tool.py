@@ -16,8 +16,8 @@ from ...safety.frozen import FrozenLook, frozen_call
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..vetted import NOTIFY
+from .audience import Receiver, Receivers
 from .choosing import choose_one, records_of, user_of
-from .notify_tool import Receiver, Receivers
 
 DOMAIN: Final = "camera"
 WIDTH: Final = 1024

@@ -1,0 +1,230 @@
+"""What is said to people: the devices that can say it, which calls are messages, and which wait for a yes."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from homeassistant.const import ATTR_DEVICE_CLASS, STATE_UNAVAILABLE
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+from homeassistant.util import dt as dt_util
+
+from ..agent_options import CONF_ANNOUNCE_EXCLUDED
+from ..domains.features import supports
+from ..errors import PermissionDenied
+from ..knowledge.view import AgentView
+from ..memory.secrets import holds_secret
+from ..quiet_hours import Hours
+from ..safety.frozen import FrozenCall
+from ..safety.rules import Verdict
+from .base import ServiceCall
+from .vetted import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, is_spoken
+
+SATELLITE, PLAYER, VOICE = ANNOUNCE[0], "media_player", SPEAK[0]
+SPEAKERS: Final = "media_player_entity_id"
+"""The speakers of a call of text-to-speech."""
+TELEVISION: Final = "tv"
+NO_SECRETS: Final = "A code or a password is not announced. Send it to the phone of one person"
+
+
+class Persons(Protocol):
+    """The persons whom messages reach."""
+
+    def receives(self, call: ServiceCall) -> bool:
+        """Return whether a call is a message to a phone or a chat that the household has named."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaking:
+    """A device in the home that can announce something."""
+
+    entity_id: str
+    name: str
+    area_id: str | None
+    floor_id: str | None
+    device_id: str | None
+
+    @property
+    def is_satellite(self) -> bool:
+        """Return whether it is a voice satellite, and no speaker that needs a voice."""
+        return self.entity_id.startswith(f"{SATELLITE}.")
+
+
+class Messages:
+    """Which messages of the model may go where, and which of them a person has to confirm."""
+
+    def __init__(
+        self, hass: HomeAssistant, settings: Mapping[str, Any], persons: Persons, view: AgentView
+    ) -> None:
+        """Read the options once; an entry is reloaded when they change."""
+        self._hass = hass
+        self._excluded = frozenset(settings[CONF_ANNOUNCE_EXCLUDED])
+        self._quiet = Hours.from_options(settings)
+        self._persons = persons
+        self._view = view
+
+    @property
+    def are_quiet_hours(self) -> bool:
+        """Return whether nothing is announced now without a yes."""
+        return self._quiet.holds(dt_util.utcnow())
+
+    @callback
+    def can_speak(self) -> bool:
+        """Return whether the home has a device that can announce something, be it offline."""
+        return next(self._entities(), None) is not None
+
+    @callback
+    def devices(self) -> list[Speaking]:
+        """Return the devices that can announce something, without the speakers of satellites."""
+        found = [self._device(entity_id) for entity_id in self._entities()]
+        taken = {one.device_id for one in found if one.is_satellite and one.device_id}
+        return [one for one in found if one.is_satellite or one.device_id not in taken]
+
+    @callback
+    def is_online(self, device: Speaking) -> bool:
+        """Return whether a device can be reached now."""
+        state = self._hass.states.get(device.entity_id)
+        return state is not None and state.state != STATE_UNAVAILABLE
+
+    @callback
+    def call_on(self, device: Speaking, message: str) -> ServiceCall:
+        """Return the call that announces a message on a device."""
+        if device.is_satellite:
+            domain, service = ANNOUNCE
+            return ServiceCall(
+                domain=domain, service=service, entity_ids=(device.entity_id,), data={"message": message}
+            )
+        domain, service = SPEAK
+        return ServiceCall(
+            domain=domain,
+            service=service,
+            entity_ids=tuple(filter(None, (self._voice(),))),
+            data={SPEAKERS: [device.entity_id], "message": message},
+        )
+
+    def check(self, call: ServiceCall) -> None:
+        """Raise PermissionDenied for a message to anybody else, and for a secret that a room would hear."""
+        if not is_spoken(call.domain, call.service):
+            if not self._persons.receives(call):
+                raise PermissionDenied("Messages go only to targets that the household has named")
+            return
+        known = frozenset(self._entities())
+        is_fitting = call.data.keys() <= {"message", SPEAKERS} and bool(heard_on(call))
+        if not is_fitting or not known.issuperset(heard_on(call)):
+            raise PermissionDenied("Announcements go only to satellites and speakers of this home")
+        if not isinstance(message := call.data.get("message"), str) or holds_secret(message):
+            raise PermissionDenied(NO_SECRETS)
+
+    def judge(self, call: ServiceCall, *, tainted: bool) -> Verdict:
+        """Return whether a message may go out now.
+
+        Where text from outside was read, the words may be its words. In a room everybody hears what is known
+        of a person, and at night it wakes people.
+        """
+        if tainted:
+            return Verdict.CONFIRM
+        if is_spoken(call.domain, call.service) and (call.tells_of_people or self.are_quiet_hours):
+            return Verdict.CONFIRM
+        return Verdict.ALLOW
+
+    def _entities(self) -> Iterator[str]:
+        """Yield what can announce something: satellites, and exposed speakers if there is a voice.
+
+        A satellite belongs to the voice assistant itself, so that nobody exposes it. Televisions are left
+        out, as most of them are off.
+        """
+        states = self._hass.states
+        for entity_id in states.async_entity_ids(SATELLITE):
+            if self._may_use(entity_id) and supports(states.get(entity_id), "ANNOUNCE"):
+                yield entity_id
+        if self._voice() is None:
+            return
+        for state in states.async_all(PLAYER):
+            if not self._may_use(state.entity_id) or state.attributes.get(ATTR_DEVICE_CLASS) == TELEVISION:
+                continue
+            if supports(state, "MEDIA_ANNOUNCE") and self._view.is_exposed(state.entity_id):
+                yield state.entity_id
+
+    def _may_use(self, entity_id: str) -> bool:
+        """Return whether neither the household nor the lists of the agent leave out a device."""
+        return entity_id not in self._excluded and self._view.may_control(entity_id)
+
+    def _device(self, entity_id: str) -> Speaking:
+        """Return an entity with the room that it is in."""
+        state = self._hass.states.get(entity_id)
+        entry = er.async_get(self._hass).async_get(entity_id)
+        area_id = er.async_get_effective_area_id(self._hass, entry) if entry else None
+        area = ar.async_get(self._hass).async_get_area(area_id) if area_id else None
+        return Speaking(
+            entity_id=entity_id,
+            name=state.name if state else entity_id,
+            area_id=area_id,
+            floor_id=area.floor_id if area else None,
+            device_id=entry.device_id if entry else None,
+        )
+
+    def _voice(self) -> str | None:
+        """Return the voice for speakers: that of the preferred voice assistant, else the first one."""
+        voices = sorted(self._hass.states.async_entity_ids(VOICE))
+        if not voices:
+            return None
+        preferred = _preferred_voice(self._hass)
+        return preferred if preferred in voices else voices[0]
+
+
+def judged_as(call: ServiceCall) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield the actions whose rules hold for a message as well: speech is media, a chat is notified."""
+    if (call.domain, call.service) == SPEAK:
+        yield PLAYER, "play_media", heard_on(call)
+    elif (call.domain, call.service) == TELEGRAM:
+        yield NOTIFY, "send_message", ()
+
+
+def heard_on(call: ServiceCall | FrozenCall) -> Sequence[str]:
+    """Return the devices on which an announcement is heard."""
+    return call.data.get(SPEAKERS, ()) if call.domain == VOICE else call.entity_ids
+
+
+def _preferred_voice(hass: HomeAssistant) -> str | None:
+    """Return the text-to-speech of the preferred voice assistant."""
+    if "assist_pipeline" not in hass.config.components:
+        return None
+    # Its packages are there only where voice is used.
+    from homeassistant.components.assist_pipeline import PipelineNotFound  # noqa: PLC0415
+    from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline  # noqa: PLC0415
+
+    try:
+        return async_get_pipeline(hass).tts_engine
+    except PipelineNotFound:
+        return None
+
+
+@callback
+def language_of(hass: HomeAssistant, device: Speaking) -> str | None:
+    """Return the language in which a satellite speaks; None if that is not known."""
+    if not device.is_satellite or "assist_pipeline" not in hass.config.components:
+        return None
+    from homeassistant.components.assist_pipeline import PipelineNotFound  # noqa: PLC0415
+    from homeassistant.components.assist_pipeline.pipeline import (  # noqa: PLC0415
+        async_get_pipeline,
+        async_get_pipelines,
+    )
+    from homeassistant.components.assist_satellite.const import DATA_COMPONENT  # noqa: PLC0415
+
+    entity = hass.data[DATA_COMPONENT].get_entity(device.entity_id) if DATA_COMPONENT in hass.data else None
+    chosen = entity.pipeline_entity_id if entity is not None else None
+    state = hass.states.get(chosen) if chosen else None
+    named = (one for one in async_get_pipelines(hass) if state is not None and one.name == state.state)
+    try:
+        pipeline = next(named, None) or async_get_pipeline(hass)
+    except PipelineNotFound:
+        return None
+    return pipeline.tts_language or pipeline.language
+
+
+def rooms_of(devices: Collection[Speaking], hass: HomeAssistant) -> list[str]:
+    """Return the names of the rooms that have a device which can announce something."""
+    areas = ar.async_get(hass)
+    found = (areas.async_get_area(one.area_id) for one in devices if one.area_id)
+    return sorted({area.name for area in found if area is not None})

@@ -1,0 +1,305 @@
+"""Announcements: who hears what, in which room or on which phone, and what is not said aloud."""
+
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import async_mock_service
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
+from tests.helpers.agent import speech
+from tests.helpers.announcing import DAY, NIGHT, TalkingHouse, add_speaker, area_of, async_talking_house
+from tests.helpers.everyday_house import async_add_satellite
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+DINNER = "Dinner is ready"
+
+
+@pytest.fixture(autouse=True)
+def day(freezer: FrozenDateTimeFactory) -> None:
+    """Let it be day."""
+    freezer.move_to(DAY)
+
+
+@pytest.fixture
+async def house(hass: HomeAssistant, model_server: ModelServer) -> TalkingHouse:
+    """Return the house with three satellites, with Anna and Tom at home."""
+    return await async_talking_house(hass, model_server)
+
+
+async def test_everybody_hears_it(house: TalkingHouse) -> None:
+    """Every room, and the phone of who is away; who is at home hears it and gets no message."""
+    house.move("tom", "not_home")
+    told = await house.tell("everybody", DINNER)
+    assert house.said == {"Kitchen": [DINNER], "Living Room": [DINNER], "Bedroom": [DINNER]}
+    assert house.pushed == {"tom": [DINNER]}
+    assert sorted(told["result"]["announced_in"]) == ["Bedroom", "Kitchen", "Living Room"]
+    assert told["result"]["sent_to"] == ["Tom"]
+    assert told["error"] is None
+
+
+@pytest.mark.parametrize(
+    ("person", "rooms"),
+    [
+        ("kitchen", ["Kitchen"]),
+        ("the kitchen", ["Kitchen"]),
+        ("Küche", ["Kitchen"]),
+        ("Ground floor", ["Kitchen", "Living Room"]),
+        ("Kitchen, Bedroom", ["Kitchen", "Bedroom"]),
+        ("Bedroom satellite", ["Bedroom"]),
+        ("alle", ["Kitchen", "Living Room", "Bedroom"]),
+        ("tout le monde", ["Kitchen", "Living Room", "Bedroom"]),
+        ("toda la casa", ["Kitchen", "Living Room", "Bedroom"]),
+        ("die ganze Familie", ["Kitchen", "Living Room", "Bedroom"]),
+        ("whole house", ["Kitchen", "Living Room", "Bedroom"]),
+        ("iedereen", ["Kitchen", "Living Room", "Bedroom"]),
+    ],
+)
+async def test_where_it_is_heard(house: TalkingHouse, person: str, rooms: list[str]) -> None:
+    """Rooms, floors, devices and words for everybody, in the words of the family."""
+    await house.tell(person, DINNER)
+    assert sorted(house.said) == sorted(rooms)
+    assert house.pushed == {}
+
+
+async def test_a_person_at_home_and_away(house: TalkingHouse) -> None:
+    """At home in the shared rooms, away on the phone, and on the phone alone where that was asked for."""
+    await house.tell("Tom", "Tom, come down")
+    assert sorted(house.said) == ["Kitchen", "Living Room"]
+    assert house.pushed == {}
+    house.move("tom", "not_home")
+    await house.tell("Tom", "Bring milk")
+    assert "Bring milk" not in str(house.said)
+    assert house.pushed == {"tom": ["Bring milk"]}
+    house.move("tom", "home")
+    await house.tell("Tom", "The code is on the table", to_phone=True)
+    assert house.pushed["tom"] == ["Bring milk", "The code is on the table"]
+    assert "table" not in str(house.said)
+
+
+async def test_the_room_and_the_satellite_of_a_person(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A person hears it in the room that is called after the person, or on the person's own device."""
+    house = await async_talking_house(hass, model_server, ("Kitchen", "Tom's Room", "Attic"))
+    await house.tell("Tom", "Come down")
+    assert house.said == {"Tom's Room": ["Come down"]}
+    owner = {"device": house.satellites["Attic"].device, "person": "person.anna"}
+    await house.agent.set_options(device_persons=[owner])
+    await house.tell("Anna", "Come up")
+    assert house.said["Attic"] == ["Come up"]
+    assert "Kitchen" not in house.said
+
+
+async def test_the_device_that_is_spoken_to_stays_silent(house: TalkingHouse) -> None:
+    """An announcement would end the conversation that is going on there."""
+    await house.tell("everybody", DINNER, where="Kitchen")
+    assert sorted(house.said) == ["Bedroom", "Living Room"]
+    told = await house.tell("kitchen", "The taxi is here", where="Kitchen")
+    assert "say it in your answer" in told["error"]
+    assert "Kitchen" not in house.said
+
+
+async def test_speakers(house: TalkingHouse) -> None:
+    """A room without a satellite has its speaker; where there is a satellite, that one speaks alone."""
+    kitchen = add_speaker(house, "Kitchen", "kitchen_radio")
+    office = add_speaker(house, "Office", "radio")
+    await house.tell("everybody", DINNER)
+    assert sorted(house.said) == ["Bedroom", "Kitchen", "Living Room"]
+    (call,) = house.spoken
+    assert dict(call.data) == {
+        "entity_id": ["tts.voice"],
+        "media_player_entity_id": [office],
+        "message": DINNER,
+    }
+    house.hass.states.async_set(
+        house.satellites["Kitchen"].entity_id, "unavailable", {"supported_features": 1}
+    )
+    await house.tell("kitchen", "The taxi is here")
+    assert house.spoken[-1].data["media_player_entity_id"] == [kitchen]
+
+
+async def test_speakers_that_are_not_exposed(house: TalkingHouse, hass: HomeAssistant) -> None:
+    """What the household hides from the assistant does not speak; an option leaves out satellites."""
+    office = add_speaker(house, "Office")
+    async_expose_entity(hass, "conversation", office, False)
+    told = await house.tell("office", "The taxi is here")
+    assert "no device in Office" in told["error"]
+    assert "Bedroom, Kitchen, Living Room" in told["error"]
+    assert house.spoken == []
+    await house.agent.set_options(announce_excluded=[house.satellites["Bedroom"].entity_id])
+    await house.tell("everybody", DINNER)
+    assert sorted(house.said) == ["Kitchen", "Living Room"]
+
+
+async def test_failures_are_told(house: TalkingHouse) -> None:
+    """Which room heard nothing, and why; the others did."""
+    house.satellites["Kitchen"].broken = True
+    house.set_state("Bedroom", "unavailable")
+    told = await house.tell("everybody", DINNER)
+    assert told["result"]["announced_in"] == ["Living Room"]
+    assert "the satellite in Bedroom is offline" in told["error"]
+    assert "the satellite in Kitchen: assist_satellite.announce failed: busy" in told["error"]
+    told = await house.tell("bedroom", DINNER)
+    assert told["success"] is False
+    house.move("tom", "not_home")
+    house.hass.services.async_remove("notify", "mobile_app_tom")
+    told = await house.tell("Tom", "Bring milk")
+    assert "Tom has no phone that is there now" in told["error"]
+    told = await house.tell("the neighbour", "Hi")
+    assert "Anna, Tom, Bedroom" in told["error"]
+
+
+async def test_together_but_never_two_at_once(house: TalkingHouse) -> None:
+    """Rooms hear it at the same time; two announcements in one room follow each other."""
+    calls = [("notify_person", {"person": "everybody", "message": said}) for said in ("One", "Two", "Three")]
+    house.agent.server.script([tool_calls(calls), text("Okay.")])
+    await house.agent.say("Say one, two, three", context=house.anna)
+    assert {room: sorted(said) for room, said in house.said.items()} == {
+        room: ["One", "Three", "Two"] for room in house.satellites
+    }
+    assert {one.together for one in house.satellites.values()} == {1}
+
+
+async def test_a_conversation_is_not_interrupted(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
+    """Where somebody speaks to a satellite, the announcement follows."""
+    house.set_state("Kitchen", "listening")
+    telling = house.hass.async_create_task(house.tell("everybody", DINNER))
+    for room in ("Living Room", "Bedroom"):
+        await house.satellites[room].spoke.wait()
+    assert "Kitchen" not in house.said
+    house.set_state("Kitchen", "idle")
+    await telling
+    assert house.said["Kitchen"] == [DINNER]
+
+
+async def test_quiet_hours(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
+    """A room is asked about first, and a person gets it on the phone; a yes is enough."""
+    freezer.move_to(NIGHT)
+    await house.tell("Tom", "Come down")
+    assert house.said == {}
+    assert house.pushed == {"tom": ["Come down"]}
+    call = ("notify_person", {"person": "everybody", "message": DINNER})
+    house.agent.server.script([tool_calls([call])])
+    asked = await house.agent.say("Tell everybody that dinner is ready", context=house.anna)
+    assert speech(asked) == f"Should I announce this (Kitchen, Living Room, Bedroom): {DINNER}"
+    assert house.said == {}
+    done = await house.agent.say("Yes", conversation_id=asked.conversation_id, context=house.anna)
+    assert sorted(house.said) == ["Bedroom", "Kitchen", "Living Room"]
+    assert speech(done).startswith("Announced: ")
+    await house.agent.set_options(proactive_quiet_end="22:00:00")
+    await house.tell("kitchen", "The taxi is here")
+    assert house.said["Kitchen"][-1] == "The taxi is here"
+
+
+async def test_more_rooms_than_a_question_names_devices(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """One message is one thing to decide, however many rooms hear it."""
+    freezer.move_to(NIGHT)
+    rooms = tuple(f"Room {number}" for number in range(6))
+    house = await async_talking_house(hass, model_server, rooms)
+    house.agent.server.script([tool_calls([("notify_person", {"person": "all", "message": DINNER})])])
+    asked = await house.agent.say("Tell everybody that dinner is ready", context=house.anna)
+    assert speech(asked) == f"Should I announce this ({', '.join(rooms)}): {DINNER}"
+    await house.agent.say("Yes", conversation_id=asked.conversation_id, context=house.anna)
+    assert sorted(house.said) == list(rooms)
+
+
+async def test_what_is_remembered_is_not_said_aloud(house: TalkingHouse) -> None:
+    """Words of a memory wait for a yes, unless the person has just said them."""
+    memory = {"content": "Tom is allergic to hazelnuts", "person": "person.tom"}
+    await house.hass.services.async_call("home_agent", "add_memory", memory, blocking=True)
+    call = ("notify_person", {"person": "everybody", "message": "Tom has an allergy against hazelnuts"})
+    house.agent.server.script([tool_calls([call])])
+    asked = await house.agent.say("Tell everybody why there is no cake", context=house.anna)
+    assert speech(asked).startswith("Should I announce this")
+    assert house.said == {}
+    await house.agent.say("No", conversation_id=asked.conversation_id, context=house.anna)
+    assert house.said == {}
+    sentence = "Tell everybody that Tom is allergic to hazelnuts"
+    await house.tell("everybody", "Tom is allergic to hazelnuts", sentence=sentence)
+    assert sorted(house.said) == ["Bedroom", "Kitchen", "Living Room"]
+
+
+async def test_what_was_looked_up_is_not_said_aloud(house: TalkingHouse) -> None:
+    """After a look at what is known of people, new words wait for a yes, in whatever language they are."""
+    memory = {"content": "Tom is allergic to hazelnuts", "person": "person.anna"}
+    await house.hass.services.async_call("home_agent", "add_memory", memory, blocking=True)
+    look = ("recall_memory", {"query": "cake"})
+    call = ("notify_person", {"person": "everybody", "message": "Tom verträgt keine Haselnüsse"})
+    house.agent.server.script([tool_calls([look]), tool_calls([call])])
+    asked = await house.agent.say("Tell everybody in German why there is no cake", context=house.anna)
+    assert speech(asked).startswith("Should I announce this")
+    assert house.said == {}
+
+
+@pytest.mark.parametrize("message", ["The alarm code is 4711", "Das WLAN-Passwort lautet hunter2!x"])
+async def test_codes_are_not_said_aloud(house: TalkingHouse, message: str) -> None:
+    """Not even with a yes; a phone may have them."""
+    told = await house.tell("everybody", message, sentence=f"Tell everybody: {message}")
+    assert "not announced" in told["error"]
+    assert house.said == {}
+    await house.tell("Tom", message, to_phone=True)
+    assert house.pushed == {"tom": [message]}
+
+
+async def test_the_household_can_forbid_it(house: TalkingHouse) -> None:
+    """The rules of the household hold for satellites, and for what plays on a speaker."""
+    office = add_speaker(house, "Office")
+    await house.agent.set_options(policy_blocked=["assist_satellite", office])
+    told = await house.tell("kitchen", DINNER)
+    assert "does not allow assist_satellite.announce" in told["error"]
+    told = await house.tell("office", DINNER)
+    assert "does not allow tts.speak" in told["error"]
+    assert house.said == {}
+    assert house.spoken == []
+
+
+async def test_an_announcement_cannot_be_undone(house: TalkingHouse) -> None:
+    """The answer says so."""
+    await house.tell("kitchen", DINNER)
+    house.agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("It cannot be undone.")])
+    await house.agent.say("Undo that", context=house.anna)
+    assert "annot be" in str(house.agent.server.chats[-1].messages[-1]["content"])
+    assert house.said == {"Kitchen": [DINNER]}
+
+
+async def test_in_the_language_of_the_listener(house: TalkingHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A satellite with another voice asks for another text first; what comes then is said."""
+    bedroom = house.satellites["Bedroom"].entity_id
+
+    def language_of(_hass: HomeAssistant, device: Any) -> str:
+        return "de-DE" if device.entity_id == bedroom else "en-GB"
+
+    monkeypatch.setattr("custom_components.home_agent.tools.everyday.notify_tool.language_of", language_of)
+    first = ("notify_person", {"person": "everybody", "message": DINNER})
+    second = ("notify_person", {"person": "Bedroom", "message": "Das Essen ist fertig"})
+    house.agent.server.script([tool_calls([first]), tool_calls([second]), text("Done.")])
+    await house.agent.say("Tell everybody that dinner is ready", context=house.anna)
+    assert house.said == {"Kitchen": [DINNER], "Living Room": [DINNER], "Bedroom": ["Das Essen ist fertig"]}
+    results = [str(m["content"]) for m in house.agent.server.chats[-1].messages if m["role"] == "tool"]
+    assert "the voice in Bedroom speaks de-DE" in results[0]
+
+
+async def test_offered_where_something_can_speak(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A satellite is enough; a home without anything is not offered the tool."""
+    house = await async_talking_house(hass, model_server, (), notify_targets=[])
+    await house.agent.say("Hello")
+    assert "notify_person" not in str(house.agent.server.chats[-1].json["tools"])
+    satellite = await async_add_satellite(hass, "Hall", area_of(hass, "Hall"))
+    for state in ("idle", "unavailable"):
+        hass.states.async_set(satellite.entity_id, state, {"supported_features": 1})
+        await house.agent.say("Hello")
+        assert "notify_person" in str(house.agent.server.chats[-1].json["tools"])
+    er.async_get(hass).async_remove(satellite.entity_id)
+
+
+async def test_nobody_else_is_spoken_to(house: TalkingHouse) -> None:
+    """The service that runs a tool takes the same way; what aims elsewhere is refused."""
+    other = async_mock_service(house.hass, "assist_satellite", "start_conversation")
+    call = {"action": "start_conversation", "entity_id": house.satellites["Kitchen"].entity_id}
+    house.agent.server.script([tool_calls([("ha_control", call)]), text("No.")])
+    await house.agent.say("Talk to the kitchen", context=house.anna)
+    assert other == []
