@@ -49,10 +49,11 @@ def context_of(user_id: str | None = None) -> llm.LLMContext:
 
 
 async def test_our_api(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """It is there once however many agents there are, goes with the last, and its names are short."""
+    """That of the first agent is there until the last one goes; a second agent has its own beside it."""
     first = await locked(hass, model_server)
     second = await async_add_agent(hass, model_server, {}, llm_model="another")
-    assert [api.id for api in llm.async_get_apis(hass) if api.id.startswith(DOMAIN)] == [DOMAIN]
+    own = f"{DOMAIN}_{second.entry.entry_id}"
+    assert [api.id for api in llm.async_get_apis(hass) if api.id.startswith(DOMAIN)] == [DOMAIN, own]
     for ids in (DOMAIN, [DOMAIN, "assist"]):
         instance = await llm.async_get_api(hass, ids, context_of())
         assert all(NAME.match(tool.name) for tool in every(instance.tools))

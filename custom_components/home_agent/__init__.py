@@ -1,66 +1,80 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, EVENT_HOMEASSISTANT_STOP, Platform
+from homeassistant.const import (
+    EVENT_HOMEASSISTANT_FINAL_WRITE,
+    EVENT_HOMEASSISTANT_STOP as EVENT_HOMEASSISTANT_STOP,
+    Platform,
+)
 from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
-from homeassistant.helpers.event import async_call_later, async_track_time_interval
+from homeassistant.helpers.event import (
+    async_call_later,
+    async_track_time_interval as async_track_time_interval,
+)
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
-from homeassistant.util import dt as dt_util
 
 from . import domains, languages
+from .agents import agents_of
 from .building import build
-from .channels.phones import NotificationChannel, PhoneChannel
+from .channels.phones import NotificationChannel as NotificationChannel, PhoneChannel as PhoneChannel
 from .const import (
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
-    CONF_HISTORY_RETENTION_DAYS,
-    CONF_MEMORY,
-    CONF_MEMORY_CLEANUP,
-    CONF_MEMORY_EXTRACTION,
-    CONF_MEMORY_EXTRACTION_LLM,
-    CONF_NOTIFY_TARGETS,
-    CONF_SESSION_PERSISTENCE,
-    CONF_SESSION_TIMEOUT,
+    CONF_HISTORY_RETENTION_DAYS as CONF_HISTORY_RETENTION_DAYS,
+    CONF_MEMORY as CONF_MEMORY,
+    CONF_MEMORY_CLEANUP as CONF_MEMORY_CLEANUP,
+    CONF_MEMORY_EXTRACTION as CONF_MEMORY_EXTRACTION,
+    CONF_MEMORY_EXTRACTION_LLM as CONF_MEMORY_EXTRACTION_LLM,
+    CONF_NOTIFY_TARGETS as CONF_NOTIFY_TARGETS,
+    CONF_SESSION_PERSISTENCE as CONF_SESSION_PERSISTENCE,
+    CONF_SESSION_TIMEOUT as CONF_SESSION_TIMEOUT,
     CONF_TELEGRAM,
     DEFAULTS,
     DOMAIN,
     EVENT_HISTORY_SAVED,
-    EXTRACTION_EXTERNAL,
+    EXTRACTION_EXTERNAL as EXTRACTION_EXTERNAL,
     LOGGER,
 )
 from .conversation_log import ConversationLog
 from .event_data import HistorySaved
 from .events import EventEmitter
 from .history import ConversationHistoryManager
-from .issues import report, withdraw, withdraw_all
+from .issues import report as report, withdraw as withdraw, withdraw_all
 from .knowledge.backends import async_remove_files
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
 from .knowledge.library import async_remove_library
 from .languages.tables import missing
-from .llm_api import async_register_own_api
+from .llm_api import async_register_own_api as async_register_own_api
 from .logs import set_debug_logging
 from .memory.learner.observations import ObservationStore, async_forget_learned
 from .memory.memories import MemoryManager
 from .memory.profile import ProfileManager
-from .memory.settings import read_span
-from .parts import NAMING, async_load_parts, async_part, is_panel_enabled, is_proactive_enabled, names_things
-from .pipelines import PipelineWatch, async_fall_back
+from .memory.settings import read_span as read_span
+from .parts import (
+    NAMING as NAMING,
+    async_load_parts,
+    async_part,
+    is_panel_enabled as is_panel_enabled,
+    is_proactive_enabled,
+    names_things as names_things,
+)
+from .pipelines import PipelineWatch as PipelineWatch, async_fall_back
 from .planned.commands import PlannedStore
 from .proactive.state import ProactiveStore
 from .regex import compile_all
-from .runtime import DATA_SHARED, HomeAgentConfigEntry, SharedData
+from .runtime import DATA_SHARED, FurtherAgent, HomeAgentConfigEntry, SharedData
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
-from .safety.spoken_numbers import prepare as prepare_numbers
 from .self_test_reports import SelfTestStore
 from .server_watch import ServerWatch
 from .services import async_setup_services
 from .services.tools import async_load_custom_tools
 from .sessions import ConversationSessionManager
 from .settings import settings_of
+from .starting import async_hide_panel, async_run_agent, async_start_agent, async_stop_agent
 from .store import EntryStore
 from .timers.timers import TimerStore
 from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
@@ -126,32 +140,29 @@ async def async_migrate_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) 
 
 
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
-    """Set up one agent. Its model server is checked in the background: much of an agent works without it."""
+    """Set up the agents of a connection. Its model server is checked in the background.
+
+    Much of an agent works without it.
+    """
     await async_load_parts(hass, settings_of(entry))
     data = entry.runtime_data = build(hass, entry)
     set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
-    data.shared.sessions.set_persistence(entry.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
     await data.library.async_load()
-    data.confirmations.async_start()
     entry.async_on_unload(data.shared.knowledge.async_use())
-    data.confirmations.channels.append(NotificationChannel(hass))
-    phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS], data.emitter)
-    entry.async_on_unload(phones.async_start())
+    if entry.subentries:
+        await _async_build_further(hass, entry)
+    agents = agents_of(entry)
+    for agent in agents:
+        await async_start_agent(hass, agent)
     if data.settings[CONF_TELEGRAM]:
         telegram = await async_part(hass, "channels.telegram.bridge")
         entry.async_on_unload(telegram.TelegramBridge(hass, entry).async_start())
-    await _async_show_panel(hass, entry)
-    async_register_own_api(hass, entry)
-    _report_extraction(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     hass.async_add_executor_job(compile_all)
     _report_language(hass.config.language)
-    if data.confirmations.wants_pin:
-        hass.async_add_executor_job(prepare_numbers)
     entry.async_on_unload(ServerWatch(hass, entry).async_start())
     entry.async_on_unload(entry.add_update_listener(_async_reload))
 
-    _tidy_regularly(hass, entry)
     if data.learner is not None:
         entry.async_on_unload(data.learner.async_start())
     else:
@@ -161,96 +172,51 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
-        entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
+        entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
         entry.async_on_unload(_warm_after_changes(hass, entry))
         if proactive is not None:
             entry.async_on_unload(proactive.async_start())
-        entry.async_on_unload(data.timers.async_start(data.announcer.async_announce))
-        entry.async_on_unload(data.planned.async_start(data.planned_runs.async_run))
 
     entry.async_on_unload(async_at_started(hass, warm))
-    _end_with_home_assistant(hass, entry)
-    entry.async_on_unload(data.extractor.stop)
-    entry.async_on_unload(data.summarizer.queue.stop)
-    entry.async_on_unload(PipelineWatch(hass, entry).async_start())
-    await _async_watch_names(hass, entry)
+    _write_at_the_end(hass, entry)
+    for agent in agents:
+        await async_run_agent(hass, agent)
     return True
 
 
-async def _async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Report names in the options that stop matching; where the options name nothing, nothing is loaded."""
-    if names_things(entry.runtime_data.settings):
-        part = await async_part(hass, "unmatched")
-        entry.async_on_unload(part.async_watch_names(hass, entry))
-    else:
-        for key in NAMING:
-            withdraw(hass, f"{key}_{entry.entry_id}")
+async def _async_build_further(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Build the further agents of a connection."""
+    part = await async_part(hass, "further")
+    for subentry in entry.subentries.values():
+        agent: FurtherAgent = part.further_agent(entry, subentry)
+        await async_load_parts(hass, settings_of(agent))
+        agent.runtime_data = part.build_further(hass, agent, entry.runtime_data)
+        entry.runtime_data.further[agent.entry_id] = agent
 
 
-def _report_language(language: str) -> None:
-    """Log which checks are stricter because the words of Home Assistant's language are missing."""
-    for section in (each for each in missing(language) if each.strict):
-        LOGGER.warning("No %s for the language %s: %s", section.name, language, section.strict)
-
-
-async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Show the panel as long as an agent wants it, also while that one is reloaded."""
-    if is_panel_enabled(entry.runtime_data.settings):
-        await (await async_part(hass, "panel.websocket")).async_show(hass, entry)
-    else:
-        await _async_hide_panel(hass)
-
-
-async def _async_hide_panel(hass: HomeAssistant) -> None:
-    """Take the panel away where no agent wants it any more."""
-    entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
-    wanted = any(map(is_panel_enabled, map(settings_of, entries)))
-    if hass.data[DATA_SHARED].panel_address is not None and not wanted:
-        await (await async_part(hass, "panel.websocket")).async_hide(hass)
+async def _async_prepare(entry: HomeAgentConfigEntry) -> None:
+    """Prepare all agents; the server reads the prompt of the first one ahead, others would replace it."""
+    await entry.runtime_data.async_prepare()
+    for agent in entry.runtime_data.further.values():
+        await agent.runtime_data.handler.async_prepare()
 
 
 @callback
-def _end_with_home_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Break off turns when Home Assistant stops, and write vectors: entries are not unloaded then."""
+def _write_at_the_end(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Write vectors when Home Assistant stops: entries are not unloaded then."""
     data = entry.runtime_data
 
     async def write(_event: Event) -> None:
         await data.indexer.async_stop()
         await data.semantic.async_close()
 
-    listen = hass.bus.async_listen_once
-    entry.async_on_unload(listen(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
-    entry.async_on_unload(listen(EVENT_HOMEASSISTANT_FINAL_WRITE, write))
+    entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write))
 
 
-@callback
-def _tidy_regularly(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Forget conversations, sessions and memories when their time is over."""
-    data = entry.runtime_data
-
-    @callback
-    def prune(*_: object) -> None:
-        days = data.settings[CONF_HISTORY_RETENTION_DAYS]
-        data.shared.history.prune(days, entry.entry_id)
-        if days > 0:
-            data.turn_log.prune(dt_util.utcnow() - timedelta(days=days))
-        entry.async_create_background_task(hass, data.log.async_prune(days), "home_agent log")
-
-    prune()
-    entry.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
-
-    @callback
-    def expire(now: datetime) -> None:
-        timeout = data.settings[CONF_SESSION_TIMEOUT]
-        data.shared.sessions.expire(entry.entry_id, timeout_minutes=timeout, now=now)
-
-    entry.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
-    if interval := read_span(data.settings[CONF_MEMORY_CLEANUP]):
-
-        async def tidy(now: datetime) -> None:
-            await data.memories.async_tidy(now)
-
-        entry.async_on_unload(async_track_time_interval(hass, tidy, interval))
+def _report_language(language: str) -> None:
+    """Log which checks are stricter because the words of Home Assistant's language are missing."""
+    for section in (each for each in missing(language) if each.strict):
+        LOGGER.warning("No %s for the language %s: %s", section.name, language, section.strict)
 
 
 @callback
@@ -262,7 +228,7 @@ def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CAL
     @callback
     def prepare(_now: datetime) -> None:
         timer.clear()
-        entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
+        entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
 
     job = HassJob(prepare, cancel_on_shutdown=True)
 
@@ -286,31 +252,20 @@ def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CAL
     return end
 
 
-@callback
-def _report_extraction(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Raise a repair issue where an external model was to note what is remembered and is switched off."""
-    settings, issue_id = entry.runtime_data.settings, f"extraction_llm_off_{entry.entry_id}"
-    wanted = settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]
-    external = settings[CONF_MEMORY_EXTRACTION_LLM] == EXTRACTION_EXTERNAL
-    if not wanted or not external or entry.runtime_data.extractor.model == EXTRACTION_EXTERNAL:
-        withdraw(hass, issue_id)
-        return
-    report(hass, issue_id, "extraction_llm_off", fix={"entry_id": entry.entry_id}, title=entry.title)
-
-
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Stop an agent; what it remembers is written."""
     set_debug_logging(entry.entry_id, wanted=False)
-    entry.runtime_data.turns.stop()
+    for agent in agents_of(entry):
+        agent.runtime_data.turns.stop()
     if unloaded := await hass.config_entries.async_unload_platforms(entry, PLATFORMS):
         await entry.runtime_data.indexer.async_stop()
         await entry.runtime_data.semantic.async_close()
         await entry.runtime_data.library.async_flush()
-        await entry.runtime_data.log.async_flush()
-        await entry.runtime_data.confirmations.async_stop()
+        for agent in agents_of(entry):
+            await async_stop_agent(agent)
         for store in entry.runtime_data.shared.stores:
             await store.async_flush()
-        await _async_hide_panel(hass)
+        await async_hide_panel(hass)
     return unloaded
 
 
@@ -332,7 +287,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
                 store.forget(entry.entry_id)
             await store.async_flush()
             await store.async_forget_set_aside(entry.entry_id if others else None)
-        await _async_hide_panel(hass)
+        await async_hide_panel(hass)
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

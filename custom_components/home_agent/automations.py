@@ -33,10 +33,20 @@ def checked(hass: HomeAssistant, schema: probatio.Schema, config: ConfigType) ->
     """
     config = schema(config)
     if entry_id := config[CONF_OPTIONS].get(CONF_AGENT):
-        entry = hass.config_entries.async_get_entry(entry_id)
-        if entry is None or entry.domain != DOMAIN:
+        entries = hass.config_entries.async_entries(DOMAIN)
+        if not any(entry_id == entry.entry_id or entry_id in entry.subentries for entry in entries):
             raise probatio.Invalid(f"There is no agent {entry_id}", path=[CONF_AGENT])
     return config
+
+
+@callback
+def title_of(hass: HomeAssistant, entry_id: str | None, subentry_id: str | None) -> str:
+    """Return the name of an agent; an empty text if it is gone."""
+    entry = hass.config_entries.async_get_entry(entry_id) if entry_id else None
+    if entry is None or subentry_id is None:
+        return entry.title if entry else ""
+    subentry = entry.subentries.get(subentry_id)
+    return subentry.title if subentry else ""
 
 
 @callback

@@ -10,6 +10,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.condition import Condition, ConditionCheckParams, ConditionConfig
 from homeassistant.helpers.typing import ConfigType
 
+from .agents import async_agents, ids_of
 from .automations import (
     AGENT_SCHEMA,
     CONF_AGENT,
@@ -19,8 +20,7 @@ from .automations import (
     options_schema,
     person_of,
 )
-from .const import DOMAIN
-from .runtime import HomeAgentConfigEntry, HomeAgentData
+from .runtime import HomeAgentData
 
 
 class AgentCondition(Condition):
@@ -42,9 +42,9 @@ class AgentCondition(Condition):
     @property
     def _agents(self) -> list[HomeAgentData]:
         """Return the agents that it is about."""
-        entries: list[HomeAgentConfigEntry] = self._hass.config_entries.async_loaded_entries(DOMAIN)
         wanted = self._options.get(CONF_AGENT)
-        return [entry.runtime_data for entry in entries if not wanted or wanted == entry.entry_id]
+        agents = async_agents(self._hass)
+        return [agent.runtime_data for agent in agents if not wanted or wanted in ids_of(agent)]
 
 
 class PersonCondition(AgentCondition):

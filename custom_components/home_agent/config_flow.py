@@ -11,6 +11,7 @@ from homeassistant.config_entries import (
     SOURCE_RECONFIGURE,
     ConfigEntry,
     ConfigFlowResult,
+    ConfigSubentryFlow,
     OptionsFlow,
 )
 from homeassistant.core import callback
@@ -23,6 +24,7 @@ from .config.adding import (
     default_name,
     model_fields,
 )
+from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import Checked, Field, check, flat, form, placed_errors, stored_values, with_removals
 from .config.found_servers import FoundServer
 from .config.import_pages import ImportSteps
@@ -82,6 +84,15 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, domain=DOMAIN):
     def async_get_options_flow(config_entry: ConfigEntry) -> OptionsFlow:
         """Return the options' menu."""
         return HomeAgentOptionsFlow()
+
+    @classmethod
+    @callback
+    @override
+    def async_get_supported_subentry_types(
+        cls, config_entry: ConfigEntry
+    ) -> dict[str, type[ConfigSubentryFlow]]:
+        """Return what can be added to a connection: further agents."""
+        return {AGENT: AgentSubentryFlow}
 
     @override
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:

@@ -1,4 +1,4 @@
-"""Platform: one conversation agent for each entry."""
+"""Platform: the conversation agents of an entry."""
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
@@ -12,5 +12,7 @@ PARALLEL_UPDATES = 0
 async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the agent."""
+    """Add the first agent, and each further one with its subentry."""
     async_add_entities([HomeAgent(entry)])
+    for agent in entry.runtime_data.further.values():
+        async_add_entities([HomeAgent(agent)], config_subentry_id=agent.subentry.subentry_id)

@@ -10,15 +10,15 @@ from homeassistant.helpers.entity import Entity
 from .const import CONF_MODEL, DOMAIN
 
 if TYPE_CHECKING:
-    from .runtime import HomeAgentConfigEntry, HomeAgentData
+    from .runtime import Agent, HomeAgentData
 
 
 class HomeAgentBaseEntity(Entity):
-    """An entity on the service device of one agent."""
+    """An entity on the service device of one agent; `entry` is the agent, first or further."""
 
     _attr_has_entity_name = True
 
-    def __init__(self, entry: HomeAgentConfigEntry) -> None:
+    def __init__(self, entry: Agent) -> None:
         """Take the parts that the entry was set up with; a turn still needs them while the entry unloads."""
         self.entry = entry
         self.data: HomeAgentData = entry.runtime_data

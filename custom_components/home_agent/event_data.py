@@ -7,6 +7,7 @@ class EventData(TypedDict):
     """What all events have. The emitter sets the agent, and the time in UTC and as ISO 8601."""
 
     config_entry_id: NotRequired[str]
+    subentry_id: NotRequired[str]
     timestamp: NotRequired[str]
 
 

@@ -19,6 +19,9 @@ class Occurrence:
     """An event inside of Home Agent: what happened, at which agent, and on which request."""
 
     entry_id: str
+    """The agent's connection."""
+    subentry_id: str | None
+    """The agent, if it is a further one."""
     data: Mapping[str, Any]
     context: Context | None
 
@@ -31,11 +34,14 @@ def event_signal(event: EventType[Any] | str) -> SignalType[Occurrence]:
 class EventEmitter:
     """Fires the integration's events: on the bus if the option says so, and for triggers always."""
 
-    def __init__(self, hass: HomeAssistant, enabled: bool, entry_id: str = "") -> None:
+    def __init__(
+        self, hass: HomeAssistant, enabled: bool, entry_id: str = "", subentry_id: str | None = None
+    ) -> None:
         """Store whether events are wanted, and their agent; an empty ID means all agents."""
         self._hass = hass
         self._enabled = enabled
         self._entry_id = entry_id
+        self._subentry_id = subentry_id
 
     @callback
     def fire[D: Mapping[str, Any]](
@@ -45,11 +51,17 @@ class EventEmitter:
 
         By the context of a request the logbook knows which request the states that it changed go back to.
         """
-        async_dispatcher_send(self._hass, event_signal(event), Occurrence(self._entry_id, data, context))
+        async_dispatcher_send(self._hass, event_signal(event), self._occurrence(data, context))
         if self._enabled:
             agent = {"config_entry_id": self._entry_id} if self._entry_id else {}
+            if self._subentry_id is not None:
+                agent["subentry_id"] = self._subentry_id
             content = {**data, **agent, "timestamp": dt_util.utcnow().isoformat()}
             self._hass.bus.async_fire(event, cast("D", content), context=context)
+
+    def _occurrence(self, data: Mapping[str, Any], context: Context | None) -> Occurrence:
+        """Return an event as triggers get it."""
+        return Occurrence(self._entry_id, self._subentry_id, data, context)
 
     @callback
     def fire_error(

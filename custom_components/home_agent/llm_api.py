@@ -1,4 +1,4 @@
-"""Our tools as the LLM API `home_agent`: other agents and MCP clients use them through the same guard."""
+"""Our tools as LLM APIs, one for each agent: other agents and MCP clients use them through its guard."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,6 @@ from typing import Any, override
 
 import probatio
 
-from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
@@ -14,8 +13,9 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
 
 from .agent.speaker import async_speaker_of
+from .agents import async_agents
 from .const import DOMAIN
-from .runtime import HomeAgentConfigEntry
+from .runtime import Agent, FurtherAgent
 from .safety.disclosure import Disclosure
 from .tools.base import parameters_in, useful_tools
 from .tools.calls.validation import JsonSchema, serialize
@@ -28,7 +28,8 @@ PROMPT = (
     "the result says so, and nothing has happened then."
 )
 
-_REGISTERED: HassKey[Callable[[], None]] = HassKey(f"{DOMAIN}.llm_api")
+_REGISTERED: HassKey[dict[str, Callable[[], None]]] = HassKey(f"{DOMAIN}.llm_api")
+"""How each API is removed, by its id."""
 
 
 class LenientSchema(probatio.Schema):
@@ -113,16 +114,20 @@ class SharedInstance(llm.APIInstance):
 
 @dataclass(slots=True, kw_only=True)
 class HomeAgentLLMAPI(llm.API):
-    """The tools of the first agent that is running."""
+    """The tools of one agent, by its policy and its lists."""
+
+    agent_id: str | None = None
+    """The agent; None for the first one that runs, whichever that is."""
 
     @override
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
-        """Return the tools. Raises HomeAssistantError while no agent is running."""
-        entries = _loaded(self.hass)
-        if not entries:
+        """Return the tools. Raises HomeAssistantError while the agent is not running."""
+        agents = [one for one in async_agents(self.hass) if self.agent_id in (None, one.entry_id)]
+        if not agents:
             raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_entry_loaded")
-        handler, policy = entries[0].runtime_data.handler, entries[0].runtime_data.data_policy
-        house = await entries[0].runtime_data.house.async_snapshot()
+        data = agents[0].runtime_data
+        handler, policy = data.handler, data.data_policy
+        house = await data.house.async_snapshot()
         offered = useful_tools(self.hass, house, handler.tools.values())
         shared = {
             name: SharedTool(tool, handler, policy.away, parameters_in(self.hass, house, tool))
@@ -139,22 +144,49 @@ class HomeAgentLLMAPI(llm.API):
 
 
 @callback
-def async_register_own_api(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Register the API with the first entry; it goes with the last one."""
-    if _REGISTERED not in hass.data:
-        unregister = llm.async_register_api(hass, HomeAgentLLMAPI(hass=hass, id=DOMAIN, name=NAME))
-        hass.data[_REGISTERED] = unregister
+def async_register_own_api(hass: HomeAssistant, agent: Agent) -> None:
+    """Register the API of an agent; that of the first one stays until the last agent is gone."""
+    registered = hass.data.setdefault(_REGISTERED, {})
+    if DOMAIN not in registered:
+        registered[DOMAIN] = llm.async_register_api(hass, HomeAgentLLMAPI(hass=hass, id=DOMAIN, name=NAME))
+    if agent.entry_id != first_agent_id(hass):
+        api = HomeAgentLLMAPI(
+            hass=hass, id=api_id(agent.entry_id), name=f"{NAME}: {agent.title}", agent_id=agent.entry_id
+        )
+        if api.id not in registered:
+            registered[api.id] = llm.async_register_api(hass, api)
 
     @callback
     def leave() -> None:
-        if not [other for other in _loaded(hass) if other.entry_id != entry.entry_id]:
-            hass.data.pop(_REGISTERED, _no_operation)()
+        if (unregister := registered.pop(api_id(agent.entry_id), None)) is not None:
+            unregister()
+        others = [other for other in async_agents(hass) if not _is_of(other, agent)]
+        if not others and (unregister := registered.pop(DOMAIN, None)) is not None:
+            unregister()
 
-    entry.async_on_unload(leave)
+    agent.async_on_unload(leave)
 
 
-def _no_operation() -> None:
-    """Do nothing: the registration was removed already."""
+def api_id(agent_id: str) -> str:
+    """Return the id of the API of an agent that is not the first one."""
+    return f"{DOMAIN}_{agent_id}"
+
+
+@callback
+def first_agent_id(hass: HomeAssistant) -> str | None:
+    """Return the agent that the API `home_agent` is for: that of the oldest entry that is not disabled."""
+    entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
+    return entries[0].entry_id if entries else None
+
+
+def _is_of(other: Agent, agent: Agent) -> bool:
+    """Return whether two agents are on the same connection."""
+    return _connection(other) == _connection(agent)
+
+
+def _connection(agent: Agent) -> str:
+    """Return the id of an agent's connection."""
+    return agent.config_entry.entry_id if isinstance(agent, FurtherAgent) else agent.entry_id
 
 
 async def async_one_call(hass: HomeAssistant, handler: ToolHandler, llm_context: llm.LLMContext) -> TurnCalls:
@@ -167,11 +199,3 @@ async def async_one_call(hass: HomeAssistant, handler: ToolHandler, llm_context:
         llm_context=llm_context,
         max_calls=1,
     )
-
-
-@callback
-def _loaded(hass: HomeAssistant) -> list[HomeAgentConfigEntry]:
-    """Return the entries that are running, in the order in which they were made."""
-    return [
-        entry for entry in hass.config_entries.async_entries(DOMAIN) if entry.state is ConfigEntryState.LOADED
-    ]

@@ -21,6 +21,7 @@ from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.util.event_type import EventType
 
 from .agent.phrases import async_phrase, cached_phrase
+from .automations import title_of
 from .const import (
     DOMAIN,
     EVENT_CONFIRMATION_REQUESTED,
@@ -55,15 +56,15 @@ def _described(
     event: LazyEventPartialState,
 ) -> dict[str, Any]:
     """Return the logbook entry of an event."""
-    entry = _entry_of(hass, event.data)
+    entry, agent = _entry_of(hass, event.data), event.data.get("subentry_id")
     shown = {
-        LOGBOOK_ENTRY_NAME: entry.title if entry else TITLE,
+        LOGBOOK_ENTRY_NAME: (title_of(hass, entry.entry_id, agent) if entry else "") or TITLE,
         LOGBOOK_ENTRY_MESSAGE: message(hass, event.data),
         LOGBOOK_ENTRY_CONTEXT_ID: event.context_id,
     }
     if entry:
         shown[LOGBOOK_ENTRY_ENTITY_ID] = er.async_get(hass).async_get_entity_id(
-            Platform.CONVERSATION, DOMAIN, entry.entry_id
+            Platform.CONVERSATION, DOMAIN, agent or entry.entry_id
         )
     return shown
 

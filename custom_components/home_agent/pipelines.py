@@ -10,6 +10,7 @@ from homeassistant.helpers import entity_registry as er, issue_registry as ir
 from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.start import async_at_started
 
+from .agents import async_change_options
 from .const import (
     CONF_LOCAL_FIRST,
     CONF_POLICY_BLOCKED,
@@ -21,7 +22,7 @@ from .const import (
 from .domains import DOMAINS
 from .issues import report, withdraw
 from .knowledge.speaker import Speaker
-from .runtime import HomeAgentConfigEntry
+from .runtime import Agent
 from .safety.rules import Verdict
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ MAX_NAMED: Final = 5
 class PipelineWatch:
     """Checks the pipelines when a pipeline, the home or the exposure changes."""
 
-    def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    def __init__(self, hass: HomeAssistant, entry: Agent) -> None:
         """Take the agent."""
         self._hass = hass
         self._entry = entry
@@ -101,7 +102,7 @@ class PipelineWatch:
 
 
 @callback
-def async_check_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+def async_check_pipelines(hass: HomeAssistant, entry: Agent) -> None:
     """Raise a repair issue for pipelines that prefer local sentences past the policy, or take it back."""
     found = _bypassing(hass, entry)
     if not found or not _restricts_something(hass, entry):
@@ -118,14 +119,14 @@ def async_check_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> N
     )
 
 
-async def async_end_bypass(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+async def async_end_bypass(hass: HomeAssistant, entry: Agent) -> None:
     """Have all assistants of an agent ask it first, which then tries the built-in sentences itself."""
     from homeassistant.components.assist_pipeline import async_update_pipeline  # noqa: PLC0415
 
     for pipeline in _bypassing(hass, entry):
         await async_update_pipeline(hass, pipeline, prefer_local_intents=False)
     withdraw(hass, _issue_id(entry))
-    hass.config_entries.async_update_entry(entry, options={**entry.options, CONF_LOCAL_FIRST: True})
+    async_change_options(hass, entry, {CONF_LOCAL_FIRST: True})
 
 
 @callback
@@ -152,7 +153,7 @@ def _is_free(hass: HomeAssistant, pipeline: Pipeline) -> bool:
     return agent == HOME_ASSISTANT_AGENT or ("." in agent and hass.states.get(agent) is None)
 
 
-async def async_make_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+async def async_make_assistant(hass: HomeAssistant, entry: Agent) -> None:
     """Make an assistant with this agent and prefer it.
 
     It gets the language and the speech settings of the assistant that was preferred. One that has the agent
@@ -182,7 +183,7 @@ async def async_make_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry)
     store.async_set_preferred_item(own.id)
 
 
-async def async_fall_back(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+async def async_fall_back(hass: HomeAssistant, entry: Agent) -> None:
     """Have the assistants of an agent that is removed use Home Assistant's own agent again."""
     if ASSIST not in hass.config.components:
         return
@@ -198,17 +199,17 @@ async def async_fall_back(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> N
 
 
 @callback
-def _agent(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> str | None:
+def _agent(hass: HomeAssistant, entry: Agent) -> str | None:
     """Return the entity of an agent, None if it has none."""
     return er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
 
 
-def _issue_id(entry: HomeAgentConfigEntry) -> str:
+def _issue_id(entry: Agent) -> str:
     """Return the id of the issue of an entry."""
     return f"prefer_local_bypass_{entry.entry_id}"
 
 
-def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[Pipeline]:
+def _bypassing(hass: HomeAssistant, entry: Agent) -> list[Pipeline]:
     """Return the pipelines with this agent that ask Home Assistant's own sentences first."""
     if ASSIST not in hass.config.components:
         return []
@@ -226,7 +227,7 @@ LIMITING: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_CHOI
 """Options with rules of the household that can limit something."""
 
 
-def _restricts_something(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
+def _restricts_something(hass: HomeAssistant, entry: Agent) -> bool:
     """Return whether anything that Home Assistant's own sentences reach is not free for everyone."""
     settings, policy = entry.runtime_data.settings, entry.runtime_data.policy
     if policy.view.narrows or any(settings[key] for key in LIMITING):

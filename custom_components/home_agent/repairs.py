@@ -16,6 +16,7 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.http import current_request
 from homeassistant.helpers.storage import STORAGE_DIR
 
+from .agents import async_change_options, async_find_agent, stored_options
 from .config.expert import EXPERT
 from .config.options import SOURCE_REPAIR
 from .const import (
@@ -28,7 +29,7 @@ from .const import (
 from .pipelines import async_end_bypass
 from .proactive.state import Suggestion, SuggestionAnswer
 from .proactive.suggestions import ISSUE as SUGGESTION
-from .runtime import HomeAgentConfigEntry
+from .runtime import Agent, FurtherAgent, HomeAgentConfigEntry
 from .services.tools import async_reload_custom_tools
 from .store import ASIDE
 from .unmatched import renamed_of, with_renamed
@@ -139,8 +140,13 @@ def _person_at_the_screen() -> User | None:
 
 
 def _entry_of(hass: HomeAssistant, data: Data) -> HomeAgentConfigEntry | None:
-    """Return the agent that an issue is about; None if it was removed meanwhile."""
+    """Return the connection that an issue is about; None if it was removed meanwhile."""
     return hass.config_entries.async_get_entry(str(data["entry_id"]))
+
+
+def _agent_of(hass: HomeAssistant, data: Data) -> Agent | None:
+    """Return the agent that an issue is about; None if it was removed meanwhile."""
+    return _entry_of(hass, data) or async_find_agent(hass, str(data["entry_id"]))
 
 
 async def _async_reconfigure(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
@@ -153,9 +159,11 @@ async def _async_reconfigure(hass: HomeAssistant, data: Data) -> tuple[FlowType,
 
 
 async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> tuple[FlowType, str] | None:
-    """Open a page of the options."""
-    if (entry := _entry_of(hass, data)) is None:
+    """Open a page of the options, or of those of a further agent."""
+    if (entry := _agent_of(hass, data)) is None:
         return None
+    if isinstance(entry, FurtherAgent):
+        return await _async_open_agent(hass, entry, page)
     context: Any = {"source": SOURCE_REPAIR}
     options = hass.config_entries.options
     flow = await options.async_init(entry.entry_id, context=context)
@@ -164,9 +172,19 @@ async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> 
     return FlowType.OPTIONS_FLOW, flow["flow_id"]
 
 
+async def _async_open_agent(hass: HomeAssistant, agent: FurtherAgent, page: str) -> tuple[FlowType, str]:
+    """Open a page of a further agent."""
+    flows = hass.config_entries.subentries
+    context: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": agent.entry_id}
+    handler = (agent.config_entry.entry_id, agent.subentry.subentry_type)
+    flow = await flows.async_init(handler, context=context)
+    await flows.async_configure(flow["flow_id"], {"next_step_id": page})
+    return FlowType.CONFIG_SUBENTRIES_FLOW, flow["flow_id"]
+
+
 async def _async_open_prompt(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
     """Open the page of the options with the template that failed."""
-    entry = _entry_of(hass, data)
+    entry = _agent_of(hass, data)
     is_own = entry is not None and not entry.options.get(CONF_PROMPT_USE_DEFAULT, True)
     return await _async_open_options(hass, data, page="prompt" if is_own else "answers")
 
@@ -187,7 +205,7 @@ async def _async_exclude_collection(hass: HomeAssistant, data: Data) -> None:
 
 async def _async_end_bypass(hass: HomeAssistant, data: Data) -> None:
     """Have assistants ask the agent first."""
-    if entry := _entry_of(hass, data):
+    if entry := _agent_of(hass, data):
         await async_end_bypass(hass, entry)
 
 
@@ -222,10 +240,9 @@ async def _async_reload_tools(hass: HomeAssistant, data: Data) -> None:
 
 async def _async_rename(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
     """Write the new ids of renamed entities into the options; open the page where others are left."""
-    if (entry := _entry_of(hass, data)) is None:
+    if (entry := _agent_of(hass, data)) is None:
         return None
-    options = with_renamed(entry.options, renamed_of(data))
-    hass.config_entries.async_update_entry(entry, options=options)
+    async_change_options(hass, entry, with_renamed(stored_options(entry), renamed_of(data)))
     return await _async_open_options(hass, data, page=str(data["page"])) if data["page"] else None
 
 

@@ -1,13 +1,13 @@
 """What the entries share, and the parts that each is made of; building.py puts them together."""
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from homeassistant.config_entries import ConfigEntry
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState, ConfigSubentry
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from .proactive.setup import Proactive
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
+type Agent = HomeAgentConfigEntry | FurtherAgent
+"""An agent that is set up: the first one of a connection is the entry itself."""
 
 
 class AgentConfig(Protocol):
@@ -85,6 +87,49 @@ class AgentConfig(Protocol):
     @property
     def options(self) -> Mapping[str, Any]:
         """Return the options."""
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class FurtherAgent:
+    """Another agent on the connection of an entry; a subentry contains its options.
+
+    It has what an entry has, so that what is made for the first agent works for it too.
+    """
+
+    config_entry: HomeAgentConfigEntry
+    subentry: ConfigSubentry
+    data: Mapping[str, Any]
+    """The connection, with its own model."""
+    options: Mapping[str, Any]
+    """Its own options and those of the household."""
+    runtime_data: HomeAgentData = field(init=False)
+
+    @property
+    def entry_id(self) -> str:
+        """Return the id under which the agent stores its data."""
+        return self.subentry.subentry_id
+
+    @property
+    def title(self) -> str:
+        """Return the name of the agent."""
+        return self.subentry.title
+
+    @property
+    def state(self) -> ConfigEntryState:
+        """Return whether the connection is set up."""
+        return self.config_entry.state
+
+    @callback
+    def async_on_unload(self, function: CALLBACK_TYPE) -> None:
+        """Call a function when the connection is unloaded."""
+        self.config_entry.async_on_unload(function)
+
+    @callback
+    def async_create_background_task(
+        self, hass: HomeAssistant, target: Coroutine[Any, Any, object], name: str
+    ) -> None:
+        """Start a task that ends with the connection."""
+        self.config_entry.async_create_background_task(hass, target, name)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,6 +236,19 @@ class HomeAgentData:
     entry_id: str = ""
     own_tools: Sequence[HomeAgentTool] = ()
     """The tools that are not the household's own."""
+    owns_memory: bool = True
+    """Whether memories and profiles are the agent's; False if they are those of the first agent."""
+    further: dict[str, FurtherAgent] = field(default_factory=dict)
+    """The further agents on the connection of a first one, by their ids."""
+
+    @property
+    def sharing(self) -> list[HomeAgentData]:
+        """Return the further agents that use the memory of this one."""
+        return [
+            agent.runtime_data
+            for agent in self.further.values()
+            if agent.runtime_data.memories is self.memories
+        ]
 
     async def async_proactive(self) -> Proactive:
         """Return the proactive part; if the options disable it, it is loaded when it is used."""
@@ -227,6 +285,8 @@ class HomeAgentData:
         if self.server_reachable is not reachable:
             self.server_reachable = reachable
             async_dispatcher_send(hass, server_signal(self.entry_id))
+        for agent in self.further.values():
+            agent.runtime_data.note_server(hass, reachable=reachable)
 
     async def async_sync(self) -> Report:
         """Read the home and its knowledge again and update the index; return what that did."""

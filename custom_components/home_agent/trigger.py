@@ -23,6 +23,7 @@ from .automations import (
     checked,
     options_schema,
     person_of,
+    title_of,
 )
 from .const import (
     EVENT_CONFIRMATION_REQUESTED,
@@ -67,13 +68,13 @@ class AgentTrigger(Trigger):
         def follow(occurrence: Occurrence) -> None:
             data = occurrence.data
             person = person_of(self._hass, data)
-            if (self.needs and not data[self.needs]) or not self._fits(occurrence.entry_id, person):
+            if (self.needs and not data[self.needs]) or not self._fits(occurrence, person):
                 return
-            entry = self._hass.config_entries.async_get_entry(occurrence.entry_id)
-            agent = entry.title if entry else ""
+            agent = title_of(self._hass, occurrence.entry_id, occurrence.subentry_id)
             payload = {
                 **{name: data[name] for name in self.variables},
                 "config_entry_id": occurrence.entry_id,
+                **({"subentry_id": occurrence.subentry_id} if occurrence.subentry_id else {}),
                 "agent": agent,
                 "person": person,
             }
@@ -81,11 +82,13 @@ class AgentTrigger(Trigger):
 
         return async_dispatcher_connect(self._hass, event_signal(self.event), follow)
 
-    def _fits(self, entry_id: str, person: str | None) -> bool:
-        """Return whether an event is about an agent and a person that are followed."""
+    def _fits(self, occurrence: Occurrence, person: str | None) -> bool:
+        """Return whether an event is about a followed agent or connection, and a followed person."""
         persons = self._options.get(CONF_PERSON)
         agent = self._options.get(CONF_AGENT)
-        return (not agent or agent == entry_id) and (not persons or person in persons)
+        return (not agent or agent in (occurrence.entry_id, occurrence.subentry_id)) and (
+            not persons or person in persons
+        )
 
 
 class PersonTrigger(AgentTrigger):

@@ -39,6 +39,7 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
 
 from .agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
+from .agents import stored_options
 from .channels.people import TARGETS
 from .config.choices import has_people
 from .config.policy import async_applies
@@ -61,7 +62,7 @@ from .knowledge.persons import DEVICE, PERSON
 from .knowledge.view import FLOORS, LISTED
 from .parts import NAMING
 from .proactive.rules import ENTITIES, PERSONS as TOLD
-from .runtime import HomeAgentConfigEntry
+from .runtime import Agent
 from .safety.choices import KINDS, LABELS, PRESENCE, TARGETS as PICKED, WHOM
 from .safety.occasions import ADMINISTRATORS, AT_HOME, AWAY, EXCEPT, GUESTS, NOBODY, SOMEBODY
 from .safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
@@ -144,7 +145,7 @@ def _replaced(value: Any, renamed: Mapping[str, str]) -> Any:
     return [_replaced(item, renamed) for item in value] if isinstance(value, list) else value
 
 
-def issue_id(key: str, entry: ConfigEntry) -> str:
+def issue_id(key: str, entry: Agent) -> str:
     """Return the id of an agent's issue."""
     return f"{key}_{entry.entry_id}"
 
@@ -155,7 +156,7 @@ def renamed_of(data: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 @callback
-def async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CALLBACK_TYPE:
+def async_watch_names(hass: HomeAssistant, entry: Agent) -> CALLBACK_TYPE:
     """Look at the names when Home Assistant has started and when the home changes; return how to stop."""
     return _Watch(hass, entry).async_start()
 
@@ -163,11 +164,11 @@ def async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CALLB
 class _Watch:
     """Looks after the names in one agent's options; they do not change while it runs."""
 
-    def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    def __init__(self, hass: HomeAssistant, entry: Agent) -> None:
         """Read which names there are, and which were renamed before a restart."""
         self._hass = hass
         self._entry = entry
-        self._named = {key: list(named_in(entry.options, keys)) for key, keys in NAMING.items()}
+        self._named = {key: list(named_in(stored_options(entry), keys)) for key, keys in NAMING.items()}
         self._exact = {one.name for named in self._named.values() for one in named}
         issues = (ir.async_get(hass).async_get_issue(DOMAIN, issue_id(key, entry)) for key in NAMING)
         self._renamed = {old: new for issue in issues if issue for old, new in renamed_of(issue.data).items()}
@@ -296,7 +297,7 @@ class _Watch:
     async def _async_matches(self, names: RuleNames, one: NamedThing) -> bool:
         """Return whether a name still means something."""
         if one.field in PEOPLE:
-            return has_people(self._hass, one.name, self._entry.options)
+            return has_people(self._hass, one.name, stored_options(self._entry))
         is_policy = one.option in NAMING["rules_unmatched"]
         if is_policy and one.field in (PERSONS, DEVICES, AREAS, LABELS, FLOORS):
             return await async_applies(self._hass, one.field, one.name)

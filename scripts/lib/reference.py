@@ -108,7 +108,7 @@ def option_rows(heading: str) -> Iterator[Row]:
 def action_rows(name: str) -> Iterator[Row]:
     """Yield the rows of an action: field, whether it is required."""
     texts = ENGLISH["services"][name]["fields"]
-    for key in (*services.SERVICES[name].fields, services.ATTR_CONFIG_ENTRY_ID):
+    for key in (*services.SERVICES[name].fields, services.ATTR_CONFIG_ENTRY_ID, services.ATTR_AGENT_ID):
         required = "yes" if isinstance(key, probatio.Required) else ""
         yield (f"`{key}`", required), texts[str(key)]["description"]
 

@@ -118,7 +118,11 @@ def test_services() -> None:
     assert set(forms) == {*services.SERVICES, *services.COMMON}
     assert all(section("docs/services.md", f"{DOMAIN}.{name}") for name in services.COMMON)
     for name, service in services.SERVICES.items():
-        assert set(fields_of(forms[name])) == {*map(str, service.fields), services.ATTR_CONFIG_ENTRY_ID}
+        assert set(fields_of(forms[name])) == {
+            *map(str, service.fields),
+            services.ATTR_CONFIG_ENTRY_ID,
+            services.ATTR_AGENT_ID,
+        }
     assert f"`{services.ATTR_ENTRY_ID}`" in PAGES["docs/services.md"]
 
 

@@ -115,3 +115,21 @@ def test_no_test_imports_another() -> None:
         if isinstance(node, ast.ImportFrom) and re.match(r"(tests\.(\w+\.)*)?test_", node.module or "")
     ]
     assert found == []
+
+
+ASKS_EXPOSURE = {
+    "context.providers.entities",
+    "context.retrieval",
+    "context.selection",
+    "context.written_lines",
+    "knowledge.view",
+    "proactive.rules",
+}
+"""The view of an agent, and modules that look again at records of its snapshots, or at the weather."""
+
+
+def test_only_the_view_asks_what_is_exposed() -> None:
+    """Anything else would go round the lists of what an agent may see."""
+    found = re.compile(r"import .*\bis_exposed\b")
+    asking = {name for name, path in MODULES.items() if found.search(path.read_text("utf-8"))}
+    assert asking == ASKS_EXPOSURE

@@ -17,6 +17,7 @@ from custom_components.home_agent.config.options import DONE, MENUS
 from custom_components.home_agent.safety.choices import DECISIONS, PICKED_ACTIONS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
+from scripts.lib.agent_forms import with_copies
 from tests.helpers.checks import every
 from tests.helpers.documents import fields_of
 from tests.helpers.spoken_languages import SPOKEN, WHOLE
@@ -153,8 +154,18 @@ def test_every_error_of_a_form_has_a_sentence() -> None:
     for file in (INTEGRATION / "config").glob("*.py"), others:
         for source in file:
             raised |= set(re.findall(r'InvalidInput\(\s*"(\w+)"', source.read_text(encoding="utf-8")))
-    told = {key.rsplit(".", 1)[1] for key in ENGLISH if re.match(r"(config|options)\.error\.", key)}
+    told = {
+        key.rsplit(".", 1)[1]
+        for key in ENGLISH
+        if re.match(r"(config|options|config_subentries\.agent)\.error\.", key)
+    }
     assert told == raised
+
+
+@pytest.mark.parametrize("language", WHOLE)
+def test_forms_of_further_agents(language: str) -> None:
+    """They say what the options say: `scripts/agent_forms` copies the texts."""
+    assert with_copies(read(language)) == read(language)
 
 
 def test_every_exception_has_a_sentence() -> None:

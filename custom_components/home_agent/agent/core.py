@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any, Literal, override
 
 from homeassistant.components import conversation
-from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import MATCH_ALL
-from homeassistant.helpers import intent
+from homeassistant.helpers import entity_registry as er, intent
 from homeassistant.util import dt as dt_util
 
 from ..const import (
@@ -52,8 +51,8 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
     _attr_name = None
     _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
 
-    def __init__(self, entry: ConfigEntry[Any]) -> None:
-        """Take the parts of the entry."""
+    def __init__(self, entry: Any) -> None:
+        """Take the parts of the agent: of an entry, or of a further agent."""
         super().__init__(entry)
         self._attr_unique_id = entry.entry_id
         self._attr_supports_streaming = bool(self.settings[CONF_STREAMING])
@@ -110,7 +109,9 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
             language=user_input.language,
             max_tokens=self.settings[CONF_MAX_TOKENS],
             history_id=session.history_id,
-            shared_chat_log=others or chat_log.conversation_id in self.data.memory.shared,
+            shared_chat_log=others
+            or chat_log.conversation_id in self.data.memory.shared
+            or self._has_other_agent(chat_log),
             first=len(chat_log.content) - 1,
             calls=TurnCalls(
                 speaker=speaker,
@@ -145,6 +146,13 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         recent, history = self.data.memory, self.data.shared.history
         known = history.persons(self.entry.entry_id, recent.history_id(conversation_id))
         return not known | {recent.speakers.get(conversation_id)} <= {person_id, None}
+
+    def _has_other_agent(self, chat_log: conversation.ChatLog) -> bool:
+        """Return whether another agent of ours has spoken here: each has a policy and lists of its own."""
+        registry = er.async_get(self.hass)
+        speakers = {str(getattr(content, "agent_id", "")) for content in chat_log.content}
+        entries = (registry.async_get(speaker) for speaker in speakers - {self.entity_id})
+        return any(entry is not None and entry.platform == DOMAIN for entry in entries)
 
     def _note_conversation(self, turn: Turn, history_id: str, *, of_other_person: bool) -> None:
         """Remember the owner of a conversation, and what it continues."""

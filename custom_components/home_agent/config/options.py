@@ -1,74 +1,14 @@
 """The options: a menu with pages for households, and one with pages for experts."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, override
 
-import yarl
+from homeassistant.config_entries import ConfigEntry, ConfigFlowResult, OptionsFlow
 
-from homeassistant import data_entry_flow
-from homeassistant.config_entries import ConfigEntry, ConfigEntryState, ConfigFlowResult, OptionsFlow
-from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import llm
-from homeassistant.helpers.selector import (
-    SelectOptionDict,
-    Selector,
-    SelectSelector,
-    SelectSelectorConfig,
-)
-from homeassistant.helpers.translation import async_get_translations
-
-from ..connection import is_cloud
-from ..const import (
-    CONF_BASE_URL,
-    CONF_DIALECT,
-    CONF_LLM_APIS,
-    CONF_NOTIFY_TARGETS,
-    CONF_PROACTIVE_RULES,
-    CONF_PROMPT_CUSTOM,
-    CONF_PROMPT_USE_DEFAULT,
-    CONF_QUICK_CONFIRMATIONS,
-    CONF_TELEGRAM_CHATS,
-    DEFAULTS,
-    DOMAIN,
-)
-from ..defaults import defaults_of
-from ..errors import InvalidInput
-from ..inference.models import Dialect
-from ..inference.router import PRIMARY
-from ..parts import async_part
-from ..safety.disclosure import DataPolicy
-from .channels import chat_options, notify_options
-from .choices import async_labelled
 from .expert import EXPERT
-from .fields import (
-    Checked,
-    Field,
-    check,
-    flat,
-    form,
-    kept_values,
-    placed_errors,
-    stored_values,
-    with_removals,
-)
-from .lists import chats_selector, notify_selector, proactive_labels, with_proactive_labels
-from .schemas import EXAMPLES, HOUSEHOLD, PAGES, label_path
-from .sharing import check_sharing
-
-
-async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Ask for a prompt where the default one is off; a default that depends on the prompt is not stored."""
-    quick = CONF_QUICK_CONFIRMATIONS
-    if quick not in stored and checked.values.get(quick) == defaults_of(stored)[quick]:
-        checked.values.pop(quick, None)
-    if not checked.values.get(CONF_PROMPT_USE_DEFAULT, True) and CONF_PROMPT_CUSTOM not in checked.values:
-        checked.fail(CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
-
-
-HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
-"""Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
+from .fields import Field
+from .pages import OptionPages, page_step
+from .schemas import HOUSEHOLD, PAGES
 
 SOURCE_REPAIR: Final = "repair"
 """The source of a flow that repairs.py has started."""
@@ -77,102 +17,14 @@ DONE: Final = "done"
 MENUS: Final = {"init": (*HOUSEHOLD, "expert"), "expert": (*EXPERT, "init")}
 """The menus, with the pages and the menu that each offers."""
 
-type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
 
-PAGE_CHECKS: Final[dict[str, PageCheck]] = {
-    "answers": _async_check_prompt,
-    "prompt": _async_check_prompt,
-}
-ASKING_CHECKS: Final = {
-    "web": ("config.servers", "async_check_web"),
-    "memory": ("config.learning", "async_check_learning"),
-    "memory_details": ("config.learning", "async_check_learning"),
-}
-"""Checks that ask a server, with the module of each: it loads when the page is saved."""
-ENTRY_CHECKS: Final = {
-    "permissions": ("config.policy", "async_check_safety"),
-    "safety": ("config.policy", "async_check_safety"),
-    "messages": ("config.channels", "async_check_channels"),
-    "vector_store": ("config.vector_store", "async_check_vector_store"),
-}
-"""Checks that look at the agent as well."""
-
-
-async def _async_check_of(hass: HomeAssistant, page: str, entry: ConfigEntry) -> PageCheck | None:
-    """Return the check of a page; None if it needs none."""
-    if page in PAGE_CHECKS:
-        return PAGE_CHECKS[page]
-    module, name = (ASKING_CHECKS | ENTRY_CHECKS).get(page, ("", ""))
-    if not module:
-        return None
-    check = getattr(await async_part(hass, module), name)
-    return partial(check, entry=entry) if page in ENTRY_CHECKS else check
-
-
-@callback
-def may_be_ollama(entry: ConfigEntry) -> bool:
-    """Return whether the agent's server can be one that has Ollama's own API."""
-    settings = {**DEFAULTS, **entry.data}
-    if settings[CONF_DIALECT] != "auto":
-        return bool(settings[CONF_DIALECT] == Dialect.OLLAMA)
-    known = None
-    if entry.state is ConfigEntryState.LOADED:
-        client = entry.runtime_data.router.primary
-        known = client.capabilities.dialect(client.endpoint.base_url)
-    return known == Dialect.OLLAMA if known else not is_cloud(settings[CONF_BASE_URL])
-
-
-def _step(page: str) -> Callable[..., Awaitable[ConfigFlowResult]]:
-    """Return the step of a page, as Home Assistant looks for it."""
-
-    async def show_or_save(
-        self: HomeAgentOptionsFlow, user_input: dict[str, Any] | None = None
-    ) -> ConfigFlowResult:
-        return await self.async_page(page, user_input)
-
-    return show_or_save
-
-
-async def async_with_choices(
-    hass: HomeAssistant, fields: tuple[Field, ...], options: Mapping[str, Any]
-) -> tuple[Field, ...]:
-    """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
-    texts = await async_get_translations(hass, hass.config.language, "selector", {DOMAIN})
-    makers: dict[str, Callable[[HomeAssistant], Selector[Any]]] = {
-        CONF_LLM_APIS: _api_selector,
-        CONF_NOTIFY_TARGETS: lambda hass: notify_selector(notify_options(hass)),
-        CONF_TELEGRAM_CHATS: lambda hass: chats_selector(chat_options(hass)),
-    }
-    found = [
-        replace(field, selector=makers[field.key](hass)) if field.key in makers else field for field in fields
-    ]
-    labels = proactive_labels(texts)
-    found = [
-        with_proactive_labels(field, labels) if field.key == CONF_PROACTIVE_RULES else field
-        for field in found
-    ]
-    return tuple([await async_labelled(hass, field, options) for field in found])
-
-
-def _api_selector(hass: HomeAssistant) -> SelectSelector:
-    """Return a selector of the LLM APIs of others."""
-    options = [
-        SelectOptionDict(value=api.id, label=api.name) for api in llm.async_get_apis(hass) if api.id != DOMAIN
-    ]
-    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
-
-
-class HomeAgentOptionsFlow(OptionsFlow):
+class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
     """Show the menus, and the pages that are chosen; a page takes effect when it is saved."""
 
     def __init__(self) -> None:
-        """Start empty."""
-        self._typed: dict[str, Any] = {}
-        self._tried: dict[str, Any] = {}
-        self._page = ""
-        self._reports: list[tuple[str, dict[str, str]]] = []
+        """Start with the menu for households."""
+        super().__init__()
         self._menu = "init"
-        self._has_saved = False
 
     async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show the menu, or the page that a repair has opened: the browser begins a flow of its own there."""
@@ -185,7 +37,8 @@ class HomeAgentOptionsFlow(OptionsFlow):
         for flow in opened:
             flows.async_abort(flow["flow_id"])
         if opened and self.source != SOURCE_REPAIR:
-            return await self.async_page(opened[-1]["step_id"], None)
+            page: ConfigFlowResult = await self.async_page(opened[-1]["step_id"], None)
+            return page
         return await self._async_menu("init")
 
     async def async_step_expert(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -194,30 +47,27 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """End; everything is saved already."""
-        return self.async_create_entry(data=dict(self.config_entry.options))
-
-    async def async_step_vector_save(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show the next report, or store the tested options."""
-        return self._report() if self._reports else await self._async_store()
+        ended: ConfigFlowResult = self.async_create_entry(data=dict(self.config_entry.options))
+        return ended
 
     # Home Assistant requires a step for each menu and for each page.
-    async_step_vector_checked = async_step_vector_missing = async_step_vector_save
-    async_step_fallback_cloud = async_step_external_cloud = async_step_vector_save
-    async_step_vector_cloud = async_step_vector_save
-    async_step_answers = _step("answers")
-    async_step_permissions = _step("permissions")
-    async_step_memory = _step("memory")
-    async_step_messages = _step("messages")
-    async_step_web = _step("web")
-    async_step_llm = _step("llm")
-    async_step_prompt = _step("prompt")
-    async_step_context = _step("context")
-    async_step_vector_store = _step("vector_store")
-    async_step_history = _step("history")
-    async_step_memory_details = _step("memory_details")
-    async_step_tools = _step("tools")
-    async_step_safety = _step("safety")
-    async_step_debug = _step("debug")
+    async_step_vector_checked = async_step_vector_missing = OptionPages.async_step_vector_save
+    async_step_fallback_cloud = async_step_external_cloud = OptionPages.async_step_vector_save
+    async_step_vector_cloud = OptionPages.async_step_vector_save
+    async_step_answers = page_step("answers")
+    async_step_permissions = page_step("permissions")
+    async_step_memory = page_step("memory")
+    async_step_messages = page_step("messages")
+    async_step_web = page_step("web")
+    async_step_llm = page_step("llm")
+    async_step_prompt = page_step("prompt")
+    async_step_context = page_step("context")
+    async_step_vector_store = page_step("vector_store")
+    async_step_history = page_step("history")
+    async_step_memory_details = page_step("memory_details")
+    async_step_tools = page_step("tools")
+    async_step_safety = page_step("safety")
+    async_step_debug = page_step("debug")
 
     async def _async_menu(self, menu: str) -> ConfigFlowResult:
         """Show a menu; after something was saved it says so and offers to end."""
@@ -226,88 +76,42 @@ class HomeAgentOptionsFlow(OptionsFlow):
         if self._has_saved:
             options.append(DONE)
             saved = await self._async_note("saved") + "\n\n"
-        return self.async_show_menu(
+        shown: ConfigFlowResult = self.async_show_menu(
             step_id=menu,
             menu_options=options,
             description_placeholders={"agent": self.config_entry.title, "saved": saved},
         )
+        return shown
 
-    def _fields(self, page: str) -> tuple[Field, ...]:
-        """Return the fields of a page that the chosen server knows."""
-        ollama = may_be_ollama(self.config_entry)
-        return tuple(field for field in PAGES[page] if ollama or not field.only_ollama)
+    @property
+    @override
+    def connection(self) -> ConfigEntry:
+        """Return the entry, which is the agent as well."""
+        return self.config_entry
 
-    async def async_page(self, page: str, user_input: dict[str, Any] | None) -> ConfigFlowResult:
-        """Show a page, or save its values; a check with findings asks first."""
-        entry, stored = self.config_entry, self.config_entry.options
-        fields = with_removals(await async_with_choices(self.hass, self._fields(page), stored), stored)
-        shown = stored_values(fields, stored)
-        notes = {**EXAMPLES, "agent": entry.title, "withheld": await self._async_withheld()}
-        if user_input is None:
-            typed = self._typed if self._page == page else {}
-            return self.async_show_form(
-                step_id=page, data_schema=form(fields, typed or shown), description_placeholders=notes
-            )
-        typed = flat(fields, user_input)
-        checked = check(fields, typed, stored)
-        kept = kept_values(fields, typed, stored) if HIDES_FIELDS else {}
-        shown = {key: shown[key] for key in kept} | typed
-        if page_check := await _async_check_of(self.hass, page, entry):
-            await page_check(self.hass, checked, stored)
-        of_page = [field.key for field in fields]
-        if not checked.errors:
-            check_sharing(self.hass, entry, {**checked.others, **kept, **checked.values}, of_page, checked)
-        if checked.errors:
-            errors = placed_errors(fields, checked.errors)
-            return self.async_show_form(
-                step_id=page,
-                data_schema=form(fields, shown, errors),
-                errors=errors,
-                description_placeholders={
-                    **notes,
-                    **checked.placeholders,
-                    "field": await self._async_field_name(fields, checked.errors),
-                },
-            )
-        self._page, self._typed, self._tried = page, shown, {**kept, **checked.values}
-        checked.keep_report()
-        self._reports = checked.reports
-        return self._report() if self._reports else await self._async_store()
+    @property
+    @override
+    def agent_name(self) -> str:
+        """Return the name of the agent."""
+        return self.config_entry.title
 
-    def _report(self) -> ConfigFlowResult:
-        """Show what a check has found before the page is stored."""
-        step, placeholders = self._reports.pop(0)
-        return self.async_show_menu(
-            step_id=step,
-            menu_options=["vector_save", self._page],
-            description_placeholders=placeholders,
-        )
+    @property
+    @override
+    def stored(self) -> Mapping[str, Any]:
+        """Return the stored options."""
+        return self.config_entry.options
 
-    async def _async_store(self) -> ConfigFlowResult:
-        """Store the values of the page beside those of the others, and show the menu again."""
-        of_page = {field.key for field in self._fields(self._page)}
-        others = {key: value for key, value in self.config_entry.options.items() if key not in of_page}
-        self.hass.config_entries.async_update_entry(self.config_entry, options={**others, **self._tried})
-        self._typed, self._page, self._has_saved = {}, "", True
+    @override
+    def page_fields(self, page: str) -> tuple[Field, ...]:
+        """Return the fields of a page."""
+        return PAGES[page]
+
+    @override
+    async def async_save(self, options: Mapping[str, Any]) -> None:
+        """Store the options."""
+        self.hass.config_entries.async_update_entry(self.config_entry, options=options)
+
+    @override
+    async def async_back(self) -> ConfigFlowResult:
+        """Show the menu that the page was chosen from."""
         return await self._async_menu(self._menu)
-
-    async def _async_field_name(self, fields: Iterable[Field], errors: Mapping[str, str]) -> str:
-        """Return the name of the first wrong field that is in a section, where no error can mark it."""
-        wrong = next((field.key for field in fields if field.section and field.key in errors), None)
-        if wrong is None:
-            return ""
-        texts = await async_get_translations(self.hass, self.hass.config.language, "options", {DOMAIN})
-        return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
-
-    async def _async_note(self, name: str) -> str:
-        """Return a sentence for a description."""
-        texts = await async_get_translations(self.hass, self.hass.config.language, "selector", {DOMAIN})
-        return texts.get(f"component.{DOMAIN}.selector.page_notes.options.{name}", "")
-
-    async def _async_withheld(self) -> str:
-        """Return a paragraph about data that an external model does not receive, or an empty text."""
-        settings = {**DEFAULTS, **self.config_entry.data, **self.config_entry.options}
-        if DataPolicy(settings).of(PRIMARY).people:
-            return ""
-        note = await self._async_note("withheld")
-        return "\n\n" + note.replace("{host}", yarl.URL(settings[CONF_BASE_URL]).host or "")

@@ -25,6 +25,7 @@ from homeassistant.loader import Integration, async_get_integrations
 from ..const import ASSISTANT, DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
+from ..runtime import Agent
 from ..safety.defaults import BLOCKED, GENERIC_SERVICES, restricted_rules
 from ..safety.rules import RULE
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
@@ -123,7 +124,7 @@ class RuleNames:
 
 
 async def async_rule_names(
-    hass: HomeAssistant, rules: Iterable[str], entry: ConfigEntry | None = None
+    hass: HomeAssistant, rules: Iterable[str], entry: ConfigEntry | Agent | None = None
 ) -> RuleNames:
     """Return the names that rules can use now, as far as these rules need them."""
     rules = list(rules)
@@ -251,7 +252,7 @@ def _inside(hass: HomeAssistant, key: str, place: str) -> list[str]:
 
 
 async def _async_tools(
-    hass: HomeAssistant, entry: ConfigEntry | None
+    hass: HomeAssistant, entry: ConfigEntry | Agent | None
 ) -> tuple[frozenset[str], frozenset[str] | None]:
     """Return the built-in tools of an agent, and the tools of others that rules apply to."""
     own: frozenset[str] = frozenset()

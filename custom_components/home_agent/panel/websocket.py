@@ -13,16 +13,16 @@ from homeassistant.components.websocket_api.connection import ActiveConnection
 from homeassistant.components.websocket_api.const import ERR_HOME_ASSISTANT_ERROR, ERR_NOT_FOUND
 from homeassistant.components.websocket_api.decorators import async_response, require_admin
 from homeassistant.components.websocket_api.messages import BASE_COMMAND_MESSAGE_SCHEMA
-from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 
+from ..agents import async_agents, async_find_agent
 from ..const import CONF_PANEL, DOMAIN
 from ..parts import async_part
 from ..runtime import (
     DATA_SHARED,
-    HomeAgentConfigEntry,
+    Agent,
     HomeAgentData,
     memory_signal,
     server_signal,
@@ -127,12 +127,8 @@ def _answering(handler: PanelHandler) -> WebSocketCommand:
 @callback
 def _agents(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
     """Tell which agents there are."""
-    entries = [
-        entry
-        for entry in hass.config_entries.async_entries(DOMAIN)
-        if _data(hass, entry.entry_id) is not None
-    ]
-    agents = [{"entry_id": entry.entry_id, "title": entry.title} for entry in entries]
+    shown = [agent for agent in async_agents(hass) if _data(hass, agent.entry_id) is not None]
+    agents = [{"entry_id": agent.entry_id, "title": agent.title} for agent in shown]
     connection.send_result(msg["id"], {"agents": agents})
 
 
@@ -173,14 +169,13 @@ def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str,
 
 def _data(hass: HomeAssistant, entry_id: str) -> HomeAgentData | None:
     """Return the parts of an agent that runs and is shown in the panel."""
-    entry = hass.config_entries.async_get_entry(entry_id)
-    if entry is None or entry.domain != DOMAIN or entry.state is not ConfigEntryState.LOADED:
+    if (agent := async_find_agent(hass, entry_id)) is None:
         return None
-    data: HomeAgentData = entry.runtime_data
+    data = agent.runtime_data
     return data if data.settings[CONF_PANEL] else None
 
 
-async def async_show(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+async def async_show(hass: HomeAssistant, entry: Agent) -> None:
     """Show an agent in the panel; the panel is there once, for all of them."""
     shared = hass.data[DATA_SHARED]
     if shared.panel_address is None:

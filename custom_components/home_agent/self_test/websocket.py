@@ -25,15 +25,15 @@ from homeassistant.components import websocket_api
 from homeassistant.components.websocket_api.connection import ActiveConnection
 from homeassistant.components.websocket_api.const import ERR_NOT_FOUND
 from homeassistant.components.websocket_api.decorators import require_admin, websocket_command
-from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 
 from ..agent.phrases import async_error_sentence
+from ..agents import async_find_agent
 from ..const import DOMAIN
 from ..errors import HomeAgentError
 from ..parts import async_part
-from ..runtime import HomeAgentConfigEntry, HomeAgentData
+from ..runtime import HomeAgentData
 
 UNKNOWN: Final = "There is no such agent"
 
@@ -50,7 +50,7 @@ def async_register_self_test(hass: HomeAssistant) -> None:
 @callback
 def _run(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
     """Run the test, and report how far it is and what it found."""
-    if (entry := _entry(hass, msg["entry_id"])) is None:
+    if (entry := async_find_agent(hass, msg["entry_id"])) is None:
         connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
         return
 
@@ -91,16 +91,8 @@ async def _async_run(hass: HomeAssistant, data: HomeAgentData, send: Any) -> Any
 @callback
 def _result(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
     """Send the last report."""
-    if (entry := _entry(hass, msg["entry_id"])) is None:
+    if (entry := async_find_agent(hass, msg["entry_id"])) is None:
         connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
         return
     kept = entry.runtime_data.shared.self_tests.of(entry.entry_id)
     connection.send_result(msg["id"], {"result": kept.report})
-
-
-def _entry(hass: HomeAssistant, entry_id: str) -> HomeAgentConfigEntry | None:
-    """Return an agent that runs."""
-    entry = hass.config_entries.async_get_entry(entry_id)
-    if entry is None or entry.domain != DOMAIN or entry.state is not ConfigEntryState.LOADED:
-        return None
-    return entry

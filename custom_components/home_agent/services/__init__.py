@@ -11,6 +11,7 @@ from homeassistant.helpers import config_validation as cv
 from ..const import DOMAIN
 from . import confirmations, conversations, index, memories, tools
 from .base import (
+    ATTR_AGENT_ID,
     ATTR_CONFIG_ENTRY_ID,
     ATTR_ENTRY_ID,
     AliasedSchema,
@@ -24,6 +25,7 @@ from .tools import COMMON
 ENTRY_FIELDS: Final = {
     probatio.Optional(ATTR_CONFIG_ENTRY_ID): cv.string,
     probatio.Optional(ATTR_ENTRY_ID): cv.string,
+    probatio.Optional(ATTR_AGENT_ID): cv.string,
 }
 SERVICES: Final[Mapping[str, Service]] = {
     **conversations.SERVICES,

@@ -7,22 +7,23 @@ from typing import Any, override
 import probatio
 
 from homeassistant.auth.models import User
-from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import ServiceCall, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError, Unauthorized, UnknownUser
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 
+from ..agents import async_agent_of_entity, async_agents, async_find_agent
 from ..const import ASSISTANT, DOMAIN
-from ..runtime import HomeAgentConfigEntry
+from ..runtime import Agent, FurtherAgent
 
 ATTR_CONFIG_ENTRY_ID = "config_entry_id"
 ATTR_ENTRY_ID = "entry_id"
+ATTR_AGENT_ID = "agent_id"
 ANSWER_SUGGESTION = "answer_suggestion"
 
 type Response = Mapping[str, object]
 """What a service returns; each service has a `TypedDict`."""
-type Handler = Callable[[ServiceCall, HomeAgentConfigEntry], Coroutine[Any, Any, Response]]
+type Handler = Callable[[ServiceCall, Agent], Coroutine[Any, Any, Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +84,25 @@ async def async_require_admin(call: ServiceCall) -> None:
         raise Unauthorized(context=call.context)
 
 
-def entry_of(call: ServiceCall) -> HomeAgentConfigEntry:
-    """Return the entry a call means; where there is only one it need not be named."""
-    entry_id = call.data.get(ATTR_CONFIG_ENTRY_ID) or call.data.get(ATTR_ENTRY_ID)
-    loaded: list[HomeAgentConfigEntry] = [
-        entry
-        for entry in call.hass.config_entries.async_entries(DOMAIN)
-        if entry.state is ConfigEntryState.LOADED
-    ]
-    found = [entry for entry in loaded if entry_id in (None, entry.entry_id)]
+def entry_of(call: ServiceCall) -> Agent:
+    """Return the agent a call means: by its entity, its subentry or its entry.
+
+    Where there is only one connection, its first agent need not be named.
+    """
+    named = call.data.get(ATTR_AGENT_ID)
+    entry_id = named or call.data.get(ATTR_CONFIG_ENTRY_ID) or call.data.get(ATTR_ENTRY_ID)
+    loaded = async_agents(call.hass)
+    if named:
+        agent = async_agent_of_entity(call.hass, named) or async_find_agent(call.hass, named)
+        found = [] if agent is None else [agent]
+    elif entry_id:
+        found = [agent for agent in loaded if agent.entry_id == entry_id]
+    else:
+        found = [agent for agent in loaded if not isinstance(agent, FurtherAgent)]
     if action_id := call.data.get("action_id"):
         # The id determines the agent; if no agent has it, each would answer the same.
-        found = [entry for entry in found if entry.runtime_data.confirmations.has(action_id)] or found[:1]
+        among = found if entry_id else loaded
+        found = [one for one in among if one.runtime_data.confirmations.has(action_id)] or found[:1]
     if call.service == ANSWER_SUGGESTION:
         found = _suggesting(found, call.data.get("suggestion_id")) or found[:1]
     if len(found) == 1:
@@ -110,11 +118,11 @@ def entry_of(call: ServiceCall) -> HomeAgentConfigEntry:
     )
 
 
-def _suggesting(entries: list[HomeAgentConfigEntry], suggestion_id: str | None) -> list[HomeAgentConfigEntry]:
+def _suggesting(entries: list[Agent], suggestion_id: str | None) -> list[Agent]:
     """Return the entries that suggest something certain, or where it is not said, whatever waits."""
     now = dt_util.utcnow()
 
-    def suggests(entry: HomeAgentConfigEntry) -> bool:
+    def suggests(entry: Agent) -> bool:
         known = entry.runtime_data.suggested.suggestions
         return suggestion_id in known if suggestion_id else any(item.is_open(now) for item in known.values())
 

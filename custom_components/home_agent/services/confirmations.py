@@ -11,7 +11,7 @@ from homeassistant.helpers import config_validation as cv
 
 from ..const import DOMAIN
 from ..proactive.state import Suggestion, SuggestionAnswer, SuggestionState
-from ..runtime import HomeAgentConfigEntry
+from ..runtime import Agent
 from ..safety.confirmation import ConfirmationRefused
 from ..safety.pending import ActionOutcome
 from .base import ANSWER_SUGGESTION, Service, async_caller
@@ -52,7 +52,7 @@ class SuggestionsResponse(TypedDict):
     total: int
 
 
-async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> OutcomeResponse:
+async def _async_confirm_action(call: ServiceCall, entry: Agent) -> OutcomeResponse:
     """Confirm an action that waits."""
     user = await async_caller(call)
     confirmations, action_id = entry.runtime_data.confirmations, call.data["action_id"]
@@ -63,7 +63,7 @@ async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) 
     return {"action_id": action_id, "outcome": ActionOutcome.APPROVED.value}
 
 
-async def _async_reject_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> OutcomeResponse:
+async def _async_reject_action(call: ServiceCall, entry: Agent) -> OutcomeResponse:
     """Drop an action that waits."""
     user = await async_caller(call)
     try:
@@ -78,7 +78,7 @@ def _refused(err: ConfirmationRefused) -> ServiceValidationError:
     return ServiceValidationError(translation_domain=DOMAIN, translation_key=err.key)
 
 
-async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> SuggestionsResponse:
+async def _async_list(call: ServiceCall, entry: Agent) -> SuggestionsResponse:
     """Return the suggestions, the newest first."""
     wanted = call.data.get("state")
     suggestions = (await entry.runtime_data.async_proactive()).suggestions
@@ -86,7 +86,7 @@ async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> Suggest
     return {"suggestions": [_shown(item) for item in found], "total": len(found)}
 
 
-async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> SuggestionPreview:
+async def _async_answer(call: ServiceCall, entry: Agent) -> SuggestionPreview:
     """Take an answer: a preview, a no for now or for good, or a yes that makes the automation."""
     suggestions = (await entry.runtime_data.async_proactive()).suggestions
     try:

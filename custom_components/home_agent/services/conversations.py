@@ -16,7 +16,7 @@ from ..const import DOMAIN
 from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..knowledge.speaker import Surface, surface
 from ..privacy import PersonalData, async_erase, async_export
-from ..runtime import DATA_SHARED, HomeAgentConfigEntry
+from ..runtime import DATA_SHARED, Agent
 from ..safety.pending import ConfirmationRequest
 from ..tools.turn_calls import CallSummary
 from .base import Service, async_require_admin
@@ -59,7 +59,7 @@ class ErasedResponse(TypedDict):
     erased: dict[str, int]
 
 
-async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> AnswerResponse:
+async def _async_process(call: ServiceCall, entry: Agent) -> AnswerResponse:
     """Answer a sentence."""
     hass, data = call.hass, entry.runtime_data
     before = {action.id for action in data.confirmations.pending}
@@ -99,7 +99,7 @@ async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> Answ
     return response
 
 
-async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -> ClearedResponse:
+async def _async_clear_history(call: ServiceCall, entry: Agent) -> ClearedResponse:
     """Forget one conversation, or all of them."""
     shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.memory
     conversation_id = call.data.get("conversation_id")
@@ -116,7 +116,7 @@ async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -
     return {"cleared": cleared}
 
 
-async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEntry) -> ClearedResponse:
+async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> ClearedResponse:
     """End the session of a person or a device, or all sessions."""
     said, device_id = call.data.get("person"), call.data.get("device_id")
     person = await async_find_person(call.hass, said) if said else None
@@ -132,14 +132,14 @@ async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEnt
     return {"cleared": cleared}
 
 
-async def _async_export(call: ServiceCall, entry: HomeAgentConfigEntry) -> ExportResponse:
+async def _async_export(call: ServiceCall, entry: Agent) -> ExportResponse:
     """Return everything that is held about a person."""
     person = await _async_person_of(call)
     held = await async_export(entry.runtime_data, person)
     return {"person": {"id": person.id, "name": person.name}, **held}
 
 
-async def _async_erase(call: ServiceCall, entry: HomeAgentConfigEntry) -> ErasedResponse:
+async def _async_erase(call: ServiceCall, entry: Agent) -> ErasedResponse:
     """Erase everything that is held about a person."""
     person = await _async_person_of(call)
     if not call.data["confirm"]:

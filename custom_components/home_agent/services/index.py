@@ -12,7 +12,7 @@ from homeassistant.helpers import config_validation as cv
 from ..const import CONF_COLLECTIONS, DOMAIN
 from ..knowledge.files import FolderRefused
 from ..knowledge.indexer import index_failed
-from ..runtime import HomeAgentConfigEntry
+from ..runtime import Agent
 from .base import Service
 
 
@@ -50,7 +50,7 @@ class DocumentsResponse(TypedDict):
     refused: dict[str, str]
 
 
-async def _async_reload_context(call: ServiceCall, entry: HomeAgentConfigEntry) -> ContextResponse:
+async def _async_reload_context(call: ServiceCall, entry: Agent) -> ContextResponse:
     """Read the registries again, update the index and prefill the prompt."""
     data = entry.runtime_data
     data.shared.house.async_invalidate()
@@ -60,7 +60,7 @@ async def _async_reload_context(call: ServiceCall, entry: HomeAgentConfigEntry) 
     return {"entities": len(snapshot.entities), "areas": len(snapshot.areas)}
 
 
-async def _async_reindex_entities(call: ServiceCall, entry: HomeAgentConfigEntry) -> ReindexResponse:
+async def _async_reindex_entities(call: ServiceCall, entry: Agent) -> ReindexResponse:
     """Update the index, and report what was done."""
     _require_index(entry)
     report = await entry.runtime_data.async_sync()
@@ -75,7 +75,7 @@ async def _async_reindex_entities(call: ServiceCall, entry: HomeAgentConfigEntry
     }
 
 
-async def _async_index_entity(call: ServiceCall, entry: HomeAgentConfigEntry) -> EntityResponse:
+async def _async_index_entity(call: ServiceCall, entry: Agent) -> EntityResponse:
     """Update one entity of the index."""
     _require_index(entry)
     entity_id = call.data["entity_id"]
@@ -85,13 +85,13 @@ async def _async_index_entity(call: ServiceCall, entry: HomeAgentConfigEntry) ->
     return {"entity_id": entity_id, "status": status}
 
 
-def _require_index(entry: HomeAgentConfigEntry) -> None:
+def _require_index(entry: Agent) -> None:
     """Raise ServiceValidationError if there is no index."""
     if not entry.runtime_data.semantic.configured:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="index_off")
 
 
-async def _async_index_documents(call: ServiceCall, entry: HomeAgentConfigEntry) -> DocumentsResponse:
+async def _async_index_documents(call: ServiceCall, entry: Agent) -> DocumentsResponse:
     """Fill an additional collection with the texts of a folder."""
     data, collection = entry.runtime_data, call.data["collection"]
     collections = data.settings[CONF_COLLECTIONS]

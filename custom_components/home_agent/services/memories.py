@@ -17,7 +17,7 @@ from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..memory.memories import make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance, is_visible
 from ..privacy import async_forget
-from ..runtime import HomeAgentConfigEntry, HomeAgentData
+from ..runtime import Agent, HomeAgentData
 from .base import Service, async_caller, async_require_admin
 
 MAX_MEMORIES: Final = 1_000
@@ -79,7 +79,7 @@ class DeletedResponse(TypedDict):
     deleted_count: int
 
 
-async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoriesResponse[MemoryResponse]:
+async def _async_list(call: ServiceCall, entry: Agent) -> MemoriesResponse[MemoryResponse]:
     """Return the memories, the newest first."""
     may_see = await _async_may_see(call)
     kind = call.data.get("memory_type")
@@ -92,9 +92,7 @@ async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> Memorie
     return {"memories": listed, "total": len(found)}
 
 
-async def _async_search(
-    call: ServiceCall, entry: HomeAgentConfigEntry
-) -> MemoriesResponse[FoundMemoryResponse]:
+async def _async_search(call: ServiceCall, entry: Agent) -> MemoriesResponse[FoundMemoryResponse]:
     """Return the memories that match a query, the most relevant first."""
     found = await entry.runtime_data.memories.async_search(
         call.data["query"],
@@ -109,7 +107,7 @@ async def _async_search(
     return {"memories": listed, "total": len(found)}
 
 
-async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoryIdResponse:
+async def _async_add(call: ServiceCall, entry: Agent) -> MemoryIdResponse:
     """Remember something, for a person or for the household."""
     caller = await async_person_of_user(call.hass, call.context.user_id)
     person = await async_person(call)
@@ -137,7 +135,7 @@ async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoryId
     return {"memory_id": memory.id}
 
 
-async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoryIdResponse:
+async def _async_delete(call: ServiceCall, entry: Agent) -> MemoryIdResponse:
     """Forget one memory, everywhere and at once."""
     memories = entry.runtime_data.memories
     may_see = await _async_may_see(call)
@@ -152,7 +150,7 @@ async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> Memor
     return {"memory_id": memory.id}
 
 
-async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> DeletedResponse:
+async def _async_clear(call: ServiceCall, entry: Agent) -> DeletedResponse:
     """Delete the memories of the caller or of another person, or all memories.
 
     Without a person a user means their own, as in `erase_data`. An automation has none of its own.

@@ -17,12 +17,13 @@ from homeassistant.helpers.typing import ConfigType
 from homeassistant.util.json import JsonValueType
 
 from ..agent.phrases import async_phrase
+from ..agents import agents_of
 from ..const import DOMAIN, LOGGER
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..llm_api import async_one_call
 from ..parts import async_part
-from ..runtime import HomeAgentConfigEntry
+from ..runtime import Agent
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
 from ..tools.activity import ActivityTool
@@ -59,7 +60,7 @@ class ReloadResponse(TypedDict):
     problems: int
 
 
-async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) -> Response:
+async def _async_execute_tool(call: ServiceCall, entry: Agent) -> Response:
     """Run one tool through the same guard as the model's calls."""
     handler = entry.runtime_data.handler
     name: str = call.data["tool_name"]
@@ -79,7 +80,7 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
     return result.data
 
 
-async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> UndoResponse:
+async def _async_undo(call: ServiceCall, entry: Agent) -> UndoResponse:
     """Put back what a turn changed: the last one, or the last one of a conversation.
 
     Users who are not administrators reach only their own actions.
@@ -106,13 +107,13 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> UndoRes
     return {"restored": restored, "error": result["error"]}
 
 
-async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> EntriesResponse:
+async def _async_audit_log(call: ServiceCall, entry: Agent) -> EntriesResponse:
     """Return the entries of the audit log, the newest first."""
     audit = entry.runtime_data.handler.guard.journal.audit
     return {"entries": audit.entries(call.data["limit"], call.data.get("kind"))}
 
 
-async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> EntriesResponse:
+async def _async_search_log(call: ServiceCall, entry: Agent) -> EntriesResponse:
     """Return the web searches, sent or blocked, the newest first.
 
     Users who are not administrators get only their own searches.
@@ -125,7 +126,7 @@ async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> E
     return {"entries": found[: call.data["limit"]]}
 
 
-async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> Response:
+async def _async_self_test(call: ServiceCall, entry: Agent) -> Response:
     """Ask the model sentences about an imaginary home; nothing is called. Raises LLMError."""
     running = await async_part(call.hass, "self_test.running")
     report: Response = await running.async_run_self_test(call.hass, entry.runtime_data, lambda *_: None)
@@ -186,13 +187,12 @@ async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> Cu
 @callback
 def _offer(hass: HomeAssistant, tools: CustomTools) -> None:
     """Give the tools to the agents that are there."""
-    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_entries(DOMAIN)
-    for entry in entries:
-        if getattr(entry, "runtime_data", None) is not None and entry.state in RUNNING:
-            entry.runtime_data.set_custom_tools(tools)
-            entry.async_create_background_task(
-                hass, entry.runtime_data.async_prepare(), "home_agent warm start"
-            )
+    for entry in hass.config_entries.async_entries(DOMAIN):
+        if getattr(entry, "runtime_data", None) is None or entry.state not in RUNNING:
+            continue
+        for agent in agents_of(entry):
+            agent.runtime_data.set_custom_tools(tools)
+        entry.async_create_background_task(hass, entry.runtime_data.async_prepare(), "home_agent warm start")
 
 
 async def _async_report(hass: HomeAssistant, issue_id: str, wrong: InvalidTool) -> None:

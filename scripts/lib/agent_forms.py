@@ -1,0 +1,61 @@
+"""Copies texts of the options into the forms of further agents; `scripts/agent_forms` runs this.
+
+Home Assistant looks for the texts of a subentry's forms in a section of their own. A custom integration
+cannot refer to other texts there.
+"""
+
+from copy import deepcopy
+import json
+from pathlib import Path
+import sys
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+TRANSLATIONS: Final = ROOT / "custom_components" / "home_agent" / "translations"
+PAGES: Final = ("answers", "permissions", "tools", "safety", "prompt", "llm", "context", "history")
+MEMORY: Final = ("memory_enabled", "memory_extraction_enabled", "profile_enabled")
+LISTS: Final = ("visible_entities", "controllable_entities")
+
+
+def with_copies(texts: dict[str, Any]) -> dict[str, Any]:
+    """Return the texts of a language with the copies; without forms there is nothing to copy."""
+    if "options" not in texts:
+        return texts
+    found = deepcopy(texts)
+    steps, agent = found["options"]["step"], found["config_subentries"]["agent"]
+    for page in PAGES:
+        copied = deepcopy(steps[page])
+        if page == "llm":
+            copied.pop("sections", None)
+        agent["step"][page] = copied
+        menu = "init" if page in steps["init"]["menu_options"] else "expert"
+        agent["step"]["reconfigure"]["menu_options"][page] = steps[menu]["menu_options"][page]
+    agent["step"]["reconfigure"]["menu_options"]["done"] = steps["init"]["menu_options"]["done"]
+    for part in ("data", "data_description"):
+        for key in LISTS:
+            agent["step"]["user"][part][key] = steps["permissions"][part][key]
+        for key in MEMORY:
+            if key in steps["memory"][part]:
+                agent["step"]["agent"][part][key] = steps["memory"][part][key]
+    own = {key: text for key, text in agent["error"].items() if key not in found["options"]["error"]}
+    agent["error"] = {**found["options"]["error"], **own}
+    return found
+
+
+def main() -> int:
+    """Write the copies, or only say whether they differ."""
+    differing = []
+    for path in sorted(TRANSLATIONS.glob("*.json")):
+        texts = json.loads(path.read_text(encoding="utf-8"))
+        new = with_copies(texts)
+        if new != texts:
+            differing.append(path)
+            if "--check" not in sys.argv:
+                path.write_text(json.dumps(new, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    for path in differing:
+        print(f"{path.name}: {'differs' if '--check' in sys.argv else 'written'}")
+    return int(bool(differing) and "--check" in sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

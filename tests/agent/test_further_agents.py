@@ -1,0 +1,222 @@
+"""Several agents on one connection: each with its entity, requests, policy, history and LLM API."""
+
+import json
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.checks import every
+from tests.helpers.further import KITCHEN, Further, async_add_further
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+LAMP = "light.bed_light"
+
+
+async def two(
+    hass: HomeAssistant, server: ModelServer, options: dict[str, Any] | None = None, **own: Any
+) -> tuple[Agent, Further]:
+    """Return the household's agent and one that knows the kitchen only."""
+    household = (await async_agent(hass, server, options)).at_satellite()
+    guests = await async_add_further(hass, household, **{**KITCHEN, **own})
+    await hass.services.async_call("light", "turn_off", {"entity_id": LAMP}, blocking=True)
+    await hass.async_block_till_done()
+    return household, guests
+
+
+async def call(
+    agent: Agent, name: str, args: dict[str, Any], sentence: str = "Do it please"
+) -> dict[str, Any]:
+    """Have the model make a call; return the result that it reads."""
+    agent.server.clear()
+    agent.server.script([tool_calls([(name, args)]), text("Well.")])
+    await agent.say(sentence)
+    results = [one for one in agent.server.chats[1].json["messages"] if one["role"] == "tool"]
+    return json.loads(results[-1]["content"])
+
+
+def events_of(hass: HomeAssistant, name: str) -> list[dict[str, Any]]:
+    """Return a list that fills with the data of an event."""
+    found: list[dict[str, Any]] = []
+    hass.bus.async_listen(f"{DOMAIN}.{name}", lambda event: found.append(event.data))
+    return found
+
+
+async def test_requests_differ(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Each has its own persona, tools and entities; both ask the same server for the same model."""
+    household, guests = await two(
+        hass, model_server, {"persona": "Butler"}, persona="Host", tools_disabled=["weather", "memory"]
+    )
+    sent = []
+    for agent in (household, guests):
+        model_server.clear()
+        model_server.script([text("Hello.")])
+        await agent.say("Hello there")
+        sent.append(model_server.chats[0].json)
+    ours, theirs = sent
+    assert ours["model"] == theirs["model"] == "test-model"
+    assert "You are Butler" in ours["messages"][0]["content"]
+    assert "You are Host" in theirs["messages"][0]["content"]
+    assert "bed_light" in ours["messages"][0]["content"]
+    assert "bed_light" not in json.dumps(theirs)
+    names = [{tool["function"]["name"] for tool in one["tools"]} for one in sent]
+    assert "memory" in names[0] - names[1]
+
+
+async def test_lists_bind_one_of_them(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What one agent may not see does not exist for it; the other controls it."""
+    household, guests = await two(hass, model_server)
+    args = {"action": "turn_on", "entity_id": LAMP}
+    refused = await call(guests, "ha_control", args)
+    assert not refused["success"]
+    assert hass.states.get(LAMP).state == "off"
+    assert (await call(household, "ha_control", args))["success"]
+    assert hass.states.get(LAMP).state == "on"
+
+
+async def test_policies(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A rule of one agent does not bind the other."""
+    household, guests = await two(hass, model_server, visible_entities={}, policy_blocked=["light.bed_light"])
+    args = {"action": "turn_on", "entity_id": LAMP}
+    refused = await call(guests, "ha_control", args)
+    assert "does not allow" in json.dumps(refused)
+    assert hass.states.get(LAMP).state == "off"
+    assert (await call(household, "ha_control", args))["success"]
+
+
+async def test_a_model_of_its_own(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An agent may ask another model of the same server."""
+    household, guests = await two(hass, model_server, llm_model="small-model")
+    for agent, model in ((guests, "small-model"), (household, "test-model")):
+        model_server.clear()
+        model_server.script([text("Hello.")])
+        await agent.say("Hello there")
+        assert model_server.chats[0].json["model"] == model
+
+
+async def test_entities_and_devices(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Each agent is an entity on a device of its own, of its subentry; both answer after a reload."""
+    household, guests = await two(hass, model_server)
+    assert guests.entity_id == "conversation.guests"
+    registered = er.async_get(hass).async_get(guests.entity_id)
+    assert registered.config_subentry_id == guests.agent_id
+    device = dr.async_get(hass).async_get(registered.device_id)
+    assert device.name == "Guests"
+    assert await hass.config_entries.async_reload(household.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    for agent in (household, guests):
+        model_server.clear()
+        model_server.script([text("Hello.")])
+        assert speech(await agent.say("Hello there")) == "Hello."
+
+
+async def test_history_and_conversation_ids(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """No agent reads another's conversation, also with its conversation id and at the same satellite."""
+    household, guests = await two(hass, model_server)
+    model_server.script([text("The safe is behind the Reading Lamp.")])
+    said = await household.say("Where is the safe hidden?")
+    for conversation_id in (said.conversation_id, None):
+        model_server.clear()
+        model_server.script([text("I do not know.")])
+        await guests.say("What did we talk about?", conversation_id=conversation_id)
+        assert "safe" not in json.dumps(model_server.chats[0].json["messages"])
+    model_server.clear()
+    model_server.script([text("The safe.")])
+    await household.say("And what did we talk about?", conversation_id=said.conversation_id)
+    asked = json.dumps(model_server.chats[0].json["messages"])
+    assert "Where is the safe hidden?" in asked
+    assert "I do not know." not in asked
+
+
+async def test_events_name_the_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Events name the connection, those of a further agent also its subentry."""
+    household, guests = await two(hass, model_server)
+    finished = events_of(hass, "conversation.finished")
+    for agent in (household, guests):
+        model_server.script([text("Hello."), text("Hello.")])
+        await agent.say("Hello there")
+    assert [event["config_entry_id"] for event in finished] == [household.entry.entry_id] * 2
+    assert [event.get("subentry_id") for event in finished] == [None, guests.agent_id]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_memory(hass: HomeAssistant, model_server: ModelServer, shared: bool) -> None:
+    """A further agent remembers with the household, or for itself."""
+    household, guests = await two(hass, model_server, shared_memory=shared)
+    bins = {"action": "remember", "text": "The bins go out on Tuesday"}
+    await call(guests, "memory", bins, "Remember that the bins go out on Tuesday")
+    for agent, knows in ((guests, True), (household, shared)):
+        found = json.dumps(await call(agent, "memory", {"action": "recall", "text": "*"}))
+        assert ("Tuesday" in found) is knows
+    plumber = {"action": "remember", "text": "The plumber is called Bob"}
+    await call(household, "memory", plumber, "Remember that the plumber is called Bob")
+    found = json.dumps(await call(guests, "memory", {"action": "recall", "text": "*"}))
+    assert ("Bob" in found) is shared
+
+
+async def test_llm_apis(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """There is one LLM API for each agent, with its entities and its policy, also for MCP clients."""
+    _household, guests = await two(hass, model_server)
+    apis = {api.id: api.name for api in llm.async_get_apis(hass) if api.id.startswith(DOMAIN)}
+    own = f"{DOMAIN}_{guests.agent_id}"
+    assert apis == {DOMAIN: "Home Agent", own: "Home Agent: Guests"}
+    context = llm.LLMContext("mcp_server", Context(), "en", "conversation", None)
+    turn_on = llm.ToolInput("ha_control", {"action": "turn_on", "entity_id": LAMP})
+    instance = await llm.async_get_api(hass, own, context)
+    assert (await instance.async_call_tool(turn_on)).error
+    assert hass.states.get(LAMP).state == "off"
+    seen = await instance.async_call_tool(llm.ToolInput("ha_query", {"entity_id": "light.*"}))
+    assert "kitchen_ceiling" in json.dumps(seen.data)
+    assert "bed_light" not in json.dumps(seen.data)
+    instance = await llm.async_get_api(hass, DOMAIN, context)
+    assert not (await instance.async_call_tool(turn_on)).error
+    hass.config_entries.async_remove_subentry(guests.entry, guests.agent_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert own not in [api.id for api in llm.async_get_apis(hass)]
+    assert DOMAIN in [api.id for api in llm.async_get_apis(hass)]
+
+
+async def test_services(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A service means the first agent unless it names another one, by its entity or its id."""
+    _household, guests = await two(hass, model_server)
+    tool = {"tool_name": "ha_query", "parameters": {"entity_id": "light.*"}}
+
+    async def lamps(**agent: str) -> str:
+        found = await hass.services.async_call(
+            DOMAIN, "execute_tool", {**tool, **agent}, blocking=True, return_response=True
+        )
+        return json.dumps(found)
+
+    assert LAMP in await lamps()
+    for named in every([{"agent_id": guests.entity_id}, {"config_entry_id": guests.agent_id}]):
+        found = await lamps(**named)
+        assert "kitchen_ceiling" in found
+        assert LAMP not in found
+    model_server.script([text("Hello.")])
+    answer = await hass.services.async_call(
+        DOMAIN,
+        "process",
+        {"text": "Hello there", "agent_id": guests.entity_id},
+        blocking=True,
+        return_response=True,
+    )
+    assert answer["response"] == "Hello."
+    assert "bed_light" not in json.dumps(model_server.chats[0].json)
+
+
+async def test_planned_commands_and_undo(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An agent neither lists, cancels nor undoes what another one has planned or done."""
+    household, guests = await two(hass, model_server)
+    later = {"action": "turn_on", "entity_id": LAMP, "when": "10 minutes"}
+    assert (await call(household, "ha_control", later))["success"]
+    assert (await call(household, "ha_control", {"action": "turn_on", "entity_id": LAMP}))["success"]
+    for args in ({"action": "list"}, {"action": "undo"}):
+        found = json.dumps(await call(guests, "activity", args))
+        assert "Bed Light" not in found
+        assert LAMP not in found
+    assert hass.states.get(LAMP).state == "on"
+    assert len(household.entry.runtime_data.planned.all()) == 1

@@ -1,0 +1,127 @@
+"""Adding an agent to a connection, copying another one's settings, and changing it page by page."""
+
+from typing import Any
+
+from homeassistant.config_entries import SubentryFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType
+from tests.helpers.agent import Agent, async_agent
+from tests.helpers.checks import every
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text
+
+LIST = {"visible_entities": {"area_id": ["kitchen"]}}
+
+
+async def begin(hass: HomeAssistant, agent: Agent, subentry_id: str | None = None) -> SubentryFlowResult:
+    """Begin to add an agent, or to change one."""
+    context: Any = {"source": "user"}
+    if subentry_id:
+        context = {"source": "reconfigure", "subentry_id": subentry_id}
+    return await hass.config_entries.subentries.async_init((agent.entry.entry_id, "agent"), context=context)
+
+
+async def go_on(hass: HomeAssistant, result: SubentryFlowResult, typed: dict[str, Any]) -> SubentryFlowResult:
+    """Fill in a form, or choose from a menu."""
+    result = await hass.config_entries.subentries.async_configure(result["flow_id"], typed)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    return result
+
+
+async def add(hass: HomeAssistant, agent: Agent, **typed: Any) -> str:
+    """Add an agent and return its id."""
+    result = await begin(hass, agent)
+    assert result["type"] is FlowResultType.FORM
+    defaults = {"name": "Guests", "copy_from": "connection", "shared_memory": True}
+    result = await go_on(hass, result, {**defaults, **typed})
+    assert result["type"] is FlowResultType.CREATE_ENTRY, result
+    (found,) = (one for one in agent.entry.subentries.values() if one.title == result["title"])
+    return found.subentry_id
+
+
+def stored(agent: Agent, subentry_id: str) -> dict[str, Any]:
+    """Return the stored options of a further agent."""
+    return dict(agent.entry.subentries[subentry_id].data)
+
+
+async def test_add(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """One page makes an agent that answers; it begins with the rules of the first one, PIN included."""
+    options = {
+        "persona": "Butler",
+        "policy_blocked": ["siren"],
+        "notify_targets": [{"person": "person.anna", "targets": []}],
+        "visible_entities": {"areas": ["kitchen", "bedroom"]},
+    }
+    agent = await async_agent(hass, model_server, options)
+    added = await add(hass, agent, **LIST)
+    assert stored(agent, added) == {
+        "quick_confirmations": False,
+        "persona": "Butler",
+        "policy_blocked": ["siren"],
+        "visible_entities": {"areas": ["kitchen"]},
+        "shared_memory": True,
+    }
+    assert hass.states.get("conversation.guests") is not None
+    assert agent.entry.runtime_data.further[added].runtime_data.settings["persona"] == "Butler"
+
+
+async def test_copy(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Settings of a further agent can be copied, or none; later changes of one stay with it."""
+    agent = await async_agent(hass, model_server, {"persona": "Butler"})
+    guests = await add(hass, agent, copy_from="defaults", **LIST)
+    assert "persona" not in stored(agent, guests)
+    kids = await add(hass, agent, name="Kids", copy_from=guests, shared_memory=False)
+    assert stored(agent, kids)["visible_entities"] == {"areas": ["kitchen"]}
+    assert stored(agent, kids)["shared_memory"] is False
+    result = await go_on(hass, await begin(hass, agent, kids), {"next_step_id": "answers"})
+    result = await go_on(hass, result, {"persona": "Clown"})
+    assert result["type"] is FlowResultType.MENU
+    assert stored(agent, kids)["persona"] == "Clown"
+    assert "persona" not in stored(agent, guests)
+
+
+async def test_each_page(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Each page of the menu shows what is stored; the menu ends the dialog after something was saved."""
+    agent = await async_agent(hass, model_server)
+    guests = await add(hass, agent)
+    menu = await begin(hass, agent, guests)
+    pages = [page for page in menu["menu_options"] if page != "done"]
+    assert "permissions" in pages
+    for page in every(pages):
+        result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": page})
+        assert result["type"] is FlowResultType.FORM
+        assert result["step_id"] == page
+        visible = [key for key in result["data_schema"].schema if str(key) != "copy_from"]
+        assert len(visible) <= 8 or page in ("context", "llm", "history")
+    result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": "permissions"})
+    result = await go_on(hass, result, {"policy_pin": "4711", **LIST})
+    assert stored(agent, guests)["policy_pin"] != "4711"
+    assert agent.entry.runtime_data.further[guests].runtime_data.confirmations.wants_pin
+    assert not agent.entry.runtime_data.confirmations.wants_pin
+    result = await go_on(hass, result, {"next_step_id": "done"})
+    assert result["reason"] == "agent_saved"
+
+
+async def test_name_model_and_memory(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The first page renames an agent and gives it another model, which is tried."""
+    agent = await async_agent(hass, model_server)
+    guests = await add(hass, agent)
+    result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": "agent"})
+    model_server.script([text("OK")] * 4)
+    typed = {"name": "Visitors", "llm_model": "test-model", "shared_memory": False, "memory_enabled": True}
+    result = await go_on(hass, result, typed)
+    assert result["type"] is FlowResultType.MENU, result
+    subentry = agent.entry.subentries[guests]
+    assert subentry.title == "Visitors"
+    assert "llm_model" not in subentry.data
+    assert agent.entry.runtime_data.further[guests].runtime_data.owns_memory
+
+
+async def test_names_are_taken_once(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """No two agents of a connection have one name."""
+    agent = await async_agent(hass, model_server)
+    await add(hass, agent)
+    for name in every(["guests", "Home Agent"]):
+        typed = {"name": name, "copy_from": "defaults", "shared_memory": True}
+        result = await go_on(hass, await begin(hass, agent), typed)
+        assert result["errors"] == {"name": "name_taken"}
