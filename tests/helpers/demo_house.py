@@ -1,6 +1,8 @@
 """The demo house on a real `hass`: its rooms, devices, automations, scenes and scripts."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import custom_components
 from homeassistant.core import HomeAssistant
@@ -12,8 +14,10 @@ DEMO = Path(__file__).parents[2] / "demo"
 PARTS = ("automation", "scene", "script")
 
 
-async def async_demo_house(hass: HomeAssistant) -> None:
-    """Build the demo house as its configuration says."""
+async def async_demo_house(
+    hass: HomeAssistant, more: Mapping[str, Sequence[Any] | Mapping[str, Any]] | None = None
+) -> None:
+    """Build the demo house as its configuration says, with `more` automations, scenes and scripts."""
     folder = str(DEMO / "custom_components")
     if folder not in custom_components.__path__:
         custom_components.__path__.append(folder)
@@ -23,5 +27,8 @@ async def async_demo_house(hass: HomeAssistant) -> None:
     assert await async_setup_component(hass, "demo_house", {"demo_house": None})
     await hass.async_block_till_done()
     for part in PARTS:
-        assert await async_setup_component(hass, part, {part: configuration[part]})
+        own, added = configuration[part], (more or {}).get(part)
+        if added:
+            own = {**own, **added} if isinstance(own, dict) else [*own, *added]
+        assert await async_setup_component(hass, part, {part: own})
     await hass.async_block_till_done()

@@ -6,6 +6,8 @@ from typing import Any
 
 from custom_components.home_agent.knowledge.house import House, is_exposed
 from custom_components.home_agent.safety.frozen import CallOrigin
+from custom_components.home_agent.safety.journal import AuditLog, Journal
+from custom_components.home_agent.safety.ledger import Ledger
 from custom_components.home_agent.tools.base import Speaker, ToolRun
 from custom_components.home_agent.tools.ha_query import QueryTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
@@ -21,6 +23,7 @@ class Guard:
     """What the tool asks of the guard."""
 
     hass: HomeAssistant
+    journal: Journal
 
     def is_exposed(self, entity_id: str) -> bool:
         return self.hass.states.get(entity_id) is not None and is_exposed(self.hass, entity_id)
@@ -64,7 +67,7 @@ class QueryHouse:
         speaker = Speaker(context=self.context, language=self.language, area_id=self.area_id)
         run = ToolRun(
             hass=self.hass,
-            guard=Guard(self.hass),  # type: ignore[arg-type]
+            guard=Guard(self.hass, Journal(Ledger(self.hass), AuditLog(), lambda: None)),  # type: ignore[arg-type]
             house=await self.house.async_snapshot(),
             speaker=speaker,
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),

@@ -1,6 +1,6 @@
 """Conversations of a household, held on a real `hass`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -34,12 +34,12 @@ OPTIONS = {"memory_extraction_enabled": False, "quick_confirmations": True}
 async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Result:
     """Hold a conversation in a fresh demo house and return what became of it."""
     scenario = run.scenario
-    agent = await _async_home(hass, server, scenario)
     group = Group(id=GROUP_ID_USER, name="Users", policy={"entities": True})
     users = {
         name: MockUser(name=name, is_owner=name == "Anna", groups=[group]).add_to_hass(hass)
         for name in PERSONS
     }
+    agent = await _async_home(hass, server, scenario, users)
     result = Result()
     conversation_id = None
     for number, turn in enumerate(scenario["turns"]):
@@ -74,7 +74,9 @@ async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resul
     return result
 
 
-async def _async_home(hass: HomeAssistant, server: ModelServer, scenario: Mapping[str, Any]) -> Agent:
+async def _async_home(
+    hass: HomeAssistant, server: ModelServer, scenario: Mapping[str, Any], users: Mapping[str, MockUser]
+) -> Agent:
     """Set up the demo house as a scenario begins, and the agent."""
     await async_demo_house(hass)
     assert await async_setup_component(hass, "conversation", {})
@@ -88,6 +90,8 @@ async def _async_home(hass: HomeAssistant, server: ModelServer, scenario: Mappin
         await async_add_weather(hass)
     if "history" in scenario:
         await _async_record(hass, scenario["history"])
+    if "done" in scenario:
+        await _async_do(hass, scenario["done"], users)
     for entity_id, attributes in scenario.get("home", {}).items():
         entity: Any = hass.data[DATA_INSTANCES][entity_id.partition(".")[0]].get_entity(entity_id)
         assert entity is not None, entity_id
@@ -110,6 +114,27 @@ async def _async_record(hass: HomeAssistant, history: Mapping[str, Mapping[float
             hass.states.async_set(entity_id, value, state.attributes, force_update=True, timestamp=at)
         hass.states.async_set(entity_id, state.state, state.attributes)
     await hass.async_block_till_done()
+    await get_instance(hass).async_block_till_done()
+
+
+async def _async_do(
+    hass: HomeAssistant, done: Sequence[Mapping[str, Any]], users: Mapping[str, MockUser]
+) -> None:
+    """Have people, and devices by themselves, do something before the conversation."""
+    people = [{"id": name.lower(), "name": name, "user_id": user.id} for name, user in users.items()]
+    assert await async_setup_component(hass, "person", {"person": people})
+    await hass.async_block_till_done()
+    for each in done:
+        context = Context(user_id=users[each["by"]].id) if "by" in each else Context()
+        if "call" in each:
+            domain, _, service = each["call"].partition(".")
+            data = {"entity_id": each["entity"], **each.get("data", {})}
+            await hass.services.async_call(domain, service, data, blocking=True, context=context)
+        else:
+            state = hass.states.get(each["entity"])
+            assert state is not None, each
+            hass.states.async_set(state.entity_id, each["state"], state.attributes, context=context)
+        await hass.async_block_till_done()
     await get_instance(hass).async_block_till_done()
 
 

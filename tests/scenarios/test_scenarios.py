@@ -11,7 +11,7 @@ from tests.helpers.scenarios import Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
 
 RUNS = load_runs()
-RECORDED = [run for run in RUNS if "history" in run.scenario]
+RECORDED = [run for run in RUNS if {"history", "done", "energy"}.intersection(run.scenario)]
 """Conversations about the past need a recorder."""
 
 

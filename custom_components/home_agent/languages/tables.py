@@ -124,6 +124,8 @@ SECTIONS: Final = (
             "stating",
             # Words for when that begin questions and conditions.
             "when",
+            # Words for why; with a negation behind them ("why don't you") they ask nothing.
+            "reasons",
             # Words that complain ("it is too loud") where a statement begins as a question does.
             "too",
             # Words that forbid: before the verb, and behind a verb that begins the sentence; and words

@@ -20,8 +20,11 @@ from ..safety.ledger import Ledger, RecordedAction
 from .base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from .control.mentions import mention
 from .control.telling import tell_names
+from .differences import COMPARED, differences
 from .ha_control import async_prepare_names
+from .ha_query import async_found, async_read_permission
 from .planned_rows import entities_of, given_by, planned_row, planned_rows
+from .query.causes import async_why
 from .query.targets import find_all
 from .resolving.targets import Target
 from .telling import Told
@@ -30,22 +33,6 @@ from .undoing import async_undo, changed_ids, changes_of_turn, last_change, newe
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
-COMPARED: Final = (
-    "brightness",
-    "temperature",
-    "current_position",
-    "percentage",
-    "volume_level",
-    "preset_mode",
-)
-"""Attributes whose old and new values are reported."""
-FULL: Final[Mapping[str, float]] = {
-    "brightness": 255,
-    "volume_level": 1,
-    "percentage": 100,
-    "current_position": 100,
-}
-"""Attributes that are told in percent, and their value for 100 percent."""
 HERE_FOR: Final = timedelta(minutes=30)
 """How long what a person has typed in one conversation belongs to what they type in another one."""
 TARGET: Final = ("entity_id", "name", "area", "floor", "domain")
@@ -152,7 +139,9 @@ class ActivityTool(HomeAgentTool):
         result = ActivityResult(newest_first=told[:MAX_LISTED])
         if planned := planned_rows(self._planned, run):
             result["planned"] = planned
-        return result if told or planned else "Nothing was done here lately."
+        if why := await _async_why(Target.from_args(args), run):
+            result["why"] = why
+        return result if told or planned or why else "Nothing was done here lately."
 
     async def _async_undo(
         self, actions: Sequence[RecordedAction], run: ToolRun, all_actions: Sequence[RecordedAction]
@@ -294,6 +283,16 @@ class ActivityResult(TypedDict):
 
     newest_first: list[ActionRow]
     planned: NotRequired[list[JsonValueType]]
+    why: NotRequired[JsonValueType]
+    """Who or what changed the entities that were named, which others may have done."""
+
+
+async def _async_why(target: Target, run: ToolRun) -> JsonValueType:
+    """Return who or what changed what is named; None if nothing is named. Raises ValidationError."""
+    if target.is_empty:
+        return None
+    found = await async_found(target, run, with_doors=False, everything=False)
+    return (await async_why(run, found, {}, None, await async_read_permission(run)))["why"]
 
 
 def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
@@ -322,19 +321,8 @@ def _difference(action: RecordedAction, entity_id: str) -> str:
     before, after = action.before.get(entity_id), action.after.get(entity_id)
     if before is None or after is None:
         return "unknown"
-    parts = [before.state if before.state == after.state else f"{before.state} -> {after.state}"]
-    for name in COMPARED:
-        old, new = before.attributes.get(name), after.attributes.get(name)
-        if old != new and None not in (old, new):
-            parts.append(f"{name} {_shown(name, old)} -> {_shown(name, new)}")
-    return ", ".join(parts)
-
-
-def _shown(name: str, value: Any) -> str:
-    """Return a value as people say it."""
-    full = FULL.get(name)
-    is_share = full is not None and isinstance(value, int | float)
-    return f"{round(value * 100 / full)}%" if is_share and full else str(value)
+    state = before.state if before.state == after.state else f"{before.state} -> {after.state}"
+    return ", ".join((state, *differences(before.attributes, after.attributes)))
 
 
 def _values(change: str) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun, as_list
 from .query.arguments import AGGREGATES, QuerySchema
-from .query.doers import doer
+from .query.causes import async_add_causes, async_cause_of_now, async_why
 from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
 from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, Question, present
@@ -53,16 +53,21 @@ class QueryTool(HomeAgentTool):
         target = Target.from_args(
             {**args, "domain": [*as_list(args.get("kind")), *as_list(args.get("domain"))]}
         )
-        history, said = args.get("history"), args.get("state")
-        doors = bool(history or target.name)
-        found = await _async_found(target, run, with_doors=doors, everything=bool(said))
+        history, said, why = args.get("history"), args.get("state"), bool(args.get("why"))
+        doors = bool((history and not why) or target.name)
+        found = await async_found(target, run, with_doors=doors, everything=bool(said))
         state: StateFilter | None = None
         if said:
             broad = not (target.entity_id or target.name or target.domain or target.device_class)
             state = await async_read_filter(run.hass, said, found, run.speaker.language, broad=broad)
         asked = as_list(args.get("attributes"))
+        may_read = await async_read_permission(run)
+        if why:
+            return await async_why(run, found, history or {}, state, may_read)
         if history:
-            return await async_history(run.hass, found, asked, history, state, run.speaker.language)
+            past = await async_history(run.hass, found, asked, history, state, run.speaker.language)
+            await async_add_causes(run, found, history, past, may_read)
+            return past
         question = Question(
             hass=run.hass,
             areas=run.house.areas,
@@ -73,8 +78,10 @@ class QueryTool(HomeAgentTool):
         answer = present(question, found)
         if unknown := unknown_ids(run.house, target, (record for record, _state in found)):
             answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
-        if len(found) == 1 and state is None and (by := doer(run.hass, found[0][1], run.is_exposed)):
-            answer["changed_by"] = by
+        if len(found) == 1 and state is None:
+            by = await async_cause_of_now(run, found[0][1], may_read)
+            if by is not None:
+                answer["changed_by"] = by
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):
             answer["note"] = ELSEWHERE
         return answer
@@ -98,7 +105,7 @@ class QueryTool(HomeAgentTool):
             )
 
 
-async def _async_found(target: Target, run: ToolRun, *, with_doors: bool, everything: bool) -> list[Member]:
+async def async_found(target: Target, run: ToolRun, *, with_doors: bool, everything: bool) -> list[Member]:
     """Return the entities that are meant, exposed and there, most telling first."""
     search = partial(
         find_all, run.house, target, speaker=run.speaker, sentence=run.sentence, everything=everything

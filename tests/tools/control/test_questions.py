@@ -10,7 +10,9 @@ from custom_components.home_agent.tools.control.questions import asks_about_stat
 from homeassistant.core import HomeAssistant
 from tests.helpers import spoken_sentences_two as second
 from tests.helpers.agent import async_agent
+from tests.helpers.checks import every
 from tests.helpers.secure_house import SecureHouse
+from tests.helpers.spoken_reasons import REASONS
 from tests.helpers.spoken_sentences import QUESTIONS, REQUESTS
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -35,6 +37,26 @@ def spellings(sentence: str) -> tuple[str, ...]:
 def lower(sentence: str) -> str:
     """Return a sentence without capitals and the mark at its end."""
     return spellings(sentence)[-1].rstrip(".").lower()
+
+
+@pytest.mark.parametrize("language", REASONS)
+def test_why_and_who_are_questions(language: str) -> None:
+    said = [each for sentence in every(REASONS[language]) for each in spellings(sentence)]
+    assert [each for each in said if not asks_about_state(each, language)] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language"),
+    [
+        ("Why not turn on the light?", "en"),
+        ("Why don't you open the blinds?", "en"),
+        ("Mach das Licht an, warum ist es aus?", "de"),
+        ("Warum machst du nicht das Licht an?", "de"),
+        ("Acende a luz porque está escuro", "pt"),
+    ],
+)
+def test_why_may_invite_or_stand_beside_a_request(sentence: str, language: str) -> None:
+    assert not asks_about_state(sentence, language)
 
 
 @pytest.mark.parametrize("language", QUESTIONS)

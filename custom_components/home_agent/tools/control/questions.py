@@ -26,6 +26,8 @@ TABLES: Final = (
     "alternatives",
     "unrelated",
     "when",
+    "reasons",
+    "negations",
     "too",
     "stating",
 )
@@ -161,7 +163,7 @@ def _read(clause: Clause, language: str) -> _Reading:
         return _read_inside(clause, language)
     lexicon, said = _lexicon(language), clause.words
     found = lexicon.all_matches(said)
-    for name in ("past", "asking"):
+    for name in ("past", "asking", "reasons"):
         found[name] = _not_within(found[name], found["requests"])
     found["requests"] = _not_within(found["requests"], found["past"])
     starts = _starts(clause, lexicon)
@@ -169,6 +171,7 @@ def _read(clause: Clause, language: str) -> _Reading:
     orders, may_order = _commands(found, starts, len(said))
     has_when = bool(starts & found["when"].keys()) and (clause.is_asked or bool(found["copulas"]))
     is_past = bool(starts & found["past"].keys()) or (has_when and not orders and not may_order)
+    is_past = is_past or (_asks_why(found, starts) and (about or bool(orders or may_order)))
     asks_to_tell = bool(found["asking"]) and max(found["whether"], default=-1) > min(found["asking"])
     has_form = bool(starts & found["openers"].keys() or found["particles"]) and len(said) >= MIN_WORDS
     is_statement = bool(table(language, "questions.same_order")) and about and bool(found["copulas"])
@@ -190,6 +193,12 @@ def _read(clause: Clause, language: str) -> _Reading:
     asks = {index for index in starts & found["openers"].keys() if index not in found["stating"]}
     may_state = not (is_past or asks_to_tell or asks or found["particles"] or found["whether"])
     return _Reading(kind, about and (is_past or asks_to_tell or has_form), may_state, about)
+
+
+def _asks_why(found: Mapping[str, Mapping[int, Match]], starts: AbstractSet[int]) -> bool:
+    """Return whether a clause asks why something is or was so; with a negation it may invite."""
+    asked = starts & found["reasons"].keys()
+    return bool(asked) and not any(index > min(asked) for index in found["negations"])
 
 
 def _not_within(found: Mapping[int, Match], others: Mapping[int, Match]) -> dict[int, Match]:

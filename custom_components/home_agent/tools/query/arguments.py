@@ -21,9 +21,14 @@ _OFFERED: Final = {
         probatio.Optional("at", description="03:00, yesterday 3:00"): str,
         probatio.Optional("aggregate"): probatio.In(AGGREGATES),
     },
+    probatio.Optional("why", description="who or what changed it"): bool,
 }
 _HISTORY: Final = ("duration", "at", "aggregate")
 _KINDS: Final = ("kind", "domain", "device_class")
+_CAUSES: Final = frozenset(
+    {"cause", "causes", "changed_by", "last_changed_by", "reason", "triggered_by", "who", "why"}
+)
+"""Names under which models ask who or what changed something."""
 _READ_TOO: Final = {
     probatio.Optional("kind"): [str],
     probatio.Optional("domain"): [str],
@@ -52,7 +57,8 @@ class QuerySchema(probatio.Schema):
 
 def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments under the slots they belong to."""
-    tidy = {key: value for key, value in args.items() if key not in (*_HISTORY, *_KINDS, "history")}
+    left_out = (*_HISTORY, *_KINDS, *_CAUSES, "history")
+    tidy = {key: value for key, value in args.items() if key not in left_out}
     if isinstance(ids := tidy.get("entity_id"), str):
         tidy["entity_id"] = list(texts(ids))
     for slot in _KINDS:
@@ -66,17 +72,37 @@ def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
         tidy["state"] = "on" if state else "off"
     if isinstance(state, str) and state.strip().casefold() in NO_VALUE - {"unknown"}:
         del tidy["state"]
+    if _asks_why(args, args.get("history"), tidy.get("attributes")):
+        tidy["why"] = True
+    if history := _history_in(args):
+        tidy["history"] = history
+    return tidy
+
+
+def _history_in(args: Mapping[str, Any]) -> Any:
+    """Return what is asked of the past, with what stands beside it."""
     history = args.get("history")
     if isinstance(history, str):
         history = {"duration": history} if texts(history) else {}
     beside = {key: args[key] for key in _HISTORY if args.get(key)}
     if beside and not history:
         history = {}
-    if isinstance(history, Mapping):
-        history = {key: value for key, value in {**beside, **history}.items() if value not in (None, "")}
-    if history:
-        tidy["history"] = history
-    return tidy
+    if not isinstance(history, Mapping):
+        return history
+    given = {**beside, **history}.items()
+    return {key: value for key, value in given if value not in (None, "") and key not in _CAUSES}
+
+
+def _asks_why(args: Mapping[str, Any], history: object, attributes: object) -> bool:
+    """Return whether it is asked who or what changed something, wherever that stands."""
+    within = history if isinstance(history, Mapping) else {}
+    named = _CAUSES.intersection(attributes if isinstance(attributes, list) else ())
+    return bool(named) or any(_is_true(part.get(key)) for part in (args, within) for key in _CAUSES)
+
+
+def _is_true(value: object) -> bool:
+    """Return whether a model says yes, or names what it asks about."""
+    return bool(value) and str(value).strip().casefold() not in {"false", "no", "none", "null"}
 
 
 def _listed(value: Any) -> list[str]:

@@ -1,0 +1,1 @@
+"""Why something changed, and who or what changed it."""

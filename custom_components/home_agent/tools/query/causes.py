@@ -1,0 +1,146 @@
+"""Who or what changed an entity, as a query answers it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from homeassistant.core import State
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ...context.states import describe_state
+from ...knowledge.house import EntityRecord
+from ...safety.firewall.own_values import without_outside
+from ...timespans import format_local
+from ..base import ToolRun
+from ..causes.finding import (
+    MAX_ENTITIES,
+    PRIVATE,
+    Explained,
+    asked_about,
+    async_explain,
+    async_explain_now,
+)
+from .filters import StateFilter
+from .history_summary import as_number
+from .past import MAX_CHANGES
+from .periods import Period, is_period, parse_moment, parse_period
+from .present import Member, Report
+
+AROUND: Final = timedelta(minutes=30)
+"""Time before and after a moment within which a change belongs to it."""
+MOST_ALONE: Final = 4
+"""Changes that are told of one entity where no period is asked about."""
+MOST_IN_PERIOD: Final = 10
+MOST_EACH: Final = 2
+"""Changes that are told of each of several entities."""
+MAX_IN_HISTORY: Final = 2
+"""Entities whose history names who or what changed them without being asked."""
+FOLLOWS: Final = "nobody sets this: it follows where a person or a device is"
+NO_CHANGE: Final = "no change of this kind is recorded in this time"
+NOTHING: Final = "no change of this kind is recorded"
+
+type Permission = Callable[[str], bool]
+
+
+async def async_cause_of_now(run: ToolRun, state: State, may_read: Permission) -> str | None:
+    """Return who or what brought an entity into its state, without the recorder; None if it is not known."""
+    explained = await async_explain_now(run, state, may_read)
+    return explained.cause if explained else None
+
+
+async def async_why(
+    run: ToolRun,
+    found: Sequence[Member],
+    history: Mapping[str, str],
+    wanted: StateFilter | None,
+    may_read: Permission,
+) -> Report:
+    """Return the last changes of entities, or those of a period, with what brought them about.
+
+    `wanted` is the state that they got. Raises ValidationError for a period that is not understood.
+    """
+    period = _period(history, run.speaker.language)
+    members = [member for member in found if wanted is None or wanted.matches(*member)] or found
+    members = sorted(members, key=lambda member: member[1].last_changed, reverse=True)[:MAX_ENTITIES]
+    asked = asked_about(
+        [record.entity_id for record, _state in members],
+        start=period.start.timestamp() if period else None,
+        end=period.end.timestamp() if period else None,
+        most=MOST_EACH if len(members) > 1 else MOST_IN_PERIOD if period else MOST_ALONE,
+        fits={record.entity_id: partial(wanted.matches, record) for record, _state in members}
+        if wanted
+        else None,
+    )
+    explained = await async_explain(run, asked, may_read)
+    answer: Report = {}
+    if period:
+        answer["period"] = f"{format_local(period.start)} to {format_local(period.end)}"
+    answer["states"] = {record.entity_id: _now(run, record, state) for record, state in members}
+    answer["why"] = {
+        record.entity_id: _lines(record, explained.get(record.entity_id, ()), in_period=period is not None)
+        for record, _state in members
+    }
+    if len(found) > len(members):
+        answer["more"] = f"+{len(found) - len(members)} more; ask about fewer"
+    return answer
+
+
+def _lines(record: EntityRecord, explained: Sequence[Explained], *, in_period: bool) -> list[JsonValueType]:
+    """Return what is told of the changes of one entity, the newest last."""
+    if record.domain in PRIVATE:
+        return [FOLLOWS]
+    return [one.line for one in explained] or [NO_CHANGE if in_period else NOTHING]
+
+
+def _now(run: ToolRun, record: EntityRecord, state: State) -> str:
+    """Return the current state in words that are the home's own."""
+    return describe_state(without_outside(run.hass, state), record)
+
+
+def _is_number(state: State) -> bool:
+    """Return whether an entity is a measurement, which nobody changes."""
+    return as_number(state.state) is not None
+
+
+def _period(history: Mapping[str, str], language: str) -> Period | None:
+    """Return the time that is asked about; None for the last changes, whenever they were."""
+    now = dt_util.utcnow()
+    moment, length = history.get("at", ""), history.get("duration", "")
+    if moment and is_period(moment, now, language):
+        moment, length = "", moment
+    if moment:
+        at = parse_moment(moment, length, now)
+        return Period(at.start - AROUND, min(now, at.end + AROUND))
+    return parse_period(length, now, language) if length else None
+
+
+async def async_add_causes(
+    run: ToolRun, found: Sequence[Member], history: Mapping[str, str], answer: Report, may_read: Permission
+) -> None:
+    """Add to the listed changes of one or two entities who or what brought them about, where it is known."""
+    told = answer.get("history")
+    period = _period({"duration": "24h", **history}, run.speaker.language)
+    if not isinstance(told, dict) or len(found) > MAX_IN_HISTORY or period is None:
+        return
+    rows = {
+        entity_id: changes
+        for entity_id, report in told.items()
+        if isinstance(report, dict) and isinstance(changes := report.get("changes"), list) and changes
+    }
+    listed = [
+        record for record, state in found if record.entity_id in rows and as_number(state.state) is None
+    ]
+    asked = asked_about(
+        [record.entity_id for record in listed if record.domain not in PRIVATE],
+        start=period.start.timestamp(),
+        end=period.end.timestamp(),
+        most=MAX_CHANGES,
+    )
+    explained = await async_explain(run, asked, may_read) if asked else {}
+    for entity_id, some in explained.items():
+        causes = {format_local(one.change.at): one.cause for one in some if one.is_known and one.is_of_state}
+        for row in rows[entity_id]:
+            if isinstance(row, list) and (cause := causes.get(str(row[0]))):
+                row.append(cause)
