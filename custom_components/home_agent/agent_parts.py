@@ -14,6 +14,7 @@ from .agent.prompt import PromptBuilder
 from .agent.questions import async_question
 from .agent.tool_schemas import OwnTools
 from .agent.warm import Warmer
+from .channels.asking import Asker
 from .channels.people import People
 from .connection import endpoint, external_endpoint, fallback_endpoint, model_client
 from .const import (
@@ -335,7 +336,7 @@ class AgentParts:
         word = partial(async_phrase, self._hass, self._hass.config.language)
         return build_learner(self._hass, self.settings, observations, self.memories, word, self.policy.view)
 
-    async def async_proactive(self) -> Proactive:
+    async def async_proactive(self, asker: Asker) -> Proactive:
         """Return the proactive part, loaded now."""
         part = await async_part(self._hass, "proactive.setup")
         proactive: Proactive = part.Proactive(
@@ -347,5 +348,6 @@ class AgentParts:
             emitter=self.emitter,
             house=self.house,
             habits=lambda: self.learner.habits if self.learner else (),
+            asker=asker,
         )
         return proactive

@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant
 from .agent_options import CONF_SHARED_MEMORY
 from .agent_parts import AgentParts
 from .building import assemble
+from .channels.asking import Asker
 from .config.agent_pages import AGENT_KEYS
 from .const import (
     CONF_LEARNING,
@@ -104,6 +105,6 @@ class FurtherParts(AgentParts):
         return self._first.indexer
 
     @override
-    async def async_proactive(self) -> Proactive:
+    async def async_proactive(self, asker: Asker) -> Proactive:
         """Return what the connection says unasked: that is about the household, not about an agent."""
         return await self._first.async_proactive()

@@ -20,6 +20,7 @@ from .agent.tool_schemas import OwnTools
 from .agent.turn_log import TurnLog
 from .agent.warm import Warmer
 from .channels.announcing import Announcer
+from .channels.asking import Asker
 from .const import (
     CONF_FALLBACK_MODEL,
     CONF_MODEL,
@@ -214,8 +215,10 @@ class HomeAgentData:
     """Where the options want one."""
     suggested: ProactiveState
     """What was suggested, and what rules have told."""
-    make_proactive: Callable[[], Awaitable[Proactive]]
+    make_proactive: Callable[[Asker], Awaitable[Proactive]]
     proactive: Proactive | None = None
+    asker: Asker = field(init=False)
+    """What asks questions that nobody has asked for."""
     summarizer: Summarizer
     turns: RunningTurns
     log: ConversationLog
@@ -250,10 +253,14 @@ class HomeAgentData:
             if agent.runtime_data.memories is self.memories
         ]
 
+    def __post_init__(self) -> None:
+        """Add what asks questions on its own."""
+        self.asker = Asker(self.handler.hass, self.settings, self.handler.guard, self.confirmations)
+
     async def async_proactive(self) -> Proactive:
         """Return the proactive part; if the options disable it, it is loaded when it is used."""
         if self.proactive is None:
-            self.proactive = await self.make_proactive()
+            self.proactive = await self.make_proactive(self.asker)
         return self.proactive
 
     @callback

@@ -39,6 +39,7 @@ async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
     data.confirmations.channels.append(NotificationChannel(hass))
     phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS], data.emitter)
     agent.async_on_unload(phones.async_start())
+    agent.async_on_unload(data.asker.async_start())
     await _async_show_panel(hass, agent)
     async_register_own_api(hass, agent)
     _report_extraction(hass, agent)

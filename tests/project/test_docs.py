@@ -147,6 +147,7 @@ async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: Moc
     given: dict[str, dict[str, Any]] = {
         "confirm_action": confirmed,
         "reject_action": rejected,
+        "ask": {"question": "Are you there?"},
         "process": {"text": "Hello"},
         "execute_tool": {"tool_name": "ha_query", "parameters": {"domain": "light"}},
         "index_documents": {"collection": "manuals", "folder": "texts/manuals"},

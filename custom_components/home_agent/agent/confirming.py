@@ -1,19 +1,13 @@
 """Ask for a confirmation and process the answer, without the model."""
 
-from collections.abc import Sequence
-
-from homeassistant.core import HomeAssistant
-from homeassistant.helpers import entity_registry as er
-
-from ..domains import DOMAINS
 from ..errors import HomeAgentError
-from ..safety.answers import Answer, Ordered, Read, mask_numbers, read_answer
+from ..safety.answers import Answer, Read, mask_numbers, read_answer
 from ..safety.confirmation import ConfirmationRefused, Refusal
-from ..safety.frozen import Frozen, FrozenCall, FrozenPlan
 from ..safety.pending import ActionOutcome, Owner, PendingAction
 from .log import async_say, replace_sentence
+from .ordered import ordered
 from .phrases import async_error_sentence, async_phrase
-from .questions import ConfirmedActionReporter, parts
+from .questions import ConfirmedActionReporter
 from .quick.sentences import async_sentence
 from .recording import MASKED
 from .turn import Turn
@@ -36,8 +30,8 @@ async def async_settle(turn: Turn) -> bool:
     expects_pin = confirmations.expects_pin(owner)
     if action is None and ended is None and not expects_pin:
         return False
-    ordered = _ordered(turn.hass, action.frozen) if action else None
-    read = read_answer(turn.calls.sentence, turn.language, ordered)
+    asked = ordered(turn.hass, action.frozen) if action else None
+    read = read_answer(turn.calls.sentence, turn.language, asked)
     if expects_pin:
         _mask(turn, read, is_open=action is not None or ended is not None)
     if action is None:
@@ -52,32 +46,6 @@ async def async_settle(turn: Turn) -> bool:
         return False
     await async_say(turn, await _async_settled(turn, action, read))
     return True
-
-
-def _ordered(hass: HomeAssistant, frozen: Sequence[Frozen]) -> Ordered:
-    """Return the verbs and the names by which a person may repeat what was asked about."""
-    calls = [
-        call for part in parts(frozen) for call in (part.calls if isinstance(part, FrozenPlan) else (part,))
-    ]
-    verbs = [_verbs(call) for call in calls]
-    targets = {one for call in calls if isinstance(call, FrozenCall) for one in call.entity_ids}
-    names: list[str] = []
-    if len(targets) == 1 and len(calls) == 1:
-        (entity_id,) = targets
-        if (state := hass.states.get(entity_id)) is not None:
-            names.append(state.name)
-        if (entry := er.async_get(hass).async_get(entity_id)) is not None:
-            names.extend(alias for alias in entry.aliases if isinstance(alias, str))
-    return Ordered(frozenset.intersection(*verbs) if verbs else frozenset(), tuple(names))
-
-
-def _verbs(call: Frozen) -> frozenset[str]:
-    """Return the actions that a call means; none for what people have no single verb for."""
-    if not isinstance(call, FrozenCall):
-        return frozenset()
-    actions = DOMAINS[call.domain].actions.items()
-    fitting = [(name, *action.also_said) for name, action in actions if action.service == call.service]
-    return frozenset(verb for verbs in fitting for verb in verbs)
 
 
 async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:

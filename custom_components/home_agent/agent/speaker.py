@@ -60,6 +60,13 @@ async def async_speaker_of(hass: HomeAssistant, llm_context: llm.LLMContext) -> 
     return await _async_located(hass, llm_context.context or Context(), language, llm_context.device_id, ())
 
 
+async def async_speaker_at(
+    hass: HomeAssistant, device_id: str | None, language: str, owners: Iterable[Mapping[str, Any]]
+) -> Speaker:
+    """Return the voice that answers a question at a satellite."""
+    return await _async_located(hass, Context(), language, device_id, owners)
+
+
 async def _async_located(
     hass: HomeAssistant,
     context: Context,

@@ -99,7 +99,7 @@ class PhoneChannel(ConfirmationChannel):
     async def _async_send_question(self, asked: _SentQuestion, hint: str = "") -> None:
         """Send or replace the question, with buttons where they can be had."""
         action, language = asked.action, asked.action.speaker.language
-        wants_pin = self._confirmations.wants_pin
+        wants_pin = self._confirmations.needs_pin(action)
         if wants_pin and not hint:
             hint = await async_phrase(self._hass, language, "confirmation_phone_pin")
         how = await async_phrase(
@@ -228,7 +228,7 @@ class NotificationChannel(ConfirmationChannel):
     @override
     async def async_ask(self, action: PendingAction) -> None:
         """Show the question if no one is present to hear it."""
-        if not action.unattended:
+        if not action.unattended or action.own is not None:
             return
         language = action.speaker.language
         how = await async_phrase(
@@ -248,7 +248,7 @@ class NotificationChannel(ConfirmationChannel):
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question away."""
-        if action.unattended:
+        if action.unattended and action.own is None:
             persistent_notification.async_dismiss(self._hass, _notification_id(action))
 
 

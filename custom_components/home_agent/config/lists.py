@@ -1,6 +1,6 @@
 """Options that are lists of items with fields: their selectors, and the checks of proactive rules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
@@ -28,11 +28,25 @@ from homeassistant.helpers.selector import (
 from ..channels.people import TARGETS
 from ..channels.telegram.chats import CHAT
 from ..const import DOMAIN
+from ..domains import DOMAINS
 from ..errors import InvalidInput
 from ..knowledge.persons import DEVICE, PERSON
 from ..memory.settings import read_span
-from ..proactive.rules import DURATION, ENTITIES, OWN_RULE, PERSONS as TOLD, RULE, STATE, TEMPLATES, URGENT
+from ..proactive.rules import (
+    ALOUD,
+    ASK,
+    ASK_ENTITIES,
+    DURATION,
+    ENTITIES,
+    OWN_RULE,
+    PERSONS as TOLD,
+    RULE,
+    STATE,
+    TEMPLATES,
+    URGENT,
+)
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from ..tools.proposing import PROPOSED
 from .durations import clean_span, shown_span
 from .fields import Field
 from .labels import Labels
@@ -84,7 +98,13 @@ def owners_selector() -> ObjectSelector:
 def proactive_labels(texts: Mapping[str, str]) -> Labels:
     """Return the names of the rules; `texts` by path."""
     path = f"component.{DOMAIN}.selector.proactive_rule.options"
-    return Labels({RULE: {rule: texts.get(f"{path}.{rule}", rule) for rule in TEMPLATES}})
+    asked = f"component.{DOMAIN}.selector.proposed_action.options"
+    return Labels(
+        {
+            RULE: {rule: texts.get(f"{path}.{rule}", rule) for rule in TEMPLATES},
+            ASK: {verb: texts.get(f"{asked}.{verb}", verb) for verb in PROPOSED},
+        }
+    )
 
 
 def with_proactive_labels(field: Field, labels: Labels) -> Field:
@@ -109,6 +129,9 @@ def proactive_selector(labels: Labels) -> ObjectSelector:
         DURATION: DurationSelector(DurationSelectorConfig(enable_day=True)),
         TOLD: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
         URGENT: BooleanSelector(),
+        ASK: SelectSelector(SelectSelectorConfig(options=list(labels.by_field[ASK].values()))),
+        ASK_ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
+        ALOUD: BooleanSelector(),
     }
     return ObjectSelector(
         ObjectSelectorConfig(
@@ -183,6 +206,20 @@ def _watched_span(value: object) -> str:
     return span
 
 
+def _clean_asked(item: Mapping[str, object], name: str, watched: Sequence[str]) -> dict[str, object]:
+    """Return what a rule proposes. Raises InvalidInput for an action that its entities do not have."""
+    verb = str(item.get(ASK) or "")
+    if verb not in PROPOSED:
+        return {}
+    chosen = clean_names(as_texts(item.get(ASK_ENTITIES)))[:MAX_ENTITIES]
+    named = {entity_id.partition(".")[0] for entity_id in chosen or watched}
+    domains = named or set(TEMPLATES[name].kinds)
+    able = [domain for domain in domains if verb in DOMAINS[domain].actions]
+    if not able or (chosen and len(able) < len(domains)):
+        raise InvalidInput("proactive_ask")
+    return {ASK: verb, ASK_ENTITIES: chosen, ALOUD: bool(item.get(ALOUD))}
+
+
 def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
     """Return one rule of proactive messages."""
     name = str(item[RULE])
@@ -200,5 +237,6 @@ def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
         DURATION: duration,
         TOLD: clean_names(as_texts(item.get(TOLD))),
         URGENT: bool(item.get(URGENT)),
+        **_clean_asked(item, name, entities),
     }
     return {RULE: name, **{key: kept for key, kept in found.items() if kept}}

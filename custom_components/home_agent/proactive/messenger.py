@@ -72,6 +72,11 @@ class Messenger:
             return sent < self._most + URGENT_MORE
         return not self.quiet.holds(now) and sent < self._most
 
+    @callback
+    def note_sent(self) -> None:
+        """Count a message or a question of today."""
+        self._state.note_sent(dt_util.as_local(dt_util.utcnow()).date())
+
     async def async_send(
         self,
         tag: str,
@@ -90,7 +95,7 @@ class Messenger:
         Assistant, where all users read it.
         """
         if not asked_for:
-            self._state.note_sent(dt_util.as_local(dt_util.utcnow()).date())
+            self.note_sent()
         title = await async_phrase(self._hass, self._hass.config.language, "proactive_title")
         reached = await self._async_send(
             persons, {"title": title, "message": message}, _data(tag, urgent=urgent, buttons=buttons)

@@ -33,14 +33,18 @@ from homeassistant.util import dt as dt_util
 from ..knowledge.house import is_exposed
 from ..memory.settings import read_span
 from ..quiet_hours import Hours
+from ..tools.proposing import PROPOSED
 
-RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT = (
+RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT, ASK, ASK_ENTITIES, ALOUD = (
     "rule",
     "entities",
     "state",
     "duration",
     "persons",
     "urgent",
+    "ask",
+    "ask_entities",
+    "aloud",
 )
 """Keys of the items of the `proactive_rules` option."""
 
@@ -205,12 +209,19 @@ class ProactiveRule:
     persons: tuple[str, ...] = ()
     """Entity ids of the persons who get the messages; everyone with a notify target if there are none."""
     urgent: bool = False
+    ask: str = ""
+    """The action that is proposed; empty if the rule only tells."""
+    ask_entities: tuple[str, ...] = ()
+    """The entities of that action; those that the message is about if there are none."""
+    aloud: bool = False
+    """Whether it is also asked by voice, where somebody is."""
 
     @property
     def key(self) -> str:
         """Return the key of the rule in the store; it changes with the rule."""
         who = ",".join(self.persons)
-        return f"{self.name}|{self.state}|{self.duration.total_seconds():g}|{who}"
+        asks = f"|{self.ask}|{','.join(self.ask_entities)}" if self.ask else ""
+        return f"{self.name}|{self.state}|{self.duration.total_seconds():g}|{who}{asks}"
 
     def covers(self, state: State) -> bool:
         """Return whether the rule covers an entity; of groups it covers the members."""
@@ -247,6 +258,9 @@ def _read_rule(item: Mapping[str, Any]) -> ProactiveRule | None:
         state=str(item.get(STATE) or "").strip().casefold(),
         persons=tuple(item.get(PERSONS) or ()),
         urgent=template.urgent or bool(item.get(URGENT)),
+        ask=str(item.get(ASK) or "") if item.get(ASK) in PROPOSED else "",
+        ask_entities=tuple(item.get(ASK_ENTITIES) or ()),
+        aloud=bool(item.get(ALOUD)),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 
+from ..channels.asking import Asker
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS
 from ..events import EventEmitter
 from ..knowledge.view import ViewedHouse
@@ -31,15 +32,18 @@ class Proactive:
         emitter: EventEmitter,
         house: ViewedHouse,
         habits: Callable[[], Sequence[KnownHabit]],
+        asker: Asker,
     ) -> None:
         """Build the parts; nothing is watched yet."""
-        messenger = Messenger(hass, entry_id, settings, state, emitter)
+        self.messenger = messenger = Messenger(hass, entry_id, settings, state, emitter)
         self._enabled = bool(settings[CONF_PROACTIVE])
         self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
         self.suggestions = Suggestions(
             hass, entry_id, state=state, messenger=messenger, guard=guard, emitter=emitter, habits=habits
         )
-        self._watcher = RuleWatcher(hass, read_rules(settings[CONF_PROACTIVE_RULES]), state, messenger, house)
+        self._watcher = RuleWatcher(
+            hass, read_rules(settings[CONF_PROACTIVE_RULES]), state, messenger, house, asker
+        )
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:

@@ -28,8 +28,10 @@ from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
+from ..channels.asking import Asker
 from ..knowledge.view import ViewedHouse
 from .messenger import Messenger, speakable
+from .questions import RuleQuestions
 from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule
 from .state import ProactiveState, Watch
 
@@ -56,6 +58,7 @@ class RuleWatcher:
         state: ProactiveState,
         messenger: Messenger,
         house: ViewedHouse,
+        asker: Asker,
     ) -> None:
         """Store the rules; watching begins with `async_start`."""
         self._hass = hass
@@ -63,6 +66,7 @@ class RuleWatcher:
         self._state = state
         self._messenger = messenger
         self._house = house
+        self._questions = RuleQuestions(hass, asker)
         self._conditions = Conditions(hass, messenger.quiet)
         self._watched: dict[str, frozenset[str]] = {}
         """By the key of a rule."""
@@ -105,6 +109,7 @@ class RuleWatcher:
                 end()
         for task in self._tasks:
             task.cancel()
+        self._questions.stop()
         self._stopped, self._timers = [], {}
         self._collect_timer = self._rescan_timer = self._untrack = None
 
@@ -263,6 +268,7 @@ class RuleWatcher:
         if not any(
             other.notified for other_key, other in self._state.watches.items() if other_key[0] == rule.key
         ):
+            self._questions.withdraw(rule.key)
             self._hass.async_create_task(
                 self._messenger.async_clear(_tag(rule), self._persons(rule)), "home_agent notification"
             )
@@ -294,12 +300,34 @@ class RuleWatcher:
             for entity_id in found:
                 self._state.watches[key, entity_id].notified = True
             self._state.changed()
-            await self._messenger.async_send(
-                _tag(rule),
-                await self._async_message(rule, found),
-                self._persons(rule),
-                urgent=rule.urgent,
-            )
+            if rule.ask:
+                self._messenger.note_sent()
+                lead, late = (
+                    partial(self._async_message, rule, found),
+                    partial(self._async_unanswered, rule, found),
+                )
+                self._questions.ask(rule, found, lead, self._persons(rule), late)
+            else:
+                await self._async_tell(rule, found)
+
+    async def _async_tell(
+        self, rule: ProactiveRule, entity_ids: Sequence[str], *, counted: bool = False
+    ) -> None:
+        """Send the message of a rule; `counted` if a question about it has counted already."""
+        message = await self._async_message(rule, entity_ids, self._hass.config.language)
+        await self._messenger.async_send(
+            _tag(rule), message, self._persons(rule), urgent=rule.urgent, asked_for=counted
+        )
+
+    async def _async_unanswered(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> None:
+        """Tell what nobody has answered to; in quiet hours it is asked again after them."""
+        if rule.urgent or not self._messenger.quiet.holds(dt_util.utcnow()):
+            await self._async_tell(rule, entity_ids, counted=True)
+            return
+        for entity_id in entity_ids:
+            if (watch := self._state.watches.get((rule.key, entity_id))) is not None:
+                watch.notified = False
+        self._state.changed()
 
     def _is_due(self, rule: ProactiveRule, entity_id: str, now: datetime) -> bool:
         """Return whether an entity still matches, and no message about it was sent."""
@@ -318,19 +346,19 @@ class RuleWatcher:
     def _persons(self, rule: ProactiveRule) -> Iterable[str]:
         return rule.persons or self._messenger.persons
 
-    async def _async_message(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> str:
+    async def _async_message(self, rule: ProactiveRule, entity_ids: Sequence[str], language: str) -> str:
         """Return the sentences about entities, one line each."""
-        lines = [await self._async_line(rule, entity_id) for entity_id in entity_ids[:MAX_NAMED]]
+        lines = [await self._async_line(rule, entity_id, language) for entity_id in entity_ids[:MAX_NAMED]]
         more = len(entity_ids) - len(lines)
         return "\n".join([*lines, f"+ {more}"] if more else lines)
 
-    async def _async_line(self, rule: ProactiveRule, entity_id: str) -> str:
+    async def _async_line(self, rule: ProactiveRule, entity_id: str, language: str) -> str:
         """Return the sentence about one entity."""
         state = self._hass.states.get(entity_id)
         since = self._state.watches[rule.key, entity_id].since
         return await async_phrase(
             self._hass,
-            self._hass.config.language,
+            language,
             f"told_{rule.name}",
             name=speakable(state.name if state else entity_id),
             state=self._shown(state) if state and rule.name == OWN_RULE else "",

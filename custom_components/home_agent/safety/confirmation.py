@@ -12,7 +12,7 @@ from typing import Any
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers.event import async_call_later
 from homeassistant.util import dt as dt_util
 
@@ -27,9 +27,10 @@ from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
+from ..knowledge.speaker import Speaker
 from .confirmation_store import ConfirmationStore, LateAnswers, Lost, most_crowding
 from .frozen import Draft, Frozen
-from .pending import ActionOutcome, Owner, PendingAction, Question
+from .pending import ActionOutcome, Owner, OwnQuestion, PendingAction, Question
 from .pin import Look, PinGate
 
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
@@ -137,20 +138,28 @@ class Confirmations:
         for action in self.pending:
             await self._async_end(action, ActionOutcome.WITHDRAWN)
 
-    async def async_open(self, draft: Draft, *, unattended: bool = False) -> PendingAction:
-        """Ask about the calls of a turn, and schedule their expiry."""
+    def needs_pin(self, action: PendingAction) -> bool:
+        """Return whether a yes to this action needs the PIN: not if it is free and only Home Agent asked."""
+        return self.wants_pin and (action.own is None or action.own.restricted)
+
+    async def async_open(
+        self, draft: Draft, *, unattended: bool = False, own: OwnQuestion | None = None
+    ) -> PendingAction:
+        """Ask about the calls of a turn, or of Home Agent's own accord, and schedule their expiry."""
         action_id, frozen, left_out = draft.take()
         question = await self._describe(self._hass, draft.speaker.language, frozen, left_out)
+        seconds, lead = (own.seconds, f"{own.lead} ".lstrip()) if own else (self._seconds, "")
         action = PendingAction(
             id=action_id,
             owner=Owner.of(draft.speaker, draft.conversation_id),
             speaker=draft.speaker,
             frozen=frozen,
-            question=without_embeds(question.spoken),
-            full=without_embeds(question.full),
-            expires_at=dt_util.utcnow() + timedelta(seconds=self._seconds),
-            deadline=self._hass.loop.time() + self._seconds,
+            question=without_embeds(lead + question.spoken),
+            full=without_embeds(lead + question.full),
+            expires_at=dt_util.utcnow() + timedelta(seconds=seconds),
+            deadline=self._hass.loop.time() + seconds,
             unattended=unattended,
+            own=own,
         )
         for older in self.pending:
             if older.owner == action.owner and not unattended:
@@ -166,7 +175,7 @@ class Confirmations:
             if action.id in self._pending:
                 await self._async_end(action, ActionOutcome.EXPIRED)
 
-        action.stop_timer = async_call_later(self._hass, self._seconds, expire)
+        action.stop_timer = async_call_later(self._hass, seconds, expire)
         self._remember()
         self._emitter.fire(
             EVENT_CONFIRMATION_REQUESTED,
@@ -216,25 +225,37 @@ class Confirmations:
         Raises ConfirmationRefused if the word does not count, and HomeAgentError if the action fails.
         """
         action = self._find(action_id)
-        if not self.may_answer(action, user) and not (user is None and pin and self.wants_pin):
+        if not self.may_answer(action, user) and not (user is None and pin and self.needs_pin(action)):
             raise ConfirmationRefused(Refusal.NOT_YOURS)
-        await self.async_approve_owned(action, pin=pin)
+        answerer = None
+        if action.own is not None and user is not None:
+            context = Context(user_id=user.id)
+            answerer = Speaker(context=context, language=action.speaker.language)
+        await self.async_approve_owned(action, pin=pin, answerer=answerer)
 
     async def async_approve_owned(
-        self, action: PendingAction, *, pin: str | None = None, by_automation: bool = False
+        self,
+        action: PendingAction,
+        *,
+        pin: str | None = None,
+        by_automation: bool = False,
+        answerer: Speaker | None = None,
     ) -> None:
         """Run an action that its owner has confirmed in the conversation.
 
-        An automation needs the PIN, since no person has confirmed it.
+        An automation needs the PIN, since no person has confirmed it. What Home Agent has asked about on its
+        own runs with the rights of the one who answers.
 
         Raises ConfirmationRefused if a PIN is missing or wrong, and HomeAgentError if the action fails.
         """
-        if self.wants_pin:
+        if self.needs_pin(action):
             await self._async_check_pin(action, pin)
         elif by_automation:
             raise ConfirmationRefused(Refusal.AUTOMATION)
         if self._is_late(action) or self._pending.pop(action.id, None) is None:
             raise ConfirmationRefused(Refusal.UNKNOWN)
+        if answerer is not None:
+            action.answered_by(answerer)
         try:
             await self._run(action)
         except BaseException:
@@ -278,7 +299,7 @@ class Confirmations:
         What a person asked for, only that person may approve. What an unknown voice or an automation
         asked for, any user may who could do it with own hands.
         """
-        if user is None or not user.is_active:
+        if user is None or not user.is_active or (action.own and user.id not in action.own.users):
             return False
         if action.owner.user_id is not None:
             return user.id == action.owner.user_id

@@ -1,13 +1,13 @@
 """An action that waits for a confirmation: its call, and the people who may answer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TypedDict
 
 from ..knowledge.speaker import Speaker
-from .frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
+from .frozen import CallOrigin, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
 
 
 class ActionOutcome(StrEnum):
@@ -53,6 +53,20 @@ class Question:
     """The question with details that are too long for speech, for people who read it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnQuestion:
+    """How a question is asked that no person's request has led to."""
+
+    users: frozenset[str]
+    """The users who are asked; nobody else may answer on a phone, in a chat or in the panel."""
+    lead: str
+    """What is said before the question."""
+    seconds: float
+    """How long an answer counts."""
+    restricted: bool
+    """Whether the action needs a confirmation in any case, and with it the PIN."""
+
+
 class ConfirmationRequest(TypedDict):
     """What the caller of a service or a tool needs to get an answer. `expires_at` is ISO 8601."""
 
@@ -78,8 +92,21 @@ class PendingAction:
     """When it expires on the loop's own clock, which does not jump."""
     unattended: bool
     """The question is not heard: only a channel or a service can answer it."""
+    own: OwnQuestion | None = None
+    """Where Home Agent asks on its own."""
     tries: int = 0
     stop_timer: Callable[[], None] = lambda: None
+
+    def answered_by(self, speaker: Speaker) -> None:
+        """Have the calls made with the rights of the one who has said yes."""
+        self.speaker = speaker
+        self.frozen = tuple(
+            replace(
+                item,
+                origin=replace(item.origin, speaker=speaker) if item.origin else CallOrigin(speaker=speaker),
+            )
+            for item in self.frozen
+        )
 
     def as_response(self) -> ConfirmationRequest:
         """Return the action as responses and tool results show it."""

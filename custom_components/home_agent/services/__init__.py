@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, call
 from homeassistant.helpers import config_validation as cv
 
 from ..const import DOMAIN
-from . import confirmations, conversations, index, memories, tools
+from . import asking, confirmations, conversations, index, memories, tools
 from .base import (
     ATTR_AGENT_ID,
     ATTR_CONFIG_ENTRY_ID,
@@ -33,6 +33,7 @@ SERVICES: Final[Mapping[str, Service]] = {
     **index.SERVICES,
     **memories.SERVICES,
     **confirmations.SERVICES,
+    **asking.SERVICES,
 }
 
 

@@ -11,7 +11,7 @@ from homeassistant.auth.models import User
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
-from ..errors import PermissionDenied, ToolExecutionError
+from ..errors import ChangedSinceAsked, PermissionDenied, ToolExecutionError
 from ..safety.frozen import (
     CallOrigin,
     Frozen,
@@ -22,6 +22,7 @@ from ..safety.frozen import (
     FrozenTool,
 )
 from ..safety.pending import PendingAction
+from ..safety.rules import Verdict
 from .asked_about import check_contents, check_unchanged
 from .base import HomeAgentTool, service_call
 from .handler import ToolHandler
@@ -39,6 +40,8 @@ async def async_run_approved(handler: ToolHandler, action: PendingAction) -> Non
         async with asyncio.timeout(handler.timeout):
             for item in action.frozen:
                 check_unchanged(handler.hass, item)
+            if action.own is not None and not action.own.restricted:
+                _check_free(handler, action, user)
             for item in action.frozen:
                 if not _is_spoken(item):
                     await _async_run(handler, item, user, _origin(item, action))
@@ -71,6 +74,15 @@ async def _async_together(running: Iterable[Coroutine[Any, Any, None]]) -> None:
     for error in ended:
         if error is not None:
             raise error
+
+
+def _check_free(handler: ToolHandler, action: PendingAction, user: User | None) -> None:
+    """Raise ChangedSinceAsked if a call is restricted by now, since a free one is asked about without PIN."""
+    for item in action.frozen:
+        if isinstance(item, FrozenCall):
+            call = service_call(item)
+            if handler.guard.check(call, user, action.speaker) is Verdict.CONFIRM:
+                raise ChangedSinceAsked
 
 
 async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, origin: CallOrigin) -> None:

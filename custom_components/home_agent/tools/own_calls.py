@@ -34,6 +34,16 @@ async def async_announce(hass: HomeAssistant, entity_id: str, message: str) -> N
         await _async_call(hass, SATELLITE, "announce", data, Context())
 
 
+async def async_ask_question(hass: HomeAssistant, entity_id: str, question: str) -> str:
+    """Ask on a satellite and return what was heard.
+
+    Raises ToolExecutionError if nobody has answered, or if the satellite cannot ask.
+    """
+    data = {ATTR_ENTITY_ID: entity_id, "question": question}
+    answer = await _async_call(hass, SATELLITE, "ask_question", data, Context(), answers=True)
+    return str(answer.get("sentence") or "")
+
+
 async def async_reload_automation(hass: HomeAssistant, automation_id: str, context: Context) -> None:
     """Have one automation loaded that an administrator has approved. Raises ToolExecutionError."""
     await _async_call(hass, AUTOMATION, SERVICE_RELOAD, {CONF_ID: automation_id}, context)

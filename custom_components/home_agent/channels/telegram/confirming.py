@@ -68,7 +68,7 @@ class TelegramConfirmations(ConfirmationChannel):
         """Return the buttons of a question. The PIN, where there is one, is written instead of a yes."""
         language = action.speaker.language
         no = (await async_phrase(self._hass, language, "confirmation_no"), f"{REJECT}{action.id}")
-        if self._confirmations.wants_pin:
+        if self._confirmations.needs_pin(action):
             return [no]
         yes = await async_phrase(self._hass, language, "confirmation_yes")
         return [(yes, f"{APPROVE}{action.id}"), no]
@@ -85,7 +85,7 @@ class TelegramConfirmations(ConfirmationChannel):
         What was asked for in this very chat is settled by the conversation itself.
         """
         action = self._waiting_in(chat)
-        if action is None or not self._confirmations.wants_pin:
+        if action is None or not self._confirmations.needs_pin(action):
             return None
         read = read_answer(text, action.speaker.language)
         if read.answer is Answer.NUMBERS:
@@ -145,7 +145,7 @@ class TelegramConfirmations(ConfirmationChannel):
     async def _async_send_question(self, action: PendingAction) -> None:
         """Send a question to each chat whose person may answer it."""
         question = action.full
-        if self._confirmations.wants_pin:
+        if self._confirmations.needs_pin(action):
             pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
             question = f"{question} {pin}"
         buttons = await self.async_buttons(action)

@@ -1,0 +1,151 @@
+"""Questions of automations with answers to choose from: nothing is done about the answer here."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.util.ulid import ulid_now
+
+from ..agent.phrases import async_phrase
+from ..const import CONF_NOTIFY_TARGETS, LOGGER
+from ..errors import HomeAgentError, ToolExecutionError
+from ..safety.answers import Answer, read_answer
+from ..texts import fold
+from ..tools.own_calls import async_ask_question, async_notify
+from .asking import Receivers
+from .people import Route, read_targets, route_to, user_id_of
+from .phones import CLEAR, EVENT_PHONE
+from .satellites import can_ask, language_of
+
+ANSWER: Final = "HOME_AGENT_ANSWER_"
+MAX_ROUNDS: Final = 2
+"""How often a satellite asks."""
+YES: Final = "yes"
+NO: Final = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An answer, and the person or the satellite that gave it."""
+
+    answer: str
+    by: str
+
+
+class Chooser:
+    """Asks questions with answers to choose from."""
+
+    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
+        """Take the phones of the options."""
+        self._hass = hass
+        self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
+
+    @callback
+    def reaches(self, receivers: Receivers) -> bool:
+        """Return whether anybody can be asked now."""
+        return bool(self._routes(receivers.persons)) or any(
+            can_ask(self._hass, entity_id) for entity_id in receivers.satellites
+        )
+
+    async def async_choose(
+        self, question: str, answers: Sequence[str], receivers: Receivers, seconds: float
+    ) -> Chosen | None:
+        """Ask, and return the first answer, None if there is none in time. Without answers: yes or no."""
+        asked_id = ulid_now()
+        titles = {one: one for one in answers} or {
+            YES: await async_phrase(self._hass, self._hass.config.language, "confirmation_yes"),
+            NO: await async_phrase(self._hass, self._hass.config.language, "confirmation_no"),
+        }
+        numbered = {str(number): answer for number, answer in enumerate(titles)}
+        chosen: asyncio.Future[Chosen] = self._hass.loop.create_future()
+        routes = self._routes(receivers.persons)
+        users = {user_id_of(self._hass, person): person for person in receivers.persons}
+
+        @callback
+        def pressed(event: Event[Any]) -> None:
+            # A script could fire an event that looks the same; a phone's own one comes from outside.
+            said = str(event.data.get("action", ""))
+            user_id = event.context.user_id if event.origin is EventOrigin.remote else None
+            number = said.removeprefix(f"{ANSWER}{asked_id}_")
+            if user_id in users and number in numbered and not chosen.done():
+                chosen.set_result(Chosen(numbered[number], str(users[user_id])))
+
+        stop = self._hass.bus.async_listen(EVENT_PHONE, pressed)
+        aloud = self._hass.async_create_background_task(
+            self._async_ask_aloud(question, titles, receivers.satellites, chosen), "home_agent question"
+        )
+        buttons = [
+            {"action": f"{ANSWER}{asked_id}_{number}", "title": title}
+            for number, title in enumerate(titles.values())
+        ]
+        try:
+            await self._async_send(routes, question, asked_id, actions=buttons, timeout=int(seconds))
+            async with asyncio.timeout(seconds):
+                if not routes:
+                    await aloud
+                    return chosen.result() if chosen.done() else None
+                return await chosen
+        except TimeoutError:
+            return None
+        finally:
+            stop()
+            aloud.cancel()
+            await self._async_send([one for one in routes if one.can_clear], CLEAR, asked_id)
+
+    @callback
+    def _routes(self, persons: Iterable[str]) -> list[Route]:
+        """Return the phones of persons that show buttons."""
+        targets = [target for person in persons for target in self._targets.get(person, ())]
+        found = (route_to(self._hass, target) for target in targets)
+        return list(dict.fromkeys(route for route in found if route is not None and route.has_buttons))
+
+    async def _async_send(self, routes: Sequence[Route], message: str, asked_id: str, **details: Any) -> None:
+        """Send to each phone; one that cannot be reached does not stop the others."""
+
+        async def send(route: Route) -> None:
+            data = {"message": message, "data": {"tag": f"home_agent_{asked_id}", **details}}
+            try:
+                await async_notify(self._hass, route.service, data, Context())
+            except HomeAgentError as err:
+                LOGGER.warning("A question was not sent: %s", err)
+
+        await asyncio.gather(*map(send, routes))
+
+    async def _async_ask_aloud(
+        self,
+        question: str,
+        titles: Mapping[str, str],
+        satellites: Sequence[str],
+        chosen: asyncio.Future[Chosen],
+    ) -> None:
+        """Ask on one satellite after the other until somebody gives one of the answers."""
+        for entity_id in satellites:
+            for _ in range(MAX_ROUNDS):
+                if not can_ask(self._hass, entity_id):
+                    break
+                try:
+                    heard = await async_ask_question(self._hass, entity_id, question)
+                except ToolExecutionError as err:
+                    LOGGER.debug("Nobody answered a question on %s: %s", entity_id, err)
+                    break
+                answer = meant(heard, titles, language_of(self._hass, entity_id))
+                if answer is not None and not chosen.done():
+                    chosen.set_result(Chosen(answer, entity_id))
+                    return
+
+
+def meant(heard: str, titles: Mapping[str, str], language: str) -> str | None:
+    """Return the one answer that a sentence names; None if it names none or several."""
+    if set(titles) == {YES, NO}:
+        read = read_answer(heard, language).answer
+        return {Answer.YES: YES, Answer.NO: NO}.get(read)
+    said = f" {' '.join(_words(heard))} "
+    found = [answer for answer, title in titles.items() if f" {' '.join(_words(title))} " in said]
+    return found[0] if len(found) == 1 else None
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text, without marks."""
+    return "".join(letter if letter.isalnum() else " " for letter in fold(text)).split()
