@@ -21,6 +21,7 @@ from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.everyday_house import async_add_calendar, async_add_list, async_items
 from tests.helpers.scenario_checks import Heard, problems, read_results, states, unlike
+from tests.helpers.scenario_listeners import async_add_listeners, options_of
 from tests.helpers.scenarios import Problem, Result, Run, Verdict, localized, replies_of
 from tests.helpers.weather import async_add_weather
 from tests.servers.model_server import ModelServer
@@ -40,6 +41,7 @@ async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resul
         for name in PERSONS
     }
     agent = await _async_home(hass, server, scenario, users)
+    heard_by = await async_add_listeners(hass, scenario, users, run.language)
     result = Result()
     conversation_id = None
     for number, turn in enumerate(scenario["turns"]):
@@ -62,6 +64,7 @@ async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resul
         result.rounds.append(len(server.chats))
         heard = Heard(run.language, before, answer, server.chats, read_results(hass, answer))
         result.problems += problems(hass, turn, mistake, heard)
+        result.problems += heard_by.problems(mistake or turn, run.language)
         for entity_id, items in turn.get("items", {}).items() if not mistake else ():
             if (found := list(await async_items(hass, entity_id))) != localized(items, run.language):
                 result.problems.append(Problem(Verdict.BAD, f"{entity_id} contains {found}"))
@@ -97,7 +100,7 @@ async def _async_home(
         assert entity is not None, entity_id
         entity.change(**attributes)
     await hass.async_block_till_done()
-    options = {**OPTIONS, **scenario.get("options", {})}
+    options = {**OPTIONS, **options_of(scenario), **scenario.get("options", {})}
     if pin := options.get(CONF_POLICY_PIN):
         options[CONF_POLICY_PIN] = hash_pin(pin)  # a file says it in plain text
     return await async_add_agent(hass, server, options)

@@ -343,9 +343,10 @@ class SpacedReader:
         writes, lists = (self._lexicon.matches(name, said) for name in ("writes", "lists"))
         is_entry = bool(lists) and (0 in writes or (bool(writes) and kind is ClauseKind.REQUEST))
         is_request = kind is ClauseKind.REQUEST and not commands and not states
-        if not is_entry and (0 in tells or (tells and is_request)):
-            return SentenceKind.STORY
         first_ask, first_order = asks.get(0, Match()), orders.get(0, Match())
+        first_tell = tells.get(0, Match())
+        if not is_entry and ((first_tell.words and first_tell >= first_order) or (tells and is_request)):
+            return SentenceKind.STORY
         if kind in {ClauseKind.QUESTION, ClauseKind.LEAD} or first_ask > first_order:
             return SentenceKind.REMARK if self._is_feeling(clause) else SentenceKind.QUESTION
         ends_with_state = any(index + match.words == len(said) for index, match in states.items())

@@ -21,6 +21,7 @@ from ..ha_control import ControlTool
 from ..ha_query import QueryTool
 from ..resolving.targets import texts
 from ..vetted import is_vetted
+from .message_calls import NOTIFY, as_message
 
 CONTROL: Final = ControlTool.name
 QUERY: Final = QueryTool.name
@@ -132,12 +133,15 @@ class Adapted:
 
 def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
     """Return a call as one or several calls of the tools that there are; unknown ones as they are."""
-    if call.tool_name in tools:
+    word = squashed(_last_part(call.tool_name)).removeprefix("hass")
+    is_own = call.tool_name in tools
+    if (not is_own or call.tool_name == NOTIFY) and NOTIFY in tools and (said := as_message(call, word)):
+        return [Adapted(said, "message_mapped")]
+    if is_own:
         return list(_from_service_form(call)) or [Adapted(call)]
     if (name := _offered(call.tool_name, tools)) is not None:
         renamed = replace(call, tool_name=name)
         return list(_from_service_form(renamed)) or [Adapted(renamed, "tool_name_mapped")]
-    word = squashed(_last_part(call.tool_name)).removeprefix("hass")
     found: list[Adapted] = []
     if word == SEARCH_AND_PLAY and PLAY in tools:
         return [_from_search(call)]

@@ -126,7 +126,7 @@ class Finder:
         if place is None and _means_everybody(said):
             self._add_everybody(found, to_phone=to_phone)
             return
-        devices = [one for one in self._all if name and name in squash(one.name)]
+        devices = [one for one in self._all if one.entity_id == said or (name and name in squash(one.name))]
         if len(devices) == 1:
             found.add(self._elsewhere(devices, plain(devices[0].name)))
             return
