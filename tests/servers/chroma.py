@@ -123,6 +123,11 @@ class ChromaServer:
         made = self.ask("POST", root, {"name": name, "metadata": metadata, **settings})
         self.ask("POST", f"{root}/{made['id']}/add", entries)
 
+    def names(self, address: ChromaAddress) -> list[str]:
+        """Return the names of the collections of a database."""
+        root = f"/tenants/{TENANT}/databases/{address.database}/collections"
+        return sorted(str(found["name"]) for found in self.ask("GET", root))
+
     def count(self, address: ChromaAddress, name: str) -> int:
         """Return how many entries a collection has."""
         root = f"/tenants/{TENANT}/databases/{address.database}/collections"

@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import instance_id
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.storage import STORAGE_DIR
 from homeassistant.requirements import RequirementsNotFound, async_process_requirements
@@ -16,7 +17,9 @@ from ..const import (
     BACKEND_CHROMA,
     CONF_EMBEDDING_KEEP_ALIVE,
     CONF_EMBEDDING_PROVIDER,
+    CONF_MEMORY_COLLECTION,
     CONF_VECTOR_BACKEND,
+    CONF_VECTOR_COLLECTION,
     CONF_VECTOR_DATABASE,
     CONF_VECTOR_HOST,
     CONF_VECTOR_PORT,
@@ -35,11 +38,13 @@ from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.quotes import without_quotes
 from ..issues import report, withdraw
+from ..memory.settings import profile_collection
 from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..vector.builtin import REQUIREMENTS, BuiltinModel
 from ..vector.embeddings import CachedEmbedder, EmbeddingError, Model
 from ..vector.store import StoreProblem, VectorStore, VectorStoreError
+from .indexer import knowledge_collection
 
 if TYPE_CHECKING:
     from ..vector.chroma_api import ChromaAddress
@@ -134,7 +139,14 @@ async def async_open_store(hass: HomeAssistant, entry_id: str, settings: Mapping
         raise VectorStoreError(StoreProblem.UNAVAILABLE, f"could not be installed: {missing}") from err
     if settings[CONF_VECTOR_BACKEND] == BACKEND_CHROMA:
         chroma = await async_part(hass, "vector.chroma")
-        remote: VectorStore = chroma.ChromaStore(async_get_clientsession(hass), chroma_address(settings))
+        house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]
+        own = (house, knowledge_collection(house), memories, profile_collection(memories))
+        remote: VectorStore = chroma.ChromaStore(
+            async_get_clientsession(hass),
+            chroma_address(settings),
+            home=await instance_id.async_get(hass),
+            own=own,
+        )
         return remote
     embedded = await async_part(hass, "vector.embedded")
     report = partial(_report, hass, entry_id)

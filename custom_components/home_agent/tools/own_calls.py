@@ -40,7 +40,8 @@ async def async_ask_question(hass: HomeAssistant, entity_id: str, question: str)
     Raises ToolExecutionError if nobody has answered, or if the satellite cannot ask.
     """
     data = {ATTR_ENTITY_ID: entity_id, "question": question}
-    answer = await _async_call(hass, SATELLITE, "ask_question", data, Context(), answers=True)
+    async with taking_turns(hass, (entity_id,)):
+        answer = await _async_call(hass, SATELLITE, "ask_question", data, Context(), answers=True)
     return str(answer.get("sentence") or "")
 
 

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 FINGERPRINT: Final = "home_agent:fingerprint"
 HASH: Final = "home_agent:hash"
+HOME: Final = "home_agent:home"
 SPACE: Final = "hnsw:space"
 COSINE: Final = "cosine"
 BATCH: Final = 100
 """Entries of one request; the server may allow fewer."""
 PAGE: Final = 250
 MAX_PAGES: Final = 400
+NAME_CHARS: Final = 50
+HOME_CHARS: Final = 8
+"""Characters of the name and of the id of the home in the name of a collection."""
 SPARE: Final = 3
 """Entries asked for, for each one wanted, where the server ranks by something else than the angle."""
 
@@ -34,6 +38,8 @@ class Known(NamedTuple):
     """None if someone else made it: it is read, never changed."""
     by_angle: bool
     """Whether distances are 1 - cosine similarity."""
+    home: str = ""
+    """The Home Assistant that made it, as far as that is written there."""
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Known:
@@ -45,6 +51,7 @@ class Known(NamedTuple):
             name=str(found["name"]),
             fingerprint=None if fingerprint is None else str(fingerprint),
             by_angle=_space(found, metadata) == COSINE,
+            home=str(metadata.get(HOME) or ""),
         )
 
     @property
@@ -56,12 +63,25 @@ class Known(NamedTuple):
 class ChromaStore:
     """Implements VectorStore with a server from 0.6 on, over a session that stays the caller's.
 
-    Collections that other programs filled can be searched; they are never written to.
+    Collections that other programs filled can be searched; they are never written to. The same applies to
+    those of another Home Assistant. Where it has taken the name of one of the agent's `own` collections, this
+    one gets a name with the id of its `home` behind it.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, address: ChromaAddress) -> None:
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        address: ChromaAddress,
+        *,
+        home: str = "",
+        own: Collection[str] = (),
+    ) -> None:
         """Take session and address; nothing is asked yet."""
         self._api = ChromaAPI(session, address)
+        self._home = home
+        self._own = frozenset(own)
+        self._names: dict[str, str] = {}
+        """The names on the server of own collections that have another one there."""
         self._known: dict[str, Known] = {}
         self._batch = BATCH
 
@@ -77,8 +97,29 @@ class ChromaStore:
             found.update({known.name: known for known in map(_read_known, _rows(answer))})
             if len(answer) < PAGE:
                 break
+        found = {name: self._judged(known) for name, known in found.items()}
+        for collection in self._own if self._home else ():
+            other = self._other_name(collection)
+            is_taken = (known := found.get(collection)) is not None and self._is_of_another_home(known)
+            if other in found or is_taken:
+                self._names[collection] = other
+                found.pop(collection, None)
+                if (known := found.pop(other, None)) is not None:
+                    found[collection] = known
         self._known = found
         return {name: known.fingerprint for name, known in found.items()}
+
+    def _other_name(self, collection: str) -> str:
+        """Return the name of an own collection where another Home Assistant has taken its name."""
+        return f"{collection[:NAME_CHARS]}-{self._home[:HOME_CHARS]}"
+
+    def _is_of_another_home(self, known: Known) -> bool:
+        """Return whether another Home Assistant made a collection."""
+        return bool(self._home and known.home) and known.home != self._home
+
+    def _judged(self, known: Known) -> Known:
+        """Return a collection; that of another home is like that of another program."""
+        return known._replace(fingerprint=None) if self._is_of_another_home(known) else known
 
     async def async_create(self, collection: str, fingerprint: str) -> None:
         """Make an empty collection; one of ours is emptied. REFUSED where another program filled it."""
@@ -87,12 +128,13 @@ class ChromaStore:
             if known.fingerprint is None and await self._api.get(f"{known.path}/count"):
                 raise _foreign(collection)
             await self._delete(collection)
+        whose = {HOME: self._home} if self._home else {}
         body = {
-            "name": collection,
-            "metadata": {SPACE: COSINE, FINGERPRINT: fingerprint},
+            "name": self._names.get(collection, collection),
+            "metadata": {SPACE: COSINE, FINGERPRINT: fingerprint, **whose},
             "get_or_create": True,
         }
-        known = _read_known(await self._api.post("/collections", body))
+        known = self._judged(_read_known(await self._api.post("/collections", body)))
         if known.fingerprint != fingerprint:
             raise VectorStoreError(StoreProblem.INVALID, "somebody else made the collection at the same time")
         self._known[collection] = known
@@ -197,13 +239,14 @@ class ChromaStore:
     async def _look_up(self, collection: str) -> Known | None:
         """Ask the server for a collection."""
         self._known.pop(collection, None)
+        name = self._names.get(collection, collection)
         try:
-            known = _read_known(await self._api.get(f"/collections/{quote(collection, safe='')}"))
+            known = self._judged(_read_known(await self._api.get(f"/collections/{quote(name, safe='')}")))
         except VectorStoreError as err:
             if err.problem is StoreProblem.MISSING:
                 return None
             raise
-        if known.name != collection:
+        if known.name != name:
             raise _unreadable()
         self._known[collection] = known
         return known
@@ -211,8 +254,9 @@ class ChromaStore:
     async def _delete(self, collection: str) -> None:
         """Delete a collection, which someone else may just have done."""
         self._known.pop(collection, None)
+        name = self._names.get(collection, collection)
         try:
-            await self._api.delete(f"/collections/{quote(collection, safe='')}")
+            await self._api.delete(f"/collections/{quote(name, safe='')}")
         except VectorStoreError as err:
             if err.problem is not StoreProblem.MISSING:
                 raise
