@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from homeassistant.util import slugify
 
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..knowledge.labels import labels_in
 from ..regex import lazy_regex
 from ..texts import clean, quoted, words
 from .tokens import estimate_tokens
@@ -23,6 +24,8 @@ EMPTY: Final = "none"
 NAME_CHARS: Final = 60
 MAX_ALIASES: Final = 4
 MAX_LABELS: Final = 4
+LABELS: Final = "Labels"
+MAX_NAMED_LABELS: Final = 20
 SUMMARY_TOKENS: Final = 900
 """What a summary takes at most, however large the budget; the entities themselves are looked up."""
 
@@ -97,7 +100,15 @@ def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels
                 repeated = text.startswith(domain) and items and items[-1].startswith((domain, '"'))
                 items.append(text.removeprefix(domain) if repeated else text)
             lines.append(f"{_place(area) if area else NO_AREA}: {' '.join(items) or EMPTY}")
-    return "\n".join(lines)
+    return "\n".join((*lines, *_label_line(house)))
+
+
+def _label_line(house: HouseSnapshot) -> Sequence[str]:
+    """Return a line with the labels that entities have; nothing in a home without labels."""
+    known = list(labels_in(house))
+    named = ", ".join(map(_plain, known[:MAX_NAMED_LABELS]))
+    more = f" +{len(known) - MAX_NAMED_LABELS}" if len(known) > MAX_NAMED_LABELS else ""
+    return [f"{LABELS}: {named}{more}"] if known else []
 
 
 def _groups(house: HouseSnapshot) -> Iterator[Group]:
@@ -231,7 +242,7 @@ def _overview(
     house: HouseSnapshot, groups: Sequence[Group], count: Callable[[Sequence[EntityRecord]], str]
 ) -> str:
     """Return one line for each floor with its areas, or one for each area where domains are counted."""
-    lines = [SUMMARY_LEGEND + _all_domains(list(house.entities.values()))]
+    lines = [SUMMARY_LEGEND + _all_domains(list(house.entities.values())), *_label_line(house)]
     between = "\n" if count in {_all_domains, _actors} else "; "
     for floor, places in groups:
         if floor is not None or len(groups) > 1:

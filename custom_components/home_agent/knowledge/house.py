@@ -77,7 +77,7 @@ class House:
             listen(EVENT_STATE_CHANGED, self._on_state, event_filter=_describes),
             listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._on_entity),
             listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, self._on_device),
-            listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._on_place),
+            listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._on_area),
             listen(fr.EVENT_FLOOR_REGISTRY_UPDATED, self._on_place),
             listen(lr.EVENT_LABEL_REGISTRY_UPDATED, self._on_label),
             exposed_entities.async_listen_entity_updates(self._hass, self._assistant, self._on_exposure),
@@ -211,6 +211,13 @@ class House:
         entities = er.async_get(self._hass)
         for part in (device_id, *parts):
             self._mark(entry.entity_id for entry in er.async_entries_for_device(entities, part))
+
+    @callback
+    def _on_area(self, event: Event[ar.EventAreaRegistryUpdatedData]) -> None:
+        """An area changed; its entities take labels from it."""
+        if area_id := event.data["area_id"]:
+            self._mark(record.entity_id for record in self._snapshot.in_area(area_id))
+        self._on_place(event)
 
     @callback
     def _on_place(self, _event: Event[Any]) -> None:

@@ -111,7 +111,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         floor_id=area.floor_id if area else None,
         device=(device.name_by_user or (None if strange else device.name)) if device else None,
         device_class=str(device_class) if device_class else None,
-        labels=_label_names(hass, entry.labels | (device.labels if device else set())),
+        labels=_label_names(hass, entry.labels.union(*(one.labels for one in (device, area) if one))),
         category=entry.entity_category.value if entry.entity_category else None,
         abilities=abilities,
         choices=choices,
@@ -166,6 +166,11 @@ def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
             seen.add(key)
             found.append(text)
     return tuple(found)
+
+
+def _labels_of(entry: er.RegistryEntry, device: dr.DeviceEntry | None, area: ar.AreaEntry | None) -> set[str]:
+    """Return the labels of an entity, which are also those of its device and of its area."""
+    return entry.labels | (device.labels if device else set()) | (area.labels if area else set())
 
 
 @callback

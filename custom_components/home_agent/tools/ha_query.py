@@ -1,7 +1,7 @@
 """ha_query: what the home is like now, and what it was like before."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, override
 
@@ -12,10 +12,12 @@ from homeassistant.util.json import JsonValueType
 
 from ..context.kind_lines import is_active
 from ..errors import ValidationError
+from ..knowledge.house import HouseSnapshot
+from ..knowledge.labels import labels_in
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun, as_list
-from .query.arguments import AGGREGATES, QuerySchema
+from .query.arguments import AGGREGATES, LABEL, QuerySchema, with_labels
 from .query.causes import async_add_causes, async_cause_of_now, async_why
 from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
@@ -46,6 +48,12 @@ class QueryTool(HomeAgentTool):
     description = "Read the current state or the history of devices and sensors, by id, name, area or kind."
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = QuerySchema()
+    unoffered = (LABEL,)
+
+    @override
+    def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:
+        """Return the parameters with the slot for labels in a home that has some."""
+        return with_labels() if labels_in(house) else None
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

@@ -72,7 +72,7 @@ _VERB_WORDS: Mapping[str, str] = {
     "arm": "arm_away",
     "open_latch": "open",
 }
-TARGET_SLOTS: Final = ("entity_id", "name", "area", "floor", "domain", "device_class")
+TARGET_SLOTS: Final = ("entity_id", "name", "area", "floor", "label", "domain", "device_class")
 TIME_SLOTS: Final = ("when", "for", "repeat")
 LIST_SLOTS: Final = ("entity_id", "domain", "device_class")
 SLOT_WORDS: Final[Mapping[str, str]] = {
@@ -81,6 +81,7 @@ SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("names", "friendly_name"), "name"),
     **dict.fromkeys(("area_id", "areas", "room"), "area"),
     **dict.fromkeys(("floor_id", "floors"), "floor"),
+    **dict.fromkeys(("label_id", "labels", "tag", "tags"), "label"),
     "domains": "domain",
     "device_classes": "device_class",
     **dict.fromkeys(("delay", "at_time", "run_at"), "when"),
@@ -102,6 +103,7 @@ class ControlSchema(probatio.Schema):
                 probatio.Optional("name"): str,
                 probatio.Optional("area"): str,
                 probatio.Optional("floor"): str,
+                probatio.Optional("label"): str,
                 probatio.Optional("domain"): probatio.Any(str, [str]),
                 probatio.Optional("device_class"): probatio.Any(str, [str]),
                 probatio.Optional("parameters", description="values for the action"): dict,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ...domains import DOMAINS
 from ...domains.base import Action, DomainFacts
+from ...knowledge.labels import labels_in
 from ...knowledge.records import EntityRecord, HouseSnapshot
 from .arguments import TARGET_SLOTS, VARIABLES
 
@@ -69,6 +70,8 @@ def schema_in(
     slots = dict(general["properties"])
     for name in ACCEPTED_ONLY:
         slots.pop(name, None)
+    if not labels_in(house):
+        slots.pop("label", None)
     slots["action"] = {"type": TEXT, "enum": sorted(offered.actions)}
     slots["domain"] = {"type": TEXT}
     if any(has_fields(entity_id) for entity_id in offered.scripts):

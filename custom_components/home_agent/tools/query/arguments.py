@@ -1,6 +1,7 @@
 """The arguments of a query: what models are offered, and what is read beside it."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, override
 
 import probatio
@@ -14,6 +15,7 @@ _OFFERED: Final = {
     probatio.Optional("name"): str,
     probatio.Optional("area"): str,
     probatio.Optional("floor"): str,
+    probatio.Optional("label"): str,
     probatio.Optional("kind", description="domain or device class: light, window, temperature"): str,
     probatio.Optional("state", description="only these: on, open, low, playing, unavailable, >25"): str,
     probatio.Optional("history"): {
@@ -24,6 +26,9 @@ _OFFERED: Final = {
     probatio.Optional("why", description="who or what changed it"): bool,
 }
 _HISTORY: Final = ("duration", "at", "aggregate")
+LABEL: Final = "label"
+_LABELS: Final = (LABEL, "label_id", "labels", "tag", "tags")
+"""What models call the slot of a label."""
 _KINDS: Final = ("kind", "domain", "device_class")
 _CAUSES: Final = frozenset(
     {"cause", "causes", "changed_by", "last_changed_by", "reason", "triggered_by", "who", "why"}
@@ -57,8 +62,9 @@ class QuerySchema(probatio.Schema):
 
 def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments under the slots they belong to."""
-    left_out = (*_HISTORY, *_KINDS, *_CAUSES, "history")
+    left_out = (*_HISTORY, *_KINDS, *_LABELS, *_CAUSES, "history")
     tidy = {key: value for key, value in args.items() if key not in left_out}
+    tidy |= _label_of(args)
     if isinstance(ids := tidy.get("entity_id"), str):
         tidy["entity_id"] = list(texts(ids))
     for slot in _KINDS:
@@ -103,6 +109,22 @@ def _asks_why(args: Mapping[str, Any], history: object, attributes: object) -> b
 def _is_true(value: object) -> bool:
     """Return whether a model says yes, or names what it asks about."""
     return bool(value) and str(value).strip().casefold() not in {"false", "no", "none", "null"}
+
+
+@cache
+def with_labels() -> Mapping[str, Any]:
+    """Return the parameters as JSON Schema, as a home with labels is offered them."""
+    schema = probatio.to_openapi(probatio.Schema(_OFFERED), openapi_version="3.1.0")
+    history = dict(schema["properties"]["history"])
+    for part in (schema, history):
+        part.pop("additionalProperties", None)
+    return {**schema, "properties": {**schema["properties"], "history": history}}
+
+
+def _label_of(args: Mapping[str, Any]) -> dict[str, str]:
+    """Return the label of a query, whatever its slot is called."""
+    labels = next(filter(None, (texts(args.get(slot)) for slot in _LABELS)), ())
+    return {LABEL: ", ".join(labels)} if labels else {}
 
 
 def _listed(value: Any) -> list[str]:

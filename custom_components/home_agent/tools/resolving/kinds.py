@@ -16,7 +16,14 @@ from ...languages import languages
 from ...texts import fold
 from ..base import Speaker
 from .candidates import MAX_ERROR, choose, listed
-from .places import NamedPlace, find_place, places_in_sentence, unknown_place
+from .places import (
+    NamedPlace,
+    find_place,
+    place_of_label,
+    places_in_sentence,
+    unknown_label,
+    unknown_place,
+)
 from .targets import Target
 
 ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))
@@ -196,12 +203,14 @@ class KindSearch:
         self.places: list[NamedPlace] = self._read_places(target)
 
     def _read_places(self, target: Target) -> list[NamedPlace]:
-        """Return the room and the floor that are binding."""
-        places = []
+        """Return the room, the floor and the label that are binding."""
+        places = [self._read_label(target.label)] if target.label else []
         for slot, text in (("area", target.area), ("floor", target.floor)):
             if not text:
                 continue
             place = find_place(self.house, text, slot)
+            if place is None or place.repaired:
+                place = place_of_label(self.house, text, exact=True) or place
             if place is not None:
                 self.repaired |= place.repaired
                 places.append(place)
@@ -210,6 +219,17 @@ class KindSearch:
             elif not self._may_drop(text, slot, target):
                 raise unknown_place(self.house, text, slot)
         return places
+
+    def _read_label(self, text: str) -> NamedPlace:
+        """Return the label that is binding, or the room of that name. Raises ValidationError."""
+        place = place_of_label(self.house, text)
+        if place is None or place.repaired:
+            room = find_place(self.house, text, "area")
+            place = room if room is not None and not room.repaired else place
+        if place is None:
+            raise unknown_label(self.house, text)
+        self.repaired |= place.repaired
+        return place
 
     def _may_drop(self, text: str, slot: str, target: Target) -> bool:
         """Return whether an unknown place says nothing: no floors at all, or the entity's name again."""
@@ -270,7 +290,7 @@ class KindSearch:
         if len(said) == 1 and (of_kind := [record for record in found if record.domain in said]):
             self.repaired = True
             return of_kind
-        if not self.all:
+        if not self.all and not any(place.labels for place in self.places):
             kinds = ", ".join(sorted({record.domain for record in found}))
             raise ValidationError(f"domain: which kind of thing? There are {kinds}"[:300])
         covered = [record for record in found if DOMAINS[record.domain].is_switched_with_everything]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ...knowledge.labels import find_label, labels_in
 from ...knowledge.name_index import place_id, place_names
 from ...knowledge.names import (
     MARGIN,
@@ -37,17 +38,19 @@ MIN_LENGTH = 5
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
-    """Rooms or floors that a word means; an entity in any of them is there."""
+    """Rooms or floors that a word means, or a label; an entity in any of them is there."""
 
     name: str
     area_ids: frozenset[str] = frozenset()
     floor_ids: frozenset[str] = frozenset()
     repaired: bool = False
     """Whether the word is not one of the names, only near to one."""
+    labels: frozenset[str] = frozenset()
 
     def holds(self, record: EntityRecord) -> bool:
         """Return whether an entity is here."""
-        return record.area_id in self.area_ids or record.floor_id in self.floor_ids
+        is_there = record.area_id in self.area_ids or record.floor_id in self.floor_ids
+        return is_there or not self.labels.isdisjoint(record.labels)
 
 
 def find_place(house: HouseSnapshot, text: str, slot: str) -> NamedPlace | None:
@@ -109,6 +112,20 @@ def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError
     ranked = sorted(places, key=lambda place: -max(_likeness(asked, name) for name in place.names))
     problem = f"{slot}: there is no {slot} {text[:40]!r}. Known: "
     return ValidationError(problem + listed([place.name for place in ranked], MAX_ERROR - len(problem)))
+
+
+def unknown_label(house: HouseSnapshot, text: str) -> ValidationError:
+    """Return the error for a label that no exposed entity has, with those that some have."""
+    problem = f"label: there is no label {text[:40]!r}. Known: "
+    return ValidationError(problem + listed(list(labels_in(house)), MAX_ERROR - len(problem)))
+
+
+def place_of_label(house: HouseSnapshot, text: str, *, exact: bool = False) -> NamedPlace | None:
+    """Return the label that a text names, as a place; None if there is none."""
+    found = find_label(house, text)
+    if found is None or (exact and found.repaired):
+        return None
+    return NamedPlace(found.name, labels=frozenset((found.name,)), repaired=found.repaired)
 
 
 def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:

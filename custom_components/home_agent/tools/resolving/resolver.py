@@ -25,7 +25,8 @@ from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
 from .family_words import meant_by, names_room, read_parts, room_and_kinds
-from .kinds import EntityKinds, KindSearch, says_all
+from .kinds import EntityKinds, says_all
+from .labels import LabelSearch
 from .places import NamedPlace, find_place, places_in_sentence
 from .targets import Target
 
@@ -56,7 +57,7 @@ def resolve(
     return sorted(found, key=lambda record: record.entity_id)
 
 
-class _Search(KindSearch):
+class _Search(LabelSearch):
     """One resolution, by id, by name or by kind."""
 
     def run(self) -> list[EntityRecord]:
@@ -195,7 +196,7 @@ class _Search(KindSearch):
             return self._by_id(name)
         if self._means_all(name):
             return self._everything(name)
-        steps = (self._by_spelling, self._by_parts, self._of_owner, self._in_family_words)
+        steps = (self._by_spelling, self._by_parts, self.by_label, self._of_owner, self._in_family_words)
         for step in (*steps, self._by_room_and_kind):
             if found := step(name):
                 return found

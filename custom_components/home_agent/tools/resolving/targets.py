@@ -20,6 +20,7 @@ class Target:
     name: str | None = None
     area: str | None = None
     floor: str | None = None
+    label: str | None = None
     domain: tuple[str, ...] = ()
     device_class: tuple[str, ...] = ()
     everything: bool = False
@@ -33,6 +34,7 @@ class Target:
             name=", ".join(texts(args.get("name"))) or None,
             area=", ".join(texts(args.get("area"))) or None,
             floor=", ".join(texts(args.get("floor"))) or None,
+            label=", ".join(texts(args.get("label"))) or None,
             domain=texts(args.get("domain")),
             device_class=texts(args.get("device_class")),
         )
@@ -40,9 +42,8 @@ class Target:
     @property
     def is_empty(self) -> bool:
         """Return whether nothing is aimed at."""
-        return not (
-            self.entity_id or self.name or self.area or self.floor or self.domain or self.device_class
-        )
+        given = (self.entity_id, self.name, self.area, self.floor, self.label, self.domain, self.device_class)
+        return not any(given)
 
 
 def texts(value: Any) -> tuple[str, ...]:
