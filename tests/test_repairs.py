@@ -338,7 +338,7 @@ async def test_each_issue_has_its_dialog(hass: HomeAssistant) -> None:
     """What can be mended says so in a form, what cannot in a description."""
     told = json.loads(await hass.async_add_executor_job(TRANSLATIONS.read_text))["issues"]
     fixable = {key for key, issue in told.items() if "fix_flow" in issue}
-    assert fixable == {*FIXES, "suggestion"}
+    assert fixable == {*FIXES, "memories_kept", "suggestion"}
     assert all("confirm" in told[key]["fix_flow"]["step"] for key in FIXES)
     assert all(("description" in issue) != ("fix_flow" in issue) for issue in every(told.values()))
 

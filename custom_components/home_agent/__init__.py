@@ -1,5 +1,6 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from homeassistant.const import (
@@ -14,8 +15,10 @@ from homeassistant.helpers.event import (
 )
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
+from homeassistant.util import dt as dt_util
 
 from . import domains, languages
+from .agent_records import AgentRecords
 from .agents import agents_of
 from .building import build
 from .channels.phones import NotificationChannel as NotificationChannel, PhoneChannel as PhoneChannel
@@ -37,11 +40,9 @@ from .const import (
     EXTRACTION_EXTERNAL as EXTRACTION_EXTERNAL,
     LOGGER,
 )
-from .conversation_log import ConversationLog
 from .event_data import HistorySaved
 from .events import EventEmitter
 from .history import ConversationHistoryManager
-from .issues import report as report, withdraw as withdraw, withdraw_all
 from .knowledge.backends import async_remove_files
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
@@ -61,10 +62,10 @@ from .parts import (
     is_proactive_enabled,
     names_things as names_things,
 )
-from .pipelines import PipelineWatch as PipelineWatch, async_fall_back
 from .planned.commands import PlannedStore
 from .proactive.state import ProactiveStore
 from .regex import compile_all
+from .removal import async_forget_agent, async_forget_removed, async_look_after_kept
 from .runtime import DATA_SHARED, FurtherAgent, HomeAgentConfigEntry, SharedData
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
@@ -75,7 +76,6 @@ from .services.tools import async_load_custom_tools
 from .sessions import ConversationSessionManager
 from .settings import settings_of
 from .starting import async_hide_panel, async_run_agent, async_start_agent, async_stop_agent
-from .store import EntryStore
 from .timers.timers import TimerStore
 from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 from .usage import UsageStore
@@ -123,12 +123,14 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         planned=PlannedStore(hass),
         usage=UsageStore(hass),
         self_tests=SelfTestStore(hass),
+        agents=AgentRecords(hass),
     )
     hass.data[DATA_SHARED] = shared
     await async_load_custom_tools(hass, config)
     await shared.house.async_start()
     for store in shared.stores:
         await store.async_load()
+    await async_look_after_kept(hass, dt_util.utcnow())
     async_setup_services(hass)
     return True
 
@@ -145,6 +147,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     Much of an agent works without it.
     """
     await async_load_parts(hass, settings_of(entry))
+    await async_forget_removed(hass, entry)
     data = entry.runtime_data = build(hass, entry)
     set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
     await data.library.async_load()
@@ -191,6 +194,7 @@ async def _async_build_further(hass: HomeAssistant, entry: HomeAgentConfigEntry)
         agent: FurtherAgent = part.further_agent(entry, subentry)
         await async_load_parts(hass, settings_of(agent))
         agent.runtime_data = part.build_further(hass, agent, entry.runtime_data)
+        agent.runtime_data.first = entry.runtime_data
         entry.runtime_data.further[agent.entry_id] = agent
 
 
@@ -270,23 +274,22 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Forget the conversations and the index of an agent that is removed; its assistants go on without it."""
-    await async_fall_back(hass, entry)
+    """Forget the agents of a connection that is removed; their memories stay until somebody decides."""
     await async_remove_files(hass, entry.entry_id)
     await async_remove_library(hass, entry.entry_id)
-    await ConversationLog(hass, entry.entry_id, enabled=False).async_clear()
-    withdraw_all(hass, entry.entry_id)
     if shared := hass.data.get(DATA_SHARED):
         known = hass.config_entries.async_entries(DOMAIN)
         others = any(other.entry_id != entry.entry_id for other in known)
-        shared.history.clear(entry.entry_id, None)
-        shared.sessions.clear(entry.entry_id)
-        shared.turn_logs.pop(entry.entry_id, None)
+        agent_ids = {entry.entry_id, *entry.subentries, *shared.agents.of_connection(entry.entry_id)}
+        if not (record := shared.agents.of(entry.entry_id)).title:
+            record.note(entry.entry_id, entry.title, None)
+        for agent_id in agent_ids:
+            await async_forget_agent(hass, shared, agent_id)
+        set_aside: Iterable[str | None] = agent_ids if others else (None,)
         for store in shared.stores:
-            if isinstance(store, EntryStore):
-                store.forget(entry.entry_id)
             await store.async_flush()
-            await store.async_forget_set_aside(entry.entry_id if others else None)
+            for removed in set_aside:
+                await store.async_forget_set_aside(removed)
         await async_hide_panel(hass)
 
 

@@ -9,6 +9,7 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
+from .agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from .connection import is_cloud, is_template, queue_length
 from .const import (
     CONF_API_KEY,
@@ -52,6 +53,7 @@ from .const import (
     CONF_VECTOR_TENANT,
     CONF_VECTOR_TOKEN,
 )
+from .runtime import FurtherAgent
 
 TO_REDACT: Final = {
     CONF_API_KEY,
@@ -94,6 +96,8 @@ TO_REDACT: Final = {
     CONF_REST_ALLOWED_HOSTS,
     CONF_PROACTIVE_RULES,
     CONF_VECTOR_TOKEN,
+    CONF_VISIBLE,
+    CONF_CONTROLLABLE,
 }
 
 
@@ -118,17 +122,31 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
         "tool_quality": _quality(entry),
         "index": _index(entry),
         "planned": _planned(entry),
+        "further_agents": [
+            {
+                "options": async_redact_data(dict(agent.subentry.data), TO_REDACT),
+                "tool_quality": _quality(agent),
+                "planned": _planned(agent),
+            }
+            for agent in _further(entry)
+        ],
         "agents": len(hass.config_entries.async_entries(entry.domain)),
     }
 
 
-def _quality(entry: ConfigEntry) -> dict[str, Any] | None:
+def _further(entry: ConfigEntry) -> list[FurtherAgent]:
+    """Return the further agents; none if the entry does not run."""
+    data = getattr(entry, "runtime_data", None)
+    return list(data.further.values()) if data else []
+
+
+def _quality(entry: ConfigEntry | FurtherAgent) -> dict[str, Any] | None:
     """Return how well tool calls fitted; nothing if the entry does not run."""
     data = getattr(entry, "runtime_data", None)
     return data.quality.as_dict() if data else None
 
 
-def _planned(entry: ConfigEntry) -> dict[str, int] | None:
+def _planned(entry: ConfigEntry | FurtherAgent) -> dict[str, int] | None:
     """Return how many commands are planned, without what they do."""
     data = getattr(entry, "runtime_data", None)
     if data is None:

@@ -1,5 +1,6 @@
 """Assist pipelines: those that run commands past the policy of an agent, and those that are made for it."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -183,8 +184,11 @@ async def async_make_assistant(hass: HomeAssistant, entry: Agent) -> None:
     store.async_set_preferred_item(own.id)
 
 
-async def async_fall_back(hass: HomeAssistant, entry: Agent) -> None:
-    """Have the assistants of an agent that is removed use Home Assistant's own agent again."""
+async def async_fall_back(hass: HomeAssistant, agents: Collection[str | None]) -> None:
+    """Have the assistants of an agent that is removed use Home Assistant's own agent again.
+
+    `agents` are its entity and its id.
+    """
     if ASSIST not in hass.config.components:
         return
     from homeassistant.components.assist_pipeline import (  # noqa: PLC0415
@@ -192,7 +196,6 @@ async def async_fall_back(hass: HomeAssistant, entry: Agent) -> None:
         async_update_pipeline,
     )
 
-    agents = (_agent(hass, entry), entry.entry_id)
     for pipeline in async_get_pipelines(hass):
         if pipeline.conversation_engine in agents:
             await async_update_pipeline(hass, pipeline, conversation_engine=HOME_ASSISTANT_AGENT)

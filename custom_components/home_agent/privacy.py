@@ -1,6 +1,7 @@
 """What is held about a person: shown, and erased everywhere at once."""
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict
 
 from .agent.conversations import RecentConversations
@@ -9,19 +10,16 @@ from .history_turns import PersonTurn
 from .knowledge.persons import Person
 from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
 from .proactive.state import StoredSuggestion
-from .runtime import HomeAgentData
+from .runtime import HomeAgentData, SharedData
 from .safety.journal import AuditEntry, Journal
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
     """Forget memories with the turns that contain them, on disk as well; return which they were."""
     gone = await data.memories.async_forget(memory_ids)
-    texts = [text for memory in gone for text in memory.texts]
-    if data.shared.history.forget_texts(data.entry_id, texts):
-        data.memory.note_cleared(None)
-    await data.log.async_forget(texts)
-    data.extractor.forget(gone)
-    data.turn_log.clear()
+    await _async_forget_texts(data, [text for memory in gone for text in memory.texts])
+    for agent in data.remembering:
+        agent.extractor.forget(gone)
     await _async_forget_suggestions(data, habits={memory.id for memory in gone})
     await _async_flush(data)
     return gone
@@ -30,13 +28,18 @@ async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list
 async def async_forget_profile(data: HomeAgentData, entry_ids: Collection[str]) -> list[ProfileEntry]:
     """Forget profile entries with the turns that contain them, on disk as well; return which they were."""
     gone = await data.profile.async_forget(entry_ids)
-    texts = [entry.value for entry in gone]
-    if data.shared.history.forget_texts(data.entry_id, texts):
-        data.memory.note_cleared(None)
-    await data.log.async_forget(texts)
-    data.turn_log.clear()
+    await _async_forget_texts(data, [entry.value for entry in gone])
     await _async_flush(data)
     return gone
+
+
+async def _async_forget_texts(data: HomeAgentData, texts: Sequence[str]) -> None:
+    """Forget the turns with these texts, of all agents that use this memory."""
+    for agent in data.remembering:
+        if agent.shared.history.forget_texts(agent.entry_id, texts):
+            agent.memory.note_cleared(None)
+        await agent.log.async_forget(texts)
+        agent.turn_log.clear()
 
 
 class SeenState(TypedDict):
@@ -89,6 +92,26 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
 def _told(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored data, with its origin under the name that all responses use."""
     return {"source" if key == "origin" else key: value for key, value in stored.items()}
+
+
+async def async_erase_everywhere(data: HomeAgentData, person: Person) -> dict[str, int]:
+    """Erase what all agents of a connection hold about a person, and what is kept of removed agents."""
+    counts: Counter[str] = Counter()
+    for agent in data.connected:
+        counts.update(await async_erase(agent, person))
+    for agent_id in data.shared.agents.removed():
+        counts["memories"] += await _async_erase_kept(data.shared, agent_id, person)
+    await _async_flush(data)
+    return dict(counts)
+
+
+async def _async_erase_kept(shared: SharedData, agent_id: str, person: Person) -> int:
+    """Erase the memories and the profile of a person that a removed agent had; return how many memories."""
+    memories, profile = shared.memories.of(agent_id), shared.profiles.of(agent_id)
+    mine = [memory.id for memory in memories.records() if memory.person == person.id]
+    await profile.async_forget([item.id for item in profile.records() if item.person == person.id])
+    memories.forget_sayer(person.id)
+    return len(await memories.async_drop(mine))
 
 
 async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:

@@ -14,6 +14,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.http import current_request
+from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 from homeassistant.helpers.storage import STORAGE_DIR
 
 from .agents import async_change_options, async_find_agent, stored_options
@@ -29,6 +30,7 @@ from .const import (
 from .pipelines import async_end_bypass
 from .proactive.state import Suggestion, SuggestionAnswer
 from .proactive.suggestions import ISSUE as SUGGESTION
+from .removal import ISSUE as KEPT, async_erase_kept, async_give_kept, async_receivers
 from .runtime import Agent, FurtherAgent, HomeAgentConfigEntry
 from .services.tools import async_reload_custom_tools
 from .store import ASIDE
@@ -130,6 +132,46 @@ class SuggestionFlow(RepairsFlow):
     @property
     def _suggestion_id(self) -> str:
         return str((self.data or {})["suggestion_id"])
+
+
+class KeptMemoriesFlow(RepairsFlow):
+    """Asks what becomes of the memories of a removed agent."""
+
+    async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Offer to give them to an agent, to erase them, or to decide later."""
+        issue = ir.async_get(self.hass).async_get_issue(DOMAIN, self.issue_id)
+        give = ["give"] if async_receivers(self.hass) else []
+        return self.async_show_menu(
+            step_id="init",
+            menu_options=[*give, "erase", "later"],
+            description_placeholders=dict(issue.translation_placeholders or {}) if issue else None,
+        )
+
+    async def async_step_give(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Ask for the agent, and give it the memories."""
+        agents = {agent.entry_id: agent for agent in async_receivers(self.hass)}
+        if user_input is not None and (agent := agents.get(user_input["agent"])) is not None:
+            await async_give_kept(self.hass, self._agent_id, agent)
+            return self.async_create_entry(data={})
+        options = [SelectOptionDict(value=key, label=agent.title) for key, agent in agents.items()]
+        selector = SelectSelector(SelectSelectorConfig(options=options))
+        first = next(iter(agents), probatio.UNDEFINED)
+        return self.async_show_form(
+            step_id="give", data_schema=probatio.Schema({probatio.Required("agent", default=first): selector})
+        )
+
+    async def async_step_erase(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Erase them now."""
+        await async_erase_kept(self.hass, self._agent_id)
+        return self.async_create_entry(data={})
+
+    async def async_step_later(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Keep them until their time is over."""
+        return self.async_abort(reason="kept")
+
+    @property
+    def _agent_id(self) -> str:
+        return str((self.data or {})["agent_id"])
 
 
 def _person_at_the_screen() -> User | None:
@@ -280,4 +322,6 @@ async def async_create_fix_flow(hass: HomeAssistant, issue_id: str, _data: Data 
     """Return the flow that fixes an issue."""
     issue = ir.async_get(hass).async_get_issue(DOMAIN, issue_id)
     key = issue.translation_key if issue and issue.translation_key else ""
-    return SuggestionFlow() if key == SUGGESTION else FixFlow(FIXES[key])
+    if key == SUGGESTION:
+        return SuggestionFlow()
+    return KeptMemoriesFlow() if key == KEPT else FixFlow(FIXES[key])

@@ -19,6 +19,7 @@ from .agent.prompt import PromptBuilder
 from .agent.tool_schemas import OwnTools
 from .agent.turn_log import TurnLog
 from .agent.warm import Warmer
+from .agent_records import AgentRecords
 from .channels.announcing import Announcer
 from .channels.asking import Asker
 from .const import (
@@ -151,6 +152,7 @@ class SharedData:
     planned: PlannedStore
     usage: UsageStore
     self_tests: SelfTestStore
+    agents: AgentRecords
     turn_logs: defaultdict[str, TurnLog] = field(default_factory=partial(defaultdict, TurnLog))
     """The last turns by entry, in memory only."""
     panel_address: str | None = None
@@ -172,6 +174,7 @@ class SharedData:
             self.planned,
             self.usage,
             self.self_tests,
+            self.agents,
         )
 
 
@@ -244,14 +247,19 @@ class HomeAgentData:
     further: dict[str, FurtherAgent] = field(default_factory=dict)
     """The further agents on the connection of a first one, by their ids."""
 
+    first: HomeAgentData | None = None
+    """The first agent on the connection of a further one."""
+
     @property
-    def sharing(self) -> list[HomeAgentData]:
-        """Return the further agents that use the memory of this one."""
-        return [
-            agent.runtime_data
-            for agent in self.further.values()
-            if agent.runtime_data.memories is self.memories
-        ]
+    def connected(self) -> list[HomeAgentData]:
+        """Return all agents on the connection, the first one first."""
+        first = self.first or self
+        return [first, *(agent.runtime_data for agent in first.further.values())]
+
+    @property
+    def remembering(self) -> list[HomeAgentData]:
+        """Return the agents that use the memory of this one, itself among them."""
+        return [agent for agent in self.connected if agent.memories is self.memories]
 
     def __post_init__(self) -> None:
         """Add what asks questions on its own."""

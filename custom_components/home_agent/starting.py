@@ -2,12 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from homeassistant.const import EVENT_HOMEASSISTANT_STOP
+from homeassistant.const import EVENT_HOMEASSISTANT_STOP, Platform
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
+from .agents import ids_of
 from .channels.phones import NotificationChannel, PhoneChannel
 from .const import (
     CONF_HISTORY_RETENTION_DAYS,
@@ -26,6 +28,7 @@ from .llm_api import async_register_own_api
 from .memory.settings import read_span
 from .parts import NAMING, async_part, is_panel_enabled, names_things
 from .pipelines import PipelineWatch
+from .removal import async_look_after_kept
 from .runtime import DATA_SHARED, Agent, FurtherAgent
 from .safety.spoken_numbers import prepare as prepare_numbers
 from .settings import settings_of
@@ -48,6 +51,8 @@ async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
 async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     """Start what goes on beside the turns of an agent, once its entities are there."""
     data = agent.runtime_data
+    entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, agent.entry_id)
+    data.shared.agents.of(agent.entry_id).note(ids_of(agent)[-1], agent.title, entity_id)
     if data.confirmations.wants_pin:
         hass.async_add_executor_job(prepare_numbers)
     _tidy_regularly(hass, agent)
@@ -109,6 +114,11 @@ def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
             data.turn_log.prune(dt_util.utcnow() - timedelta(days=days))
         agent.async_create_background_task(hass, data.log.async_prune(days), "home_agent log")
 
+    async def look(now: datetime) -> None:
+        await async_look_after_kept(hass, now)
+
+    if not isinstance(agent, FurtherAgent):
+        agent.async_on_unload(async_track_time_interval(hass, look, timedelta(days=1)))
     prune()
     agent.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
 

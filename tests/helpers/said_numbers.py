@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from custom_components.home_agent import const, history_turns, server_watch, timespans, usage
+from custom_components.home_agent import const, history_turns, removal, server_watch, timespans, usage
 from custom_components.home_agent.agent import closing, pictures, turn_log
 from custom_components.home_agent.channels import announcing
 from custom_components.home_agent.channels.telegram import bridge
@@ -147,9 +147,11 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     ],
     "docs/events.md": [("at most {} characters", call_events.MAX_EVENT_CHARS)],
     "docs/faq.md": [("runs {} sentences", len(cases.cases("en")))],
+    "docs/agents.md": [("kept for {} days", removal.KEPT_DAYS)],
     "docs/installation.md": [
         ("Home Assistant {} or newer", NEEDED),
         ("every {:g} to {:g} seconds", server_watch.FIRST_PAUSE, server_watch.LONGEST_PAUSE),
+        ("stay for {} days", removal.KEPT_DAYS),
     ],
     "docs/knowledge.md": [
         ("the last {:g} hours", summaries.PERIOD.total_seconds() / 3600),

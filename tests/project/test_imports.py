@@ -36,7 +36,7 @@ LAYERS = (
     ("safety", "knowledge", "memory", "timers", "planned", "automating"),
     (
         *("tools", "context", "conversation_log", "history", "history_turns"),
-        *("self_test_reports", "sessions", "usage"),
+        *("agent_records", "self_test_reports", "sessions", "usage"),
     ),
     ("agent", "channels", "proactive", "privacy", "runtime", "entity"),
 )

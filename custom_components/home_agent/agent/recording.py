@@ -54,7 +54,8 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
     if not data.settings[CONF_HISTORY] or turn.history_id is None or data.turns.stopped:
         return
     if turn.calls.forgotten:
-        data.shared.history.forget_texts(data.entry_id, turn.calls.forgotten)
+        for agent in data.remembering:
+            data.shared.history.forget_texts(agent.entry_id, turn.calls.forgotten)
         return
     data.shared.history.append_turn(
         data.entry_id,
@@ -73,10 +74,10 @@ def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None,
     data, speaker, figures = turn.data, turn.calls.speaker, turn.figures
     error, at = type(err).__name__ if err else None, dt_util.utcnow()
     if turn.calls.forgotten:
-        data.turn_log.clear()
-        turn.hass.async_create_background_task(
-            data.log.async_forget(turn.calls.forgotten), "home_agent forget"
-        )
+        for agent in data.remembering:
+            agent.turn_log.clear()
+            forgetting = agent.log.async_forget(turn.calls.forgotten)
+            turn.hass.async_create_background_task(forgetting, "home_agent forget")
         return
     if not messages:
         return

@@ -142,6 +142,11 @@ class Memories:
             new = replace(new, expires_at=new.created_at + lifetime)
         return SaveOutcome.ADDED, self._announced(await self._async_store(new), context)
 
+    async def async_adopt(self, memory: Memory) -> None:
+        """Take a memory of another agent over; the limit of the options is applied later, not here."""
+        twin = await self._async_find_duplicate(memory)
+        await self._async_store(memory if twin is None else merged(twin, memory))
+
     async def async_search(
         self,
         query: str,

@@ -136,6 +136,11 @@ class Profile:
             await self._async_make_room(new)
         return await self._async_store(new if old is None else joined(old, new))
 
+    async def async_adopt(self, new: ProfileEntry) -> None:
+        """Take an entry of another agent over; a value that is known here stays."""
+        if new.id not in self._kept:
+            await self._async_store(new)
+
     async def async_forget(self, entry_ids: Collection[str]) -> list[ProfileEntry]:
         """Forget entries, in the index as well; return which they were."""
         gone = [entry for entry_id in entry_ids if (entry := self._kept.pop(entry_id, None))]

@@ -15,7 +15,7 @@ from ..agent.gathering import asked_about
 from ..const import DOMAIN
 from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..knowledge.speaker import Surface, surface
-from ..privacy import PersonalData, async_erase, async_export
+from ..privacy import PersonalData, async_erase, async_erase_everywhere, async_export
 from ..runtime import DATA_SHARED, Agent
 from ..safety.pending import ConfirmationRequest
 from ..tools.turn_calls import CallSummary
@@ -51,6 +51,8 @@ class ExportResponse(PersonalData):
     """Everything that is held about a person, and who that is."""
 
     person: PersonResponse
+    agents: NotRequired[dict[str, PersonalData]]
+    """What further agents of the connection hold, by their names."""
 
 
 class ErasedResponse(TypedDict):
@@ -135,8 +137,14 @@ async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> ClearedR
 async def _async_export(call: ServiceCall, entry: Agent) -> ExportResponse:
     """Return everything that is held about a person."""
     person = await _async_person_of(call)
-    held = await async_export(entry.runtime_data, person)
-    return {"person": {"id": person.id, "name": person.name}, **held}
+    data = entry.runtime_data
+    held = await async_export(data, person)
+    response: ExportResponse = {"person": {"id": person.id, "name": person.name}, "agents": {}, **held}
+    for agent in data.further.values():
+        response["agents"][agent.title] = await async_export(agent.runtime_data, person)
+    if not response["agents"]:
+        del response["agents"]
+    return response
 
 
 async def _async_erase(call: ServiceCall, entry: Agent) -> ErasedResponse:
@@ -144,7 +152,9 @@ async def _async_erase(call: ServiceCall, entry: Agent) -> ErasedResponse:
     person = await _async_person_of(call)
     if not call.data["confirm"]:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="erase_unconfirmed")
-    return {"erased": await async_erase(entry.runtime_data, person)}
+    data = entry.runtime_data
+    erase = async_erase if data.first is not None else async_erase_everywhere
+    return {"erased": await erase(data, person)}
 
 
 async def _async_person_of(call: ServiceCall) -> Person:
