@@ -13,7 +13,12 @@ from homeassistant.auth.models import Group
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import get_instance
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.helpers import area_registry as ar, device_registry as dr
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    label_registry as lr,
+)
 from homeassistant.helpers.entity_component import DATA_INSTANCES
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
@@ -89,6 +94,10 @@ async def _async_home(
         await async_add_calendar(hass, name)
     for entity_id in scenario.get("expose", ()):
         async_expose_entity(hass, "conversation", entity_id, should_expose=True)
+    for name, entity_ids in scenario.get("labels", {}).items():
+        label = lr.async_get(hass).async_create(name)
+        for entity_id in entity_ids:
+            er.async_get(hass).async_update_entity(entity_id, labels={label.label_id})
     if scenario.get("weather"):
         await async_add_weather(hass)
     if "history" in scenario:

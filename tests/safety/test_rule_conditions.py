@@ -460,6 +460,47 @@ async def test_what_the_model_reads(
     assert "Anna" not in read["error"]
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "Nothing may be changed in Nursery from 20:00 to 07:00."),
+        ("de", "Im Bereich Nursery darf von 20:00 bis 07:00 Uhr nichts verändert werden."),
+        ("fr", "Dans la zone Nursery, rien ne doit être modifié de 20:00 à 07:00."),
+    ],
+)
+async def test_a_plain_command_is_refused_without_the_model(
+    secure: SecureHouse, model_server: ModelServer, freezer: FrozenDateTimeFactory, language: str, said: str
+) -> None:
+    """The model is not asked for another way, and the reason is said in the person's language."""
+    at(freezer, "2026-06-10T21:00:00")
+    choice = rule(NEVER, areas=["nursery"], hours=["20:00-07:00"])
+    options = {"policy_choices": [choice], "quick_confirmations": True}
+    agent = await secure.async_agent(model_server, options)
+    sentences = {"de": "Schalte Hall ein", "fr": "Allume Hall"}
+    call = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
+    model_server.script([tool_calls([call])])
+    answer = await agent.say(sentences.get(language, "Turn on Hall"), language=language)
+    assert speech(answer) == said
+    assert len(model_server.chats) == 1
+    assert secure.moved() == []
+
+
+@pytest.mark.parametrize("beside", ["another that runs", "words"])
+async def test_the_model_tells_what_is_more_than_a_refusal(
+    secure: SecureHouse, model_server: ModelServer, beside: str
+) -> None:
+    options = {"policy_choices": [rule(NEVER, areas=["nursery"])], "quick_confirmations": True}
+    agent = await secure.async_agent(model_server, options)
+    calls = [("ha_control", {"action": "turn_on", "entity_id": "light.hall"})]
+    if beside == "another that runs":
+        calls.append(("ha_control", {"action": "turn_on", "entity_id": "switch.oven"}))
+    first = tool_calls(calls) if beside != "words" else tool_calls(calls, text="One moment.")
+    model_server.script([first, text("The hall light is not allowed.")])
+    answer = speech(await agent.say("Turn on the hall light and the oven"))
+    assert answer.endswith("The hall light is not allowed.")
+    assert len(model_server.chats) == 2
+
+
 async def test_what_is_hidden_is_not_named(
     hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
 ) -> None:

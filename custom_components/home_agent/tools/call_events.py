@@ -7,6 +7,7 @@ from homeassistant.helpers import llm
 from homeassistant.helpers.redact import REDACTED
 
 from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
+from ..errors import RefusedByRule
 from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..safety.redaction import redacted, without_secrets
@@ -119,6 +120,7 @@ def record_of(
         done=done,
         in_part=not result.error and bool(content["error"]),
         targets=targets,
+        refusals=_refusals(turn, targets),
         told=attempt.told if waits or not (result.error or content["error"]) else (),
         duration_ms=(monotonic() - started) * 1000,
         args=redacted(call.tool_args, call.tool_name),
@@ -126,6 +128,14 @@ def record_of(
         started=started,
         said=said[:MAX_EVENT_CHARS],
     )
+
+
+def _refusals(turn: TurnCalls, targets: ControlResult) -> tuple[RefusedByRule, ...]:
+    """Return which rules refused a call of which nothing else became; each only once."""
+    failed = targets.get("failed", {})
+    if not failed or targets.keys() - {"failed", "notes"} or not failed.keys() <= turn.refused.keys():
+        return ()
+    return tuple({str(turn.refused[entity_id]): turn.refused[entity_id] for entity_id in failed}.values())
 
 
 def reach_of(

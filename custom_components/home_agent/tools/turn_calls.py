@@ -9,7 +9,7 @@ from typing import Any, NotRequired, Self, TypedDict
 from homeassistant.helpers import llm
 
 from ..const import ASSISTANT, DOMAIN
-from ..errors import HomeAgentError, ValidationError
+from ..errors import HomeAgentError, RefusedByRule, ValidationError
 from ..inference.callers import Caller, Priority
 from ..inference.models import TokenUsage
 from ..knowledge.speaker import Speaker
@@ -87,6 +87,8 @@ class CallRecord:
     """What it did, if a sentence of our own can tell it."""
     waits: bool = False
     """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
+    refusals: tuple[RefusedByRule, ...] = ()
+    """The rules of the household that refused it, if nothing else became of it."""
 
     def summary(self) -> CallSummary:
         """Return the response for the caller of a service."""
@@ -131,6 +133,8 @@ class TurnCalls:
     """Set while every announced call has its answer."""
     touched: list[str] = field(default_factory=list)
     """Entities that a service was called on, in order."""
+    refused: dict[str, RefusedByRule] = field(default_factory=dict)
+    """Entities that a rule of the household refused to change."""
     round: int = 0
     """The number of the model's answer that contains the calls; 0 if answers are not counted."""
     verdicts: list[CallVerdict] = field(default_factory=list)

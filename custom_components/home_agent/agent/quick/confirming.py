@@ -1,4 +1,4 @@
-"""The confirmation of a plain command that worked, without asking the model again."""
+"""What became of a plain command, without asking the model again: it worked, or a rule has refused it."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,6 +7,7 @@ from ...const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
 from ...tools.turn_calls import CallRecord
 from ..intent_results import area_of
 from ..log import async_say, end_with_words_beside_calls, note_unspoken, words_beside_calls
+from ..phrases import async_error_sentence
 from ..turn import Turn
 from .reading import plain_command
 from .sentences import async_sentence
@@ -24,6 +25,8 @@ async def async_confirm(turn: Turn, before: int) -> bool:
     if not _is_wanted(turn):
         return False
     command = plain_command(turn.calls.sentence, turn.language)
+    if command is not None and await _async_refuse(turn, before):
+        return True
     done = _clean(turn.calls.records, before)
     if command is None or not done or (command.joined and _referents(done) < SEVERAL):
         return False
@@ -31,6 +34,28 @@ async def async_confirm(turn: Turn, before: int) -> bool:
         end_with_words_beside_calls(turn)
         return True
     return not words_beside_calls(turn).strip() and await _async_tell(turn, done)
+
+
+async def _async_refuse(turn: Turn, before: int) -> bool:
+    """Say which rules of the household refused all that the turn was to change; False if not all was.
+
+    The model would try another way first, and it may not tell the reason.
+    """
+    records = turn.calls.records
+    changing = [record for record in records if not record.read_only]
+    is_last = bool(records[before:]) and not any(record.read_only for record in records[before:])
+    is_refused = bool(changing) and all(record.refusals for record in changing)
+    if not (is_last and is_refused and turn.data.settings[CONF_QUICK_CONFIRMATIONS]):
+        return False
+    if turn.said or words_beside_calls(turn).strip():
+        return False
+    told = [
+        await async_error_sentence(turn.hass, turn.language, refusal)
+        for record in changing
+        for refusal in record.refusals
+    ]
+    await async_say(turn, " ".join(dict.fromkeys(told)))
+    return True
 
 
 async def _async_tell(turn: Turn, done: Sequence[CallRecord]) -> bool:
