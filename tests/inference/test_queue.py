@@ -284,6 +284,19 @@ async def test_nobody_waits_for_a_server_that_is_off(client: ModelClient, model_
     assert raised.value.kind is ErrorKind.UNAVAILABLE
 
 
+async def test_many_texts_are_embedded_when_nobody_waits(
+    client: ModelClient, model_server: ModelServer
+) -> None:
+    """A person's own sentence is embedded at once."""
+    async with client.queue.place(person("hall"), yields=False, until=None):
+        filling = asyncio.create_task(client.embed(["text"] * 8))
+        await until_waiting(client, 1)
+        assert len(await client.embed(["a sentence"])) == 1
+        assert not filling.done()
+    assert len(await filling) == 8
+    assert (client.queue.running, client.queue.waiting) == (0, 0)
+
+
 async def test_a_busy_server_is_not_a_broken_one(
     hass: HomeAssistant, client: ModelClient, other_model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

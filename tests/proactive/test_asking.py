@@ -371,3 +371,55 @@ async def test_names_cannot_speak(
     await phones.async_press("anna", buttons(push)["Yes"])
     await task
     assert secure.moved() == CLOSED
+
+
+PROPOSALS = [
+    ("close", "cover.garage", "cover.close_cover"),
+    ("open", "cover.garage", "cover.open_cover"),
+    ("unlock", "lock.front_door", "lock.unlock"),
+    ("lock", "lock.front_door", "lock.lock"),
+    ("open", "valve.water", "valve.open_valve"),
+    ("turn_on", "switch.oven", "switch.turn_on"),
+    ("arm_away", "alarm_control_panel.home", "alarm_control_panel.alarm_arm_away"),
+]
+
+
+@pytest.mark.parametrize(("action", "entity_id", "service"), PROPOSALS)
+@pytest.mark.parametrize("answerer", ["satellite", "anna", "reader", "blocked", "hidden", "child"])
+async def test_each_proposal_passes_the_guard(
+    hass: HomeAssistant,
+    secure: SecureHouse,
+    phones: Phones,
+    hall: AskingSatellite,
+    model_server: ModelServer,
+    action: str,
+    entity_id: str,
+    service: str,
+    answerer: str,
+) -> None:
+    """Who may not control it, or what is hidden or blocked, is not asked about; the others have it done."""
+    domain = entity_id.partition(".")[0]
+    options: dict[str, Any] = {"policy_blocked": [domain]} if answerer == "blocked" else {}
+    if answerer == "child":
+        options["policy_profiles"] = [{"name": "Child", "devices": [hall.device], "only": ["light"]}]
+    await secure.async_agent(model_server, {**OPTIONS, **options})
+    hass.states.async_set("person.rita", "home", {"user_id": secure.reader.id})
+    if answerer == "hidden":
+        async_expose_entity(hass, "conversation", entity_id, False)
+    hall.answers = ["yes"]
+    whom = {"anna": {"person": "person.anna"}, "reader": {"person": "person.rita"}}
+    receiver = whom.get(answerer, {"satellite": hall.entity_id})
+    task = asking(hass, action=action, entity_id=entity_id, **receiver)
+    if answerer == "anna":
+        push = await pushed(phones, "anna")
+        await phones.async_press("anna", buttons(push)["Yes"])
+    response = await task
+    await hass.async_block_till_done(wait_background_tasks=True)
+    if answerer in ("satellite", "anna"):
+        assert response["carried_out"]
+        assert secure.moved() == [(service, (entity_id,))]
+        assert secure.calls[0].context.user_id == (secure.anna.id if answerer == "anna" else None)
+    else:
+        assert response["outcome"] == "nobody"
+        assert hall.asked == []
+        assert secure.calls == []

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from .callers import Priority, ServerBusy
+from .callers import Priority, ServerBusy, background
 from .capabilities import Capabilities, ModelFacts, adapt, learn
 from .dialects import WIRES
 from .dialects.address import is_azure, is_cloud, parse as parse_address
@@ -29,6 +29,8 @@ ATTEMPTS: Final = 2
 PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 10.0
 MAX_MODELS: Final = 2000
+MANY_TEXTS: Final = 8
+"""Texts of a request for embeddings that fills an index; a person waits for fewer."""
 _KEPT_EXTRAS: Final = 256
 GRACE: Final = 3.0
 """Seconds a server may take to end its answer after it has named the reason to finish."""
@@ -99,10 +101,14 @@ class ModelClient:
             raise malformed("the server's list of models cannot be read") from err
 
     async def embed(self, texts: list[str], *, keep_alive: str | None = None) -> list[list[float]]:
-        """Return one vector for each text, all of the same length."""
+        """Return one vector for each text, all of the same length. Many texts wait while people ask."""
         if not texts:
             return []
-        data = await self.fetch(lambda wire: wire.embeddings(self.endpoint, texts, keep_alive))
+        async with AsyncExitStack() as stack:
+            if len(texts) >= MANY_TEXTS:
+                place = self.queue.place(background("embeddings"), yields=False, until=None)
+                await stack.enter_async_context(place)
+            data = await self.fetch(lambda wire: wire.embeddings(self.endpoint, texts, keep_alive))
         wire = await self.wire()
         try:
             vectors = wire.read_embeddings(data)

@@ -124,6 +124,8 @@ class TelegramBridge:
         elif told := await self._confirming.async_take_pin(chat.id, user, text):
             await self._bot.async_delete(chat.id, event.data["id"])
             await self._bot.async_send(chat.id, told)
+        elif told := await self._confirming.async_take_answer(chat.id, user, text):
+            await self._bot.async_send(chat.id, told)
         else:
             owner = Owner(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
             if self._confirming.is_pin(owner, text):

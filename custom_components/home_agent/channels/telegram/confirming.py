@@ -7,6 +7,7 @@ from typing import Any, Final, override
 from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, callback
 
+from ...agent.ordered import ordered
 from ...agent.phrases import async_error_sentence, async_phrase
 from ...agent.questions import ConfirmedActionReporter
 from ...errors import HomeAgentError
@@ -94,6 +95,18 @@ class TelegramConfirmations(ConfirmationChannel):
             return None
         return await self._async_approve(action, user, read.pin)
 
+    async def async_take_answer(self, chat: int, user: User, text: str) -> str | None:
+        """Take a message as the yes or no to what Home Agent has asked on its own; None if it is none."""
+        action = self._waiting_in(chat)
+        if action is None or action.own is None:
+            return None
+        read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))
+        if read.answer is Answer.NO:
+            return await self._async_reject(action, user)
+        if read.answer is Answer.YES:
+            return await self._async_approve(action, user, None)
+        return None
+
     @callback
     def is_pin(self, owner: Owner, text: str) -> bool:
         """Return whether a message may contain the PIN that the agent requested in a chat."""
@@ -110,11 +123,15 @@ class TelegramConfirmations(ConfirmationChannel):
             return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
         if verb == APPROVE:
             return await self._async_approve(asked.action, user, None)
+        return await self._async_reject(asked.action, user)
+
+    async def _async_reject(self, action: PendingAction, user: User) -> str:
+        """Drop what was asked about; return what is said."""
         try:
-            await self._confirmations.async_reject(asked.action.id, user=user)
+            await self._confirmations.async_reject(action.id, user=user)
         except HomeAgentError as err:
-            return await async_error_sentence(self._hass, language, err)
-        return await async_phrase(self._hass, asked.action.speaker.language, "confirmation_rejected")
+            return await async_error_sentence(self._hass, self._hass.config.language, err)
+        return await async_phrase(self._hass, action.speaker.language, "confirmation_rejected")
 
     async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
         """Do what was asked about; return what is said."""
