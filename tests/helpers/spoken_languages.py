@@ -1,7 +1,7 @@
 """Which languages are translated, and how much of them."""
 
-WHOLE = ["de", "en", "es", "fr", "it", "nb", "nl", "pl", "pt", "ru", "sv"]
+WHOLE = ["da", "de", "en", "es", "fr", "it", "nb", "nl", "pl", "pt", "ru", "sv"]
 """Languages in which the pages of the settings and the panel are written as well."""
 
-SPOKEN = ["cs", "da", "fi", "hu", "ja", "ko", "tr", "uk", "zh-Hans"]
+SPOKEN = ["cs", "fi", "hu", "ja", "ko", "tr", "uk", "zh-Hans"]
 """Languages that have what Home Agent says; Home Assistant shows the rest in English."""
