@@ -1,6 +1,6 @@
-"""Announcements of timers: where it was set, or by phone or chat to its person, or in Home Assistant."""
+"""Announcements of timers: where they were set, else by phone or chat, else in Home Assistant."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -22,7 +22,7 @@ from ..events import EventEmitter
 from ..planned.records import PlannedCommand
 from ..timers.records import Timer
 from ..tools.own_calls import async_announce, async_notify
-from .people import People, async_write_to, chats_of
+from .people import People, Route, async_write_to, chats_of, route_to_own_phone
 
 SATELLITE: Final = "assist_satellite"
 LATE: Final = timedelta(minutes=1)
@@ -96,7 +96,11 @@ class Announcer:
                 return "telegram"
             if await self._async_say(to, message):
                 return "satellite"
-            if await self._async_send(to, title, message):
+            here = route_to_own_phone(self._hass, to.device_id, to.user_id)
+            if here is not None and await self._async_send([here], title, message):
+                return "phone"
+            person = self._people.person_of(to.user_id)
+            if person and await self._async_send(self._people.routes(person), title, message):
                 return "phone"
             if await self._async_write(to, message, where_set=False):
                 return "telegram"
@@ -140,11 +144,10 @@ class Announcer:
             own = [chat for chat in own if chat == to.chat]
         return await async_write_to(chats, own, message)
 
-    async def _async_send(self, to: _Recipient, title: str, message: str) -> bool:
-        """Send it to the phones of its owner; False if none of them takes it."""
-        person = self._people.person_of(to.user_id)
+    async def _async_send(self, routes: Iterable[Route], title: str, message: str) -> bool:
+        """Send it to the phone where it was set, or to all of its owner; False if none takes it."""
         sent = False
-        for route in self._people.routes(person) if person else ():
+        for route in routes:
             data = {**route.target, "title": title, "message": message}
             try:
                 await async_notify(self._hass, route.service, data, Context())

@@ -19,6 +19,8 @@ from ..tools.vetted import TELEGRAM
 NOTIFY = "notify"
 SEND_MESSAGE = "send_message"
 APP = "mobile_app"
+CONF_USER_ID = "user_id"
+"""Key of the user of a phone in its config entry."""
 TARGETS = "targets"
 NO_PERSONS = frozenset({f"{NOTIFY}.{SEND_MESSAGE}", f"{NOTIFY}.persistent_notification"})
 """Services that belong to no person."""
@@ -88,6 +90,18 @@ def service_of_phone(hass: HomeAssistant, entry_id: str | None) -> str | None:
     if phone is None or phone.domain != APP:
         return None
     return f"{APP}_{slugify(phone.data.get('device_name', ''))}"
+
+
+@callback
+def route_to_own_phone(hass: HomeAssistant, device_id: str | None, user_id: str | None) -> Route | None:
+    """Return how a phone is reached by its device; None for a device that is not a phone of this user."""
+    device = dr.async_get(hass).async_get(device_id) if device_id and user_id else None
+    entry_id = device.config_entry_id if device is not None else None
+    service = service_of_phone(hass, entry_id)
+    phone = hass.config_entries.async_get_entry(entry_id) if service and entry_id else None
+    if phone is None or service is None or phone.data.get(CONF_USER_ID) != user_id:
+        return None
+    return Route(service) if hass.services.has_service(NOTIFY, service) else None
 
 
 class PersonalChats(Protocol):
