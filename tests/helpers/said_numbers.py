@@ -201,6 +201,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     "docs/satellites.md": [
         ("{} minutes by default", DEFAULTS[const.CONF_SESSION_TIMEOUT]),
         ("up to {:g} hours", timers.MAX_SECONDS / 3600),
+        ("not longer than {} seconds", taking_turns.PATIENCE),
     ],
     "docs/security.md": [
         ("{} languages of Code", len(languages())),
