@@ -9,7 +9,7 @@ import pytest
 
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.config.schemas import HOUSEHOLD, PAGES
-from scripts.lib.agent import add_entry
+from scripts.lib.agent import add_entry, set_options
 from scripts.lib.client import PASSWORD, USERNAME, Client, onboard
 from scripts.lib.running import ROOT, HomeAssistant
 from tests.helpers.checks import every
@@ -29,6 +29,15 @@ LOOKS = [
 MOST_FIELDS = 8
 MOST_IN_ALL = 32
 SECONDS = 240
+RULE = {
+    "decision": "Never",
+    "kinds": ["Light"],
+    "hours": ["Saturday", "20:00-07:00"],
+    "presence": "Nobody is at home",
+    "whom": ["Guests", "Except administrators"],
+}
+"""In the words of the form, which are those of the home's language."""
+LINE = "Never · Light · Saturday, 20:00-07:00 · Nobody is at home · Guests, Except administrators"
 
 
 @needs_browser
@@ -47,6 +56,8 @@ async def test_every_page(release: str, model: ModelServer, tmp_path: Path) -> N
     for found in every(seen["pages"]):
         check_page(found)
     collapsed = [found for found in seen["pages"] if not found["part"]]
+    for found in every([found for found in collapsed if found["page"] == "permissions"]):
+        assert LINE in found["texts"], "a rule is one line that people can read"
     assert len(collapsed) == len(PAGES) * sum(len(look["sizes"]) for look in looks)
     assert max(len(found["fields"]) for found in collapsed) <= MOST_FIELDS
     first = [found for found in collapsed if (found["language"], found["width"]) == ("en", 1280)]
@@ -78,7 +89,8 @@ async def walk(
         await client.wait_running()
         pass_probe(model)
         connection = {"name": "Home Agent", "llm_base_url": model.url, "llm_model": model.models[0]}
-        await add_entry(client, {**connection, "llm_api_key": KEY})
+        entry_id = await add_entry(client, {**connection, "llm_api_key": KEY})
+        await set_options(client, entry_id, {"policy_choices": [RULE]})
         write_plan(plan, home, looks)
         program = Path(__file__).with_name("options.mjs")
         code, output = await run("node", program, plan, env=dict(os.environ), seconds=SECONDS)

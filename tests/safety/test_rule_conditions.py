@@ -245,6 +245,16 @@ async def test_whom(
     assert {name for name, found in became.items() if found == "refused"} == limited
 
 
+async def test_two_profiles_of_one_name(secure: SecureHouse, model_server: ModelServer) -> None:
+    """A rule for that name is for both."""
+    profiles = [KIDS, {"name": "Kids", "persons": ["person.anna"]}]
+    choice = rule(NEVER, areas=["nursery"], whom=["profile:Kids"])
+    options = {"policy_choices": [choice], "policy_profiles": profiles}
+    agent = await secure.async_agent(model_server, options)
+    found = [await outcome(agent, secure, **who(secure, name)) for name in SPEAKERS]
+    assert found == ["refused", "refused", "ran", "ran", "refused"]
+
+
 async def test_an_allowing_rule_needs_to_know_who_speaks(
     hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
 ) -> None:

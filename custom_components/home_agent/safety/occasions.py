@@ -4,8 +4,8 @@ Each part of a condition holds, does not hold, or is not known (None). What is n
 side: a rule that limits applies, and a rule that allows does not.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Self
 
@@ -83,7 +83,7 @@ class Occasion:
     speaker: Speaker
     user: User | None = None
     """The Home Assistant user who speaks; None if there is none, or if it is not known who it is."""
-    profiles: Mapping[str, PolicyProfile] = field(default_factory=dict)
+    profiles: Sequence[PolicyProfile] = ()
 
     @property
     def now(self) -> datetime | None:
@@ -179,8 +179,8 @@ def _is_one(name: str, occasion: Occasion) -> bool | None:
         known = occasion.user is not None or user_id is None
         return bool(occasion.user and occasion.user.is_admin) if known else None
     if name.startswith(PROFILE):
-        profile = occasion.profiles.get(name.removeprefix(PROFILE))
-        return profile.applies(occasion.hass, occasion.speaker) if profile else None
+        named = [one for one in occasion.profiles if one.name == name.removeprefix(PROFILE)]
+        return any(one.applies(occasion.hass, occasion.speaker) for one in named) if named else None
     if (person := occasion.hass.states.get(name)) is None:
         return None
     if user_id is not None:

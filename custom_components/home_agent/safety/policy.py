@@ -155,8 +155,7 @@ class Policy:
 
     def _occasion(self, speaker: Speaker, user: User | None) -> Occasion:
         """Return who asks, as rules see it."""
-        profiles = {profile.name: profile for profile in self._profiles}
-        return Occasion(self._hass, speaker, user, profiles)
+        return Occasion(self._hass, speaker, user, self._profiles)
 
     def _case(self, speaker: Speaker, user: User | None) -> _Case:
         """Return what applies now and to a speaker."""
