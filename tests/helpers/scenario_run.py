@@ -24,6 +24,7 @@ from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.energy import async_energy
 from tests.helpers.everyday_house import async_add_calendar, async_add_list, async_items
 from tests.helpers.scenario_checks import Heard, problems, read_results, states, unlike
 from tests.helpers.scenario_listeners import async_add_listeners, options_of
@@ -102,6 +103,8 @@ async def _async_home(
         await async_add_weather(hass)
     if "history" in scenario:
         await _async_record(hass, scenario["history"])
+    if "energy" in scenario:
+        await async_energy(hass, scenario["energy"])
     if "done" in scenario:
         await _async_do(hass, scenario["done"], users)
     for entity_id, attributes in scenario.get("home", {}).items():

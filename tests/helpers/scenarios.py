@@ -19,6 +19,7 @@ SCENARIO_KEYS = {"name", "turns", "home", "history", "weather", "lists", "calend
 SCENARIO_KEYS |= {"expose", "labels", "done", "expected", "reason", "satellites", "people"}
 TURN_KEYS = {"say", "area", "assistant", "speaker", "new", "request", "model", "mistakes"}
 TURN_KEYS |= {"after", "items", "results", "said", "rounds", "later", "told"}
+SCENARIO_KEYS |= {"energy"}
 MISTAKE_KEYS = {"name", "must", "model", "after", "results", "said", "rounds", "expected", "reason", "told"}
 REQUEST_KEYS = {"needs", "has", "has_not", "tools", "tools_not"}
 LATER_KEYS = {"hours", "after"}

@@ -1,8 +1,9 @@
-"""What a household does every day: lists, calendar, weather, timers, music and cameras."""
+"""What a household does every day: lists, calendar, weather, timers, music, cameras and energy."""
 
 from ...planned.commands import PlannedCommands
 from ...timers.timers import Timers
 from ..base import HomeAgentTool
+from ..energy.energy_tool import EnergyTool
 from .audience import Receivers
 from .calendar_tool import CalendarTool
 from .camera_tool import CameraTool, See
@@ -26,4 +27,5 @@ def everyday_tools(
         TimerTool(timers, planned),
         CameraTool(see, people),
         MediaTool(),
+        EnergyTool(),
     ]

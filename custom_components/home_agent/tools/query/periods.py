@@ -19,6 +19,12 @@ _CLOCK = lazy_regex(
     r"(?<![\d-])(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::\d{2})?)?\s*(?P<half>[ap]\.?m\.?)?(?![\d-])"
 )
 _FILLERS = lazy_regex(r"\b(?:at|on|o'clock|last night|this morning|the)\b|,")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = lazy_regex(
+    r"(?:in )?(?:(?P<iso>20\d\d)-(?P<number>\d\d)|"
+    r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}(?: (?P<year>20\d\d))?)"
+)
+_DATES = lazy_regex(r"(?:from )?(\d{4}-\d\d-\d\d) ?(?:to|until|/|-|\.\.) ?(\d{4}-\d\d-\d\d)")
 MINUTE = timedelta(minutes=1)
 PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (20, 32)}
 """Hours of the parts of a day."""
@@ -70,7 +76,8 @@ def is_period(text: str, now: datetime, language: str) -> bool:
 
 def _read(words: str, now: datetime) -> Period | None:
     """Return the period that English words mean."""
-    plain = _named(words, now) or _one_day(words, now) or _length(words, now)
+    plain = _named(words, now) or _one_day(words, now) or _days(words, now) or _month(words, now)
+    plain = plain or _length(words, now)
     return plain or _part_of_day(words, now) or _since(words, now)
 
 
@@ -174,6 +181,10 @@ def _named(words: str, now: datetime) -> Period | None:
         "last week": (_days_before(week, 7), week),
         "this month": (month, now),
         "last month": (_days_before(month, last_month_days), month),
+        "last year": (
+            dt_util.start_of_local_day(today.date().replace(year=today.year - 1, month=1, day=1)),
+            dt_util.start_of_local_day(today.date().replace(month=1, day=1)),
+        ),
         "this year": (dt_util.start_of_local_day(today.date().replace(month=1, day=1)), now),
     }
     ends = named.get(words)
@@ -195,6 +206,29 @@ def _one_day(words: str, now: datetime) -> Period | None:
         return None
     start = dt_util.start_of_local_day(day)
     return Period(start, min(now, dt_util.start_of_local_day(day + timedelta(days=1))))
+
+
+def _days(words: str, now: datetime) -> Period | None:
+    """Return the days from one ISO date to another one, both included."""
+    found = _DATES.fullmatch(words)
+    first, last = (_one_day(found[1], now), _one_day(found[2], now)) if found else (None, None)
+    return None if first is None or last is None or last.end < first.end else Period(first.start, last.end)
+
+
+def _month(words: str, now: datetime) -> Period | None:
+    """Return a month: 2026-10, October, in October 2025. Without a year it is the last one that has begun."""
+    found = _MONTH.fullmatch(words)
+    if found is None:
+        return None
+    today = dt_util.as_local(now).date()
+    month = int(found["number"] or 0) or MONTHS.index(found["name"][:3]) + 1
+    if not 1 <= month <= len(MONTHS):
+        return None
+    year = int(found["iso"] or found["year"] or today.year - (month > today.month))
+    first = today.replace(year=year, month=month, day=1)
+    start = dt_util.start_of_local_day(first)
+    end = dt_util.start_of_local_day((first + timedelta(days=31)).replace(day=1))
+    return Period(start, min(dt_util.as_local(now), end))
 
 
 def _length(words: str, now: datetime) -> Period | None:

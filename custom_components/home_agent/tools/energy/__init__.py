@@ -1,0 +1,1 @@
+"""energy: consumption, production and cost as the Energy dashboard counts them."""
