@@ -20,6 +20,8 @@ from tests.servers.replies import text, tool_calls
 
 HALL = "light.hallway"
 MOTION = "binary_sensor.hallway_motion"
+VISITOR = "sensor.visitor"
+"""What somebody outside has written."""
 MORE = {
     "automation": [
         {
@@ -33,6 +35,12 @@ MORE = {
             "alias": "Visitors",
             "triggers": {"trigger": "state", "entity_id": "input_boolean.guests", "to": "on"},
             "actions": {"action": "script.welcome"},
+        },
+        {
+            "id": "bell",
+            "alias": "Bell",
+            "triggers": {"trigger": "state", "entity_id": VISITOR},
+            "actions": {"action": "light.toggle", "target": {"entity_id": "light.terrace"}},
         },
         {
             "id": "afternoon",

@@ -210,6 +210,8 @@ async def test_comparing_takes_the_same_part(home: Agent) -> None:
     assert week["period"] == "2026-03-23 00:00 to 2026-03-24 12:00"
     before = (await counted(home, period="yesterday", compare="previous"))["result"]["compared"]
     assert before["period"] == "2026-03-29 00:00 to 2026-03-30 00:00"
+    month = (await counted(home, period="this month", compare="previous"))["result"]["compared"]
+    assert month["period"] == "2026-02-01 00:00 to 2026-03-01 00:00"
 
 
 async def test_devices_are_named_if_one_of_their_entities_is_exposed(home: Agent) -> None:

@@ -48,6 +48,8 @@ class Link:
     device_id: str | None = None
     planned: bool = False
     """Whether what was requested had been planned for later."""
+    own: bool = False
+    """Whether this agent was asked, and not another one of Home Agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +160,7 @@ class _Step:
                 user_id=action.user_id or user_id,
                 device_id=action.device_id,
                 planned=action.planned is not None,
+                own=True,
             )
         if any(one.kind is Kind.REQUEST for one in self.found):
             return Link(kind=LinkKind.REQUEST, user_id=user_id)

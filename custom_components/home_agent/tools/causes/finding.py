@@ -13,7 +13,8 @@ from ..base import ToolRun
 from .chain import Known, Link, chain_of
 from .recorded import GONE, async_recorded
 from .records import Asked, Change, Evidence, Happening, Kind, Origin
-from .telling import Viewer, tell, tell_cause
+from .stopped import async_stopped
+from .telling import Viewer, tell, tell_cause, tell_stopped
 from .traces import async_runs
 
 MAX_ENTITIES: Final = 5
@@ -101,6 +102,15 @@ async def _async_explained(
     for change, links in chains:
         found.setdefault(change.entity_id, []).append(Explained(change, links, viewer))
     return found
+
+
+async def async_not_done(
+    run: ToolRun, entity_id: str, since: float, may_read: Callable[[str], bool]
+) -> list[str]:
+    """Return which automations could have changed an entity since a time, and why they did not."""
+    stopped = await async_stopped(run.hass, entity_id, since)
+    viewer = await _async_viewer(run, may_read, ())
+    return [tell_stopped(viewer, one) for one in stopped]
 
 
 @callback

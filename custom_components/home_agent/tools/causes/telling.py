@@ -16,6 +16,7 @@ from ...timespans import format_local
 from ..differences import differences
 from .chain import Link, LinkKind
 from .records import Change
+from .stopped import CONDITIONS, Stopped
 from .traces import Trigger
 
 NAME_CHARS: Final = 40
@@ -137,6 +138,21 @@ def tell_cause(viewer: Viewer, links: Sequence[Link]) -> str:
     return ", ".join(parts)
 
 
+def tell_stopped(viewer: Viewer, stopped: Stopped) -> str:
+    """Return why an automation that uses an entity did nothing."""
+    name = viewer.name_of(stopped.entity_id)
+    which = f"automation {name}" if name else "an automation"
+    if stopped.at is None:
+        return f"{which} uses it and is turned off"
+    reason = _because(viewer, stopped.trigger or Trigger())
+    condition = CONDITIONS.get(stopped.about) or (
+        viewer.name_of(stopped.about) if "." in stopped.about and viewer.sees(stopped.about) else None
+    )
+    about = f" on {condition}" if condition else ""
+    triggered = f"was triggered {reason}" if reason else "was triggered"
+    return f"{format_local(stopped.at)} {which} {triggered}, but its condition{about} was not met"
+
+
 def _part(viewer: Viewer, link: Link, *, is_first: bool) -> str:
     """Return one link in words."""
     match link.kind:
@@ -155,7 +171,8 @@ def _part(viewer: Viewer, link: Link, *, is_first: bool) -> str:
         case LinkKind.REQUEST:
             had = "had planned" if link.planned else "asked"
             who = viewer.person(link.user_id) if link.user_id else "somebody"
-            return f"by you, as {who}{viewer.place(link.device_id)} {had}"
+            agent = "you" if link.own else "the voice assistant"
+            return f"by {agent}, as {who}{viewer.place(link.device_id)} {had}"
         case LinkKind.SERVICE:
             return f"{'by' if is_first else 'started by'} {CONNECTED}"
         case LinkKind.PERSON:

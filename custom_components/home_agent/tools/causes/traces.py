@@ -1,9 +1,9 @@
 """What the traces of automations and scripts tell about a run: its trigger, and what it called."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State, callback
@@ -11,6 +11,9 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ...regex import lazy_regex
+
+if TYPE_CHECKING:
+    from homeassistant.components.trace.models import BaseTrace
 
 TRACE: Final = "trace"
 _ENTITY: Final = lazy_regex(r"(?<![\w.])[a-z][a-z0-9_]*\.[a-z0-9_]+(?![\w.])")
@@ -68,18 +71,34 @@ def _members(hass: HomeAssistant, entity_id: str) -> Collection[str]:
 async def async_runs(hass: HomeAssistant, context_ids: Collection[str]) -> dict[str, list[Run]]:
     """Return the traced runs of contexts; Home Assistant keeps the last five of each automation."""
     found: dict[str, list[Run]] = {}
+    for key, trace in await _async_traces(hass):
+        if trace.context.id in context_ids:
+            run = _run(hass, key, trace.context, trace.as_extended_dict())
+            found.setdefault(trace.context.id, []).append(run)
+    return found
+
+
+async def async_traced(
+    hass: HomeAssistant, automations: Collection[str]
+) -> Sequence[tuple[Run, Mapping[str, Any]]]:
+    """Return the traced runs of some automations, with what Home Assistant has stored of each."""
+    found = []
+    for key, trace in await _async_traces(hass):
+        if _entity_of(hass, key) in automations:
+            told = trace.as_extended_dict()
+            found.append((_run(hass, key, trace.context, told), told))
+    return found
+
+
+async def _async_traces(hass: HomeAssistant) -> list[tuple[str, BaseTrace]]:
+    """Return all traces of runs with their keys."""
     if TRACE not in hass.config.components:
-        return found
+        return []
     from homeassistant.components.trace.const import DATA_TRACE  # noqa: PLC0415
     from homeassistant.components.trace.util import async_restore_traces  # noqa: PLC0415
 
     await async_restore_traces(hass)
-    for key, buckets in hass.data[DATA_TRACE].items():
-        for trace in buckets.runs.values():
-            if trace.context.id in context_ids:
-                run = _run(hass, key, trace.context, trace.as_extended_dict())
-                found.setdefault(trace.context.id, []).append(run)
-    return found
+    return [(key, trace) for key, buckets in hass.data[DATA_TRACE].items() for trace in buckets.runs.values()]
 
 
 def _run(hass: HomeAssistant, key: str, context: Any, told: Mapping[str, Any]) -> Run:

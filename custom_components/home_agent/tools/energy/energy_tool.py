@@ -1,7 +1,7 @@
 """energy: what was used, produced, bought and sold, with its cost, as the Energy dashboard shows it."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final, override
 
 import probatio
@@ -93,10 +93,10 @@ class EnergyTool(HomeAgentTool):
         if not wanted.statistics:
             raise ValidationError("The Energy dashboard is not configured, so nothing is counted")
         now, language = dt_util.utcnow(), run.speaker.language
-        period, step = _read(args.get("period") or DEFAULT, now, language)
-        asked = [(period, step)]
+        period, whole = _read(args.get("period") or DEFAULT, now, language)
+        asked = [(period, step_of(period, whole))]
         if said := args.get("compare"):
-            asked.append(_earlier(said, period, step, now, language))
+            asked.append(_earlier(said, period, whole, now, language))
         counted = await async_counted(run.hass, wanted, asked)
         answer = report(run, wanted, counted[0], is_open=now - period.end < NOW)
         if len(counted) > 1:
@@ -104,8 +104,8 @@ class EnergyTool(HomeAgentTool):
         return answer
 
 
-def _read(text: str, now: datetime, language: str) -> tuple[Period, Step]:
-    """Return a period of whole hours or days, and the steps in which the dashboard reads it."""
+def _read(text: str, now: datetime, language: str) -> tuple[Period, datetime]:
+    """Return a period of whole hours or days, and when the day, week or month ends that it is of."""
     period = parse_period(text, now, language)
     start = dt_util.as_local(period.start)
     if period.length >= timedelta(days=2):
@@ -113,7 +113,7 @@ def _read(text: str, now: datetime, language: str) -> tuple[Period, Step]:
     else:
         start = start.replace(minute=0, second=0, microsecond=0)
     period = Period(start, period.end)
-    return period, step_of(period, _nominal_end(text.casefold(), period))
+    return period, _nominal_end(text.casefold(), period)
 
 
 def _nominal_end(words: str, period: Period) -> datetime:
@@ -130,15 +130,15 @@ def _nominal_end(words: str, period: Period) -> datetime:
     return period.end
 
 
-def _earlier(text: str, period: Period, step: Step, now: datetime, language: str) -> tuple[Period, Step]:
+def _earlier(text: str, period: Period, whole: datetime, now: datetime, language: str) -> tuple[Period, Step]:
     """Return the period to compare with, as much of it as has passed of the first one."""
     start = dt_util.as_local(period.start)
     if text.strip().casefold() in PREVIOUS:
-        days = max(1, round(period.length / timedelta(days=1)))
-        first = dt_util.start_of_local_day(start.date() - timedelta(days=days))
-        earlier = Period(first, dt_util.start_of_local_day(start.date()))
+        before = _start_before(start.date(), dt_util.as_local(whole).date())
+        end = dt_util.start_of_local_day(start.date())
+        earlier, ending = Period(dt_util.start_of_local_day(before), end), end
     else:
-        earlier, step = _read(text, now, language)
+        earlier, ending = _read(text, now, language)
     if now - period.end < NOW:
         # On the clock, not in hours that have passed: noon is noon, also when clocks are changed.
         passed = dt_util.as_local(period.end).replace(tzinfo=None) - start.replace(tzinfo=None)
@@ -147,4 +147,13 @@ def _earlier(text: str, period: Period, step: Step, now: datetime, language: str
     if earlier.end <= earlier.start:
         raise ValidationError(f"compare: {text[:40]!r} has no time to compare with; give an earlier period")
     ends_within_day = dt_util.as_local(earlier.end) != dt_util.start_of_local_day(earlier.end)
-    return earlier, "hour" if ends_within_day else step
+    return earlier, "hour" if ends_within_day else step_of(earlier, ending)
+
+
+def _start_before(start: date, end: date) -> date:
+    """Return when the period of the same length before one began: of a month the month before it."""
+    if start.day == end.day == 1:
+        months = (end.year - start.year) * 12 + end.month - start.month
+        first = start.year * 12 + start.month - 1 - months
+        return date(first // 12, first % 12 + 1, 1)
+    return start - max(end - start, timedelta(days=1))

@@ -21,6 +21,7 @@ from ..causes.finding import (
     asked_about,
     async_explain,
     async_explain_now,
+    async_not_done,
 )
 from .filters import StateFilter
 from .history_summary import as_number
@@ -30,6 +31,8 @@ from .present import Member, Report
 
 AROUND: Final = timedelta(minutes=30)
 """Time before and after a moment within which a change belongs to it."""
+LATELY: Final = timedelta(days=1)
+"""How long ago an automation may have been stopped if no period is asked about."""
 MOST_ALONE: Final = 4
 """Changes that are told of one entity where no period is asked about."""
 MOST_IN_PERIOD: Final = 10
@@ -38,6 +41,7 @@ MOST_EACH: Final = 2
 MAX_IN_HISTORY: Final = 2
 """Entities whose history names who or what changed them without being asked."""
 FOLLOWS: Final = "nobody sets this: it follows where a person or a device is"
+MEASURED: Final = "a measurement, which nobody sets"
 NO_CHANGE: Final = "no change of this kind is recorded in this time"
 NOTHING: Final = "no change of this kind is recorded"
 
@@ -79,9 +83,15 @@ async def async_why(
         answer["period"] = f"{format_local(period.start)} to {format_local(period.end)}"
     answer["states"] = {record.entity_id: _now(run, record, state) for record, state in members}
     answer["why"] = {
-        record.entity_id: _lines(record, explained.get(record.entity_id, ()), in_period=period is not None)
-        for record, _state in members
+        record.entity_id: [MEASURED]
+        if record.domain == "sensor" and _is_number(state)
+        else _lines(record, explained.get(record.entity_id, ()), in_period=period is not None)
+        for record, state in members
     }
+    if len(members) == 1:
+        begin = period.start if period else dt_util.utcnow() - LATELY
+        if stopped := await async_not_done(run, members[0][0].entity_id, begin.timestamp(), may_read):
+            answer["not_done"] = list(stopped)
     if len(found) > len(members):
         answer["more"] = f"+{len(found) - len(members)} more; ask about fewer"
     return answer
