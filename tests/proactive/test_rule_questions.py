@@ -145,6 +145,28 @@ async def test_without_an_answer_the_message_stays(
     assert secure.calls == []
 
 
+async def test_what_has_ended_meanwhile_is_not_told(
+    hass: HomeAssistant, secure: SecureHouse, phones: Phones, model_server: ModelServer
+) -> None:
+    """Two were open and are asked about in one question; one of them is closed before the answer."""
+    both = RULE | {"entities": ["cover.garage", "cover.blind"]}
+    await secure.async_agent(model_server, {**OPTIONS, "proactive_rules": [both]})
+    blind = hass.states.get("cover.blind")
+    assert blind
+    hass.states.async_set("cover.blind", "open", blind.attributes)
+    await opened(hass)
+    push = await pushed(phones, "anna")
+    assert push["message"].endswith("Should I close the Blind and the Garage?")
+    hass.states.async_set("cover.blind", "closed", blind.attributes)
+    await hass.async_block_till_done()
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(minutes=16))
+    await hass.async_block_till_done()
+    await pushed(phones, "anna", 3)
+    (told,) = [push["message"] for push in phones.of("anna")[1:] if push["message"] != "clear_notification"]
+    assert told.startswith("Garage: open since ")
+    assert "Blind" not in told
+
+
 async def test_the_question_goes_when_its_reason_goes(
     hass: HomeAssistant, secure: SecureHouse, phones: Phones, model_server: ModelServer
 ) -> None:

@@ -113,8 +113,9 @@ class Asker(ConfirmationChannel):
             return await done
         finally:
             del self._asked[action_id]
-            if self._confirmations.has(action_id):  # the one who asked has gone
-                await self._confirmations.async_drop(action, ActionOutcome.WITHDRAWN)
+            for left in self._confirmations.pending:
+                if left.id == action_id:  # the one who asked has gone
+                    await self._confirmations.async_drop(left, ActionOutcome.WITHDRAWN)
 
     @override
     async def async_ask(self, action: PendingAction) -> None:

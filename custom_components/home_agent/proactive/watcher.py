@@ -320,7 +320,10 @@ class RuleWatcher:
         )
 
     async def _async_unanswered(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> None:
-        """Tell what nobody has answered to; in quiet hours it is asked again after them."""
+        """Tell what nobody has answered to, as far as it is still so; in quiet hours it is asked again."""
+        entity_ids = [one for one in entity_ids if (rule.key, one) in self._state.watches]
+        if not entity_ids:
+            return
         if rule.urgent or not self._messenger.quiet.holds(dt_util.utcnow()):
             await self._async_tell(rule, entity_ids, counted=True)
             return
@@ -355,7 +358,8 @@ class RuleWatcher:
     async def _async_line(self, rule: ProactiveRule, entity_id: str, language: str) -> str:
         """Return the sentence about one entity."""
         state = self._hass.states.get(entity_id)
-        since = self._state.watches[rule.key, entity_id].since
+        watch = self._state.watches.get((rule.key, entity_id))
+        since = watch.since if watch else None
         return await async_phrase(
             self._hass,
             language,
