@@ -392,12 +392,7 @@ EVENT_STREAMING_ERROR: Final = EventType[StreamingError](f"{DOMAIN}.streaming.er
 EVENT_ERROR: Final = EventType[ErrorReported](f"{DOMAIN}.error")
 
 # Limits of one turn
-MAX_ROUNDS: Final = 10
 MAX_SENTENCE_CHARS: Final = 8_000
 """Longer sentences are refused before anything reads them."""
-TURN_SECONDS: Final = 180
-"""After this time the model is asked for its final answer, without tools."""
-TURN_LIMIT_SECONDS: Final = 600
-"""After it no more of an answer is awaited."""
 HEARTBEAT_SECONDS: Final = 3.0
 MAX_RESULT_CHARS: Final = 8000

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from custom_components.home_agent import const, history_turns, removal, server_watch, timespans, usage
-from custom_components.home_agent.agent import closing, pictures, turn_log
+from custom_components.home_agent.agent import closing, pictures, turn, turn_log
 from custom_components.home_agent.channels import announcing
 from custom_components.home_agent.channels.telegram import bridge
 from custom_components.home_agent.config import importer, lists
@@ -120,7 +120,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("Home Assistant {} or newer", NEEDED),
         ("{} minutes by default", DEFAULTS[const.CONF_SESSION_TIMEOUT]),
         ("at most {} calls by default", DEFAULTS[const.CONF_TOOLS_MAX_CALLS]),
-        ("at most {} requests to the model", const.MAX_ROUNDS),
+        ("at most {} requests to the model", turn.MAX_ROUNDS),
         ("{}", SPOKEN),
     ],
     "docs/custom-tools.md": [("{:g}", rest.DEFAULT_SECONDS), ("seconds, 1 to {}", rest.MAX_SECONDS)],
@@ -271,8 +271,8 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("at most {} results", search.MAX_RESULTS),
         ("{} by default", DEFAULTS[const.CONF_TOOLS_MAX_CALLS]),
         ("{} seconds by default", DEFAULTS[const.CONF_TOOLS_TIMEOUT]),
-        ("{}, the last one", const.MAX_ROUNDS),
-        ("{:g} minutes, then", const.TURN_SECONDS / 60),
+        ("{}, the last one", turn.MAX_ROUNDS),
+        ("{:g} minutes, then", turn.TURN_SECONDS / 60),
         ("{:,} characters", const.MAX_RESULT_CHARS),
     ],
     "docs/troubleshooting.md": [
@@ -293,7 +293,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("{:,} for custom tools", bounds.MAX_CHARS),
         ("{:g} seconds before the first", PATIENCE["first_byte_timeout"]),
         ("{:g} seconds after it", PATIENCE["idle_timeout"]),
-        ("{:g} minutes; after {:g} minutes", const.TURN_LIMIT_SECONDS / 60, const.TURN_SECONDS / 60),
+        ("{:g} minutes; after {:g} minutes", turn.TURN_LIMIT_SECONDS / 60, turn.TURN_SECONDS / 60),
         ("{:,} characters, {} calls", dialects.TEXT_CHARS, calls.MAX_CALLS),
         ("{:,} characters", history_turns.MAX_MESSAGE_CHARS),
         ("more than {}; see", mcp_import.MAX_IMPORTED),

@@ -8,9 +8,6 @@ from ..const import (
     CONF_STREAMING,
     EVENT_STREAMING_ERROR,
     LOGGER,
-    MAX_ROUNDS,
-    TURN_LIMIT_SECONDS,
-    TURN_SECONDS,
 )
 from ..event_data import StreamingError
 from ..inference.errors import ErrorKind, ModelServerError
@@ -26,7 +23,7 @@ from .phrases import async_phrase
 from .quick.confirming import async_confirm
 from .request import build, note_refusal
 from .streaming import StreamingMixin
-from .turn import Turn
+from .turn import MAX_ROUNDS, TURN_LIMIT_SECONDS, TURN_SECONDS, Turn
 
 MAX_SHORTENED = 4
 """How often a request is made shorter that the server finds too long."""

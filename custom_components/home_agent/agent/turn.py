@@ -15,6 +15,11 @@ from ..runtime import HomeAgentData
 from ..tools.turn_calls import TurnCalls
 from .figures import Figures
 
+MAX_ROUNDS: Final = 10
+TURN_SECONDS: Final = 180
+"""After this time the model is asked for its final answer, without tools."""
+TURN_LIMIT_SECONDS: Final = 600
+"""After it no more of an answer is awaited."""
 MAX_REQUESTS: Final = 40
 """The most chat requests that one sentence can cost, whatever fails.
 
