@@ -20,6 +20,7 @@ from homeassistant.util import dt as dt_util
 from . import domains, languages
 from .agent_records import AgentRecords
 from .agents import agents_of
+from .automating.records import AutomationStore
 from .building import build
 from .channels.phones import NotificationChannel as NotificationChannel, PhoneChannel as PhoneChannel
 from .const import (
@@ -121,6 +122,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         proactive=ProactiveStore(hass),
         timers=TimerStore(hass),
         planned=PlannedStore(hass),
+        automations=AutomationStore(hass),
         usage=UsageStore(hass),
         self_tests=SelfTestStore(hass),
         agents=AgentRecords(hass),

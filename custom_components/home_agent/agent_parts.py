@@ -63,6 +63,7 @@ from .tools.approved import async_run_approved
 from .tools.base import HomeAgentTool
 from .tools.custom.recipes import DATA_CUSTOM_TOOLS
 from .tools.everyday import NotifyTool, everyday_tools
+from .tools.everyday.automation_tool import automation_tools
 from .tools.external_llm import ExternalModel, external_model, external_tools
 from .tools.guard import Guard
 from .tools.ha_control import ControlTool
@@ -190,17 +191,19 @@ class AgentParts:
         search = KnowledgeSearch(self._hass, self.shared.knowledge, self.semantic, collection, personal)
         disabled = settings[CONF_TOOLS_DISABLED]
         memories = self.memories if settings[CONF_MEMORY] else None
+        control = ControlTool(self.planned, gated=settings[CONF_ALLOW_SCRIPTS])
+        messages = NotifyTool(self.members, self.messages, self.memories, self.profile)
+        own = self.shared.automations.of(self.id)
         see = seeing(self.router, self.data_policy, settings)
         tools: tuple[HomeAgentTool, ...] = (
-            ControlTool(self.planned, gated=settings[CONF_ALLOW_SCRIPTS]),
             QueryTool(),
-            ActivityTool(planned=self.planned),
+            ActivityTool(planned=self.planned, automations=own),
             RetrieveKnowledgeTool(search, self.texts),
             GetEntitiesTool(),
             *remembering_tools(memories, personal, disabled),
             *self._asking_tools(),
             *everyday_tools(self.timers, self.planned, self.members, see),
-            NotifyTool(self.members, self.messages, self.memories, self.profile),
+            *automation_tools(settings, own, control, messages, disabled),
         )
         hide_blocked(tools, settings[CONF_POLICY_BLOCKED])
         return [tool for tool in tools if tool.name not in disabled]

@@ -220,6 +220,7 @@ CONF_POLICY_CHOICES: Final = "policy_choices"
 POLICY_RULES: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_ALLOWED)
 """Options that are lists of rules."""
 CONF_ALLOW_SCRIPTS: Final = "allow_scripts_and_scenes"
+CONF_ALLOW_AUTOMATIONS: Final = "allow_automations"
 CONF_MCP_WRITES: Final = "mcp_allow_writes"
 CONF_REST_ALLOWED_HOSTS: Final = "rest_allowed_hosts"
 CONF_AUTOMATION_TURNS: Final = "automation_turns_per_minute"
@@ -348,6 +349,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_POLICY_PIN: "",
     CONF_POLICY_PROFILES: [],
     CONF_ALLOW_SCRIPTS: True,
+    CONF_ALLOW_AUTOMATIONS: True,
     CONF_MCP_WRITES: False,
     CONF_REST_ALLOWED_HOSTS: [],
     CONF_AUTOMATION_TURNS: 30,

@@ -20,6 +20,7 @@ from .agent.tool_schemas import OwnTools
 from .agent.turn_log import TurnLog
 from .agent.warm import Warmer
 from .agent_records import AgentRecords
+from .automating.records import AutomationStore
 from .channels.announcing import Announcer
 from .channels.asking import Asker
 from .const import (
@@ -150,6 +151,7 @@ class SharedData:
     proactive: ProactiveStore
     timers: TimerStore
     planned: PlannedStore
+    automations: AutomationStore
     usage: UsageStore
     self_tests: SelfTestStore
     agents: AgentRecords
@@ -172,6 +174,7 @@ class SharedData:
             self.proactive,
             self.timers,
             self.planned,
+            self.automations,
             self.usage,
             self.self_tests,
             self.agents,

@@ -10,6 +10,7 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from .agents import ids_of
+from .broken_automations import async_watch_automations
 from .channels.phones import NotificationChannel, PhoneChannel
 from .const import (
     CONF_HISTORY_RETENTION_DAYS,
@@ -66,6 +67,7 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     agent.async_on_unload(data.extractor.stop)
     agent.async_on_unload(data.summarizer.queue.stop)
     agent.async_on_unload(PipelineWatch(hass, agent).async_start())
+    agent.async_on_unload(async_watch_automations(hass, agent))
     await _async_watch_names(hass, agent)
 
 

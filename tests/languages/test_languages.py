@@ -27,6 +27,9 @@ GAPS: dict[str, set[str]] = {
     "memory": set(
         "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
     ),
+    "automations": set(
+        "ar bg ca cs el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
+    ),
     "times": set(
         "ar bg ca cs el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
     ),
@@ -102,7 +105,7 @@ def test_a_language_without_a_file() -> None:
     assert find("tlh") is None
     assert missing("tlh") == SECTIONS
     assert {section.name for section in SECTIONS if not section.strict} == {
-        *("names", "concepts", "replies", "secrets", "actions", "topics", "spoken_names")
+        *("names", "concepts", "replies", "secrets", "actions", "topics", "spoken_names", "automations")
     }
 
 

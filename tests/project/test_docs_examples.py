@@ -11,6 +11,7 @@ import yaml
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools import ha_control, ha_query
+from custom_components.home_agent.tools.everyday.automation_tool import AutomationSchema
 from custom_components.home_agent.tools.knowledge_tools import RetrieveKnowledgeTool
 from custom_components.home_agent.trigger import TRIGGERS
 from homeassistant.components.automation.config import async_validate_config_item
@@ -38,6 +39,8 @@ def test_json_examples(example: str) -> None:
     args = json.loads(example)
     if "success" in args:
         assert set(args) == {"success", "result", "error"}
+    elif "when" in args and "do" in args:
+        assert AutomationSchema()(args) == args
     elif "action" in args:
         assert ha_control.ControlTool().parameters(args)["action"] == args["action"]
     elif "query" in args:

@@ -4,10 +4,10 @@ from ..errors import HomeAgentError
 from ..safety.answers import Answer, Read, mask_numbers, read_answer
 from ..safety.confirmation import ConfirmationRefused, Refusal
 from ..safety.pending import ActionOutcome, Owner, PendingAction
+from .confirmed import ConfirmedActionReporter
 from .log import async_say, replace_sentence
 from .ordered import ordered
 from .phrases import async_error_sentence, async_phrase
-from .questions import ConfirmedActionReporter
 from .quick.sentences import async_sentence
 from .recording import MASKED
 from .turn import Turn
@@ -93,7 +93,10 @@ async def async_ask(turn: Turn) -> bool:
     turn.asks = not unattended
     question = action.question if turn.calls.speaker.voice else action.full
     done = await _async_done(turn)
-    await async_say(turn, " ".join(part for part in (done, question, hint) if part))
+    said = " ".join(part for part in (done, question, hint) if part)
+    if action.details and turn.calls.speaker.shown:
+        said = f"{said}\n\n```yaml\n{action.details.strip()}\n```"
+    await async_say(turn, said)
     return True
 
 

@@ -45,7 +45,7 @@ ha_query with state.
 
 LATER = """\
 - Later, for a while or repeatedly: when, for and repeat of ha_control. When something happens or on a \
-condition: say that it needs an automation."""
+condition: the tool automation; without it, say that it needs one."""
 NO_LATER = "- Nothing can be switched later, for a while or on a condition: say so."
 
 SECURITY = """\

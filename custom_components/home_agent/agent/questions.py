@@ -1,4 +1,4 @@
-"""Texts about pending actions: the question, and the summary afterwards.
+"""Texts about pending actions: the question.
 
 Everything that a yes would do is named, in the person's language.
 """
@@ -8,20 +8,30 @@ from dataclasses import replace
 from datetime import datetime
 
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 
 from ..languages import DEFAULT, find, table
 from ..regex import lazy_regex
-from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
+from ..safety.frozen import (
+    MAX_THINGS,
+    Frozen,
+    FrozenAutomation,
+    FrozenCall,
+    FrozenIntent,
+    FrozenLook,
+    FrozenPlan,
+    FrozenTool,
+)
 from ..safety.pending import Question
 from ..timespans import format_span
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
-from ..tools.control.planning import expectation_of
-from ..tools.control.readback import Expectation, Settling
 from ..tools.other_apis import inner_name
 from ..tools.resolving.candidates import plain
 from ..tools.vetted import is_message
+from . import automation_words
 from .phrases import async_phrase
+from .quick.sentences import COUNTED
 from .receivers import kind_of_message, receiver, receivers_of
 from .spoken_names import Case, async_joined, async_targets, names
 
@@ -72,27 +82,10 @@ CASES = {
 SAYING_POSITION = frozenset({"cover_set_cover_position"})
 """Questions that say the position."""
 
-REPORTED = frozenset(
-    {
-        "alarm_control_panel_alarm_disarm",
-        "cover_close_cover",
-        "cover_open_cover",
-        "cover_set_cover_position",
-        "lock_lock",
-        "lock_open",
-        "lock_unlock",
-        "scene_turn_on",
-        "script_turn_on",
-        "valve_close_valve",
-        "valve_open_valve",
-    }
-)
-"""Services with a sentence of their own."""
-
 _WORD_ENDS = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-type _Part = FrozenCall | FrozenIntent | FrozenTool | FrozenLook
+type Part = FrozenCall | FrozenIntent | FrozenTool | FrozenLook | FrozenAutomation
 
 
 async def async_question(
@@ -102,7 +95,8 @@ async def async_question(
     rest = [await async_phrase(hass, language, "ask_left_out")] if left_out else []
     spoken = await _async_sentences(hass, language, frozen, full=False)
     full = await _async_sentences(hass, language, frozen, full=True)
-    return Question(spoken=" ".join([*spoken, *rest]), full=" ".join([*full, *rest]))
+    details = "\n".join(item.yaml for item in frozen if isinstance(item, FrozenAutomation) and item.yaml)
+    return Question(spoken=" ".join([*spoken, *rest]), full=" ".join([*full, *rest]), details=details)
 
 
 async def _async_sentences(
@@ -117,10 +111,14 @@ async def _async_sentences(
     later: list[str] = []
     special: list[str] = []
     messages: dict[tuple[str, str], list[str]] = {}
-    for part in _merged(parts(frozen)):
+    for part in merged(parts(frozen)):
         if isinstance(part, FrozenCall) and is_message(part.domain, part.service):
             text = told_message(part.data, full=full).text
             messages.setdefault((kind_of_message(part), text), []).append(receiver(hass, part))
+            continue
+        if isinstance(part, FrozenAutomation):
+            deeds = [await _async_deed(hass, language, step, full=full) for step in part.steps]
+            special.append(await automation_words.async_question(hass, language, part, deeds))
             continue
         clause = await _async_clause(hass, language, part, full=full)
         if effects := await _async_effects(hass, language, part, full=full):
@@ -168,7 +166,7 @@ def _parts_of(item: Frozen) -> Sequence[Frozen]:
             return (item,)
 
 
-def _merged(items: Iterable[Frozen]) -> list[Frozen]:
+def merged(items: Iterable[Frozen]) -> list[Frozen]:
     """Return parts with the same call to several entities as one; what is special stays as it is."""
     merged: list[Frozen] = []
     for item in items:
@@ -198,7 +196,7 @@ async def _async_clause(hass: HomeAssistant, language: str, part: Frozen, *, ful
     """Return the question about one part without what begins and ends a question."""
     if not isinstance(part, FrozenPlan):
         return await _async_part(hass, language, part, full=full)
-    calls = [await _async_part(hass, language, call, full=full) for call in _merged(part.calls)]
+    calls = [await _async_part(hass, language, call, full=full) for call in merged(part.calls)]
     clause = await async_joined(hass, language, list(dict.fromkeys(calls)), "ask_and")
     if part.hold:
         time = format_span(part.hold)
@@ -207,6 +205,32 @@ async def _async_clause(hass: HomeAssistant, language: str, part: Frozen, *, ful
         return clause
     key = "ask_planned_again" if part.repeats else "ask_planned"
     return await async_phrase(hass, language, key, time=told_time(part.due), question=clause)
+
+
+async def _async_deed(hass: HomeAssistant, language: str, step: FrozenPlan, *, full: bool) -> str:
+    """Return one step of an automation; one without calls waits."""
+    if not step.calls:
+        return await async_phrase(hass, language, "auto_wait", time=format_span(step.hold))
+    calls = [
+        await _async_part(hass, language, call, full=full)
+        if is_message(call.domain, call.service)
+        or call.service in GENERIC
+        or f"{call.domain}_{call.service}" in ASKED
+        else await _async_named_service(hass, language, call, full=full)
+        for call in step.calls
+    ]
+    clause = await async_joined(hass, language, list(dict.fromkeys(calls)), "ask_and")
+    if not step.hold:
+        return clause
+    return await async_phrase(hass, language, "ask_held", time=format_span(step.hold), question=clause)
+
+
+async def _async_named_service(hass: HomeAssistant, language: str, call: FrozenCall, *, full: bool) -> str:
+    """Return a call by Home Assistant's own name of its service, which needs no sentence of ours."""
+    texts = await async_get_translations(hass, language, "services", {call.domain})
+    name = texts.get(f"component.{call.domain}.services.{call.service}.name", f"{call.domain}.{call.service}")
+    targets = await _async_several(hass, language, call, Case.TITLE, full=full)
+    return f"{name}: {_with_data(targets, call, full)}"
 
 
 async def _async_effects(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> list[str]:
@@ -231,12 +255,17 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full:
         return await _async_filled(hass, language, "ask_tool", tool=_with_data(tool_name(part), part, full))
     if isinstance(part, FrozenPlan):
         return await _async_clause(hass, language, part, full=full)
+    if isinstance(part, FrozenAutomation):
+        return await async_phrase(hass, language, "ask_turn_on", targets=part.name)
+    if is_message(part.domain, part.service):
+        text, key = told_message(part.data, full=full).text, f"ask_{kind_of_message(part)}"
+        return await _async_filled(hass, language, key, targets=receiver(hass, part), message=text)
     key = f"{part.domain}_{part.service}"
     position = str(part.data.get("position", "")) if key in SAYING_POSITION else ""
     action = f"{part.domain}.{part.service}"
     if key not in ASKED:
         key = part.service if part.service in GENERIC else "service"
-    targets = await async_targets(hass, language, part.entity_ids, CASES.get(key, Case.OBJECT))
+    targets = await _async_several(hass, language, part, CASES.get(key, Case.OBJECT), full=full)
     return await _async_filled(
         hass,
         language,
@@ -245,6 +274,16 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full:
         position=position,
         action=action,
     )
+
+
+async def _async_several(
+    hass: HomeAssistant, language: str, part: FrozenCall, case: Case, *, full: bool
+) -> str:
+    """Return the targets of a call; more than a question can name are counted where it is spoken."""
+    if full or len(part.entity_ids) <= MAX_THINGS:
+        return await async_targets(hass, language, part.entity_ids, case)
+    kind = part.domain if part.domain in COUNTED else "device"
+    return await async_phrase(hass, language, f"quick_count_{kind}", count=str(len(part.entity_ids)))
 
 
 async def _async_filled(hass: HomeAssistant, language: str, key: str, **values: str) -> str:
@@ -299,82 +338,3 @@ def tool_name(part: FrozenIntent | FrozenTool) -> str:
     name = part.intent_type if isinstance(part, FrozenIntent) else inner_name(part.tool)
     words = _WORD_ENDS.sub(" ", name.rpartition("__")[2].removeprefix("Hass")).replace("_", " ")
     return plain(words)
-
-
-class ConfirmedActionReporter:
-    """Watches the effects of a confirmed action from before it runs, and describes them."""
-
-    def __init__(self, hass: HomeAssistant, frozen: Sequence[Frozen]) -> None:
-        """Start to watch."""
-        self._hass = hass
-        self._parts = [
-            call
-            for part in parts(frozen)
-            for call in (part.calls if isinstance(part, FrozenPlan) and part.due is None else (part,))
-        ]
-        self._expected = dict(_expectations(self._parts))
-        self._settling = Settling(hass, self._expected)
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        self._settling.stop()
-
-    async def async_sentence(self, language: str) -> str:
-        """Return a summary of the actions, once the states show them or enough time has passed."""
-        if self._expected:
-            await self._settling.async_wait()
-        seen = {entity_id: self._hass.states.get(entity_id) for entity_id in self._expected}
-        waiting = [
-            entity_id for entity_id, state in seen.items() if not self._expected[entity_id].is_met(state)
-        ]
-        unseen = [
-            entity_id for entity_id in waiting if not self._expected[entity_id].is_passing(seen[entity_id])
-        ]
-        if waiting:
-            key, which = ("did_unseen", unseen) if unseen else ("did_begin", waiting)
-            targets = await async_targets(self._hass, language, which)
-            return await async_phrase(self._hass, language, key, targets=targets)
-        said = [
-            await async_phrase(self._hass, language, "did_plan", time=told_time(part.due or dt_util.utcnow()))
-            if isinstance(part, FrozenPlan)
-            else await self._async_part(language, part)
-            for part in _merged(self._parts)
-        ]
-        return " ".join(dict.fromkeys(said))
-
-    async def _async_part(self, language: str, part: _Part) -> str:
-        """Return the sentence about one call."""
-        if isinstance(part, FrozenLook):
-            return await self._async_seen(language, part)
-        if not isinstance(part, FrozenCall):
-            return await async_phrase(self._hass, language, "did_tool", tool=tool_name(part))
-        if is_message(part.domain, part.service):
-            key, targets = f"did_{kind_of_message(part)}", receiver(self._hass, part)
-            return await async_phrase(self._hass, language, key, targets=targets)
-        key, action = f"{part.domain}_{part.service}", f"{part.domain}.{part.service}"
-        position = str(part.data.get("position", ""))
-        if key not in REPORTED:
-            key = part.service if part.service in GENERIC else "service"
-        case = CASES.get(key, Case.OBJECT)
-        targets = await async_targets(self._hass, language, part.entity_ids, case)
-        return await async_phrase(
-            self._hass, language, f"did_{key}", targets=targets, position=position, action=action
-        )
-
-    async def _async_seen(self, language: str, part: FrozenLook) -> str:
-        """Return the description of a picture, and whether the picture left the home."""
-        said = list(part.seen)
-        if part.sends:
-            key = "did_look_unsent" if part.unsent else "did_look_sent"
-            phones = receivers_of(self._hass, part)
-            said.append(await async_phrase(self._hass, language, key, receivers=phones))
-        return " ".join(said)
-
-
-def _expectations(calls: Iterable[Frozen]) -> Iterable[tuple[str, Expectation]]:
-    """Yield the expected states of the targets; nothing if states do not show the effect."""
-    for call in calls:
-        if not isinstance(call, FrozenCall):
-            continue
-        if expected := expectation_of(call.domain, call.service):
-            yield from ((entity_id, expected) for entity_id in call.entity_ids)

@@ -8,9 +8,10 @@ from typing import Any, Final, override
 from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.util.ulid import ulid_now
 
+from ..agent.confirmed import ConfirmedActionReporter
 from ..agent.ordered import ordered
 from ..agent.phrases import async_error_sentence, async_phrase
-from ..agent.questions import ConfirmedActionReporter, async_question
+from ..agent.questions import async_question
 from ..agent.speaker import async_speaker_at
 from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, LOGGER
 from ..errors import HomeAgentError, ToolExecutionError

@@ -94,6 +94,7 @@ PERMISSIONS: Final = (
     Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
     int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
     switch(const.CONF_ALLOW_SCRIPTS),
+    switch(const.CONF_ALLOW_AUTOMATIONS),
     allow_list_field(CONF_VISIBLE),
     allow_list_field(CONF_CONTROLLABLE),
 )

@@ -271,6 +271,15 @@ SECTIONS: Final = (
         strict="nothing but the model knows that a command is for later",
     ),
     Section(
+        name="automations",
+        holds=(
+            "words of triggers and conditions that a model writes as text: who `arrives` home and `leaves`,"
+            " `nobody`, `somebody` and `everybody`, and what is `above` or `below` a number"
+        ),
+        needed=("arrives", "leaves", "nobody", "somebody", "above", "below"),
+        optional=("everybody",),
+    ),
+    Section(
         name="topics",
         holds=(
             "what a sentence asks about: kinds of things by domain and device class, with `*` for any"

@@ -58,6 +58,8 @@ class ConfirmationRow(TypedDict):
 
     id: str
     question: str
+    details: str
+    """YAML of an automation that the question is about."""
     expires_at: str
     person: str
     may_approve: bool
@@ -174,6 +176,7 @@ async def _async_pending(command: PanelCommand) -> ConfirmationsAnswer:
             {
                 "id": action.id,
                 "question": action.full,
+                "details": action.details,
                 "expires_at": action.expires_at.isoformat(),
                 "person": names.get(action.owner.user_id or "", ""),
                 "may_approve": confirmations.may_answer(action, command.user),

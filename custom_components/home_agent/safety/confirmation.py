@@ -156,6 +156,7 @@ class Confirmations:
             frozen=frozen,
             question=without_embeds(lead + question.spoken),
             full=without_embeds(lead + question.full),
+            details=without_embeds(question.details),
             expires_at=dt_util.utcnow() + timedelta(seconds=seconds),
             deadline=self._hass.loop.time() + seconds,
             unattended=unattended,

@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from homeassistant.helpers import llm
 from homeassistant.util.ulid import ulid_now
 
+from ..automating.clauses import Rule
 from ..errors import TooMuchAtOnce
 from ..knowledge.speaker import Speaker
 from .disclosure import AT_HOME, Disclosure
@@ -103,7 +105,34 @@ class FrozenPlan(Waiting):
     """Keeps the command, once a person has confirmed it."""
 
 
-type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook | FrozenPlan
+class AutomationChange(StrEnum):
+    """What becomes of an automation. The names are part of the keys of the sentences about it."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    DELETE = "delete"
+    ON = "on"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenAutomation(Waiting):
+    """An automation that is written, deleted or switched."""
+
+    change: AutomationChange
+    name: str
+    rule: Rule | None = None
+    """What it waits for, where it is written."""
+    steps: tuple[FrozenPlan, ...] = ()
+    """What it does, step by step; a step without calls waits for its time."""
+    calls: tuple[FrozenCall, ...] = ()
+    """All that it calls. None of it may need a confirmation: nobody would be there to give it."""
+    yaml: str = ""
+    begin: Callable[[], Awaitable[None]] = field(compare=False, repr=False)
+    """Writes it, once an administrator has confirmed it."""
+
+
+type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook | FrozenPlan | FrozenAutomation
 
 
 @dataclass(slots=True, kw_only=True)

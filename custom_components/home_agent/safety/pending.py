@@ -51,6 +51,8 @@ class Question:
     spoken: str
     full: str
     """The question with details that are too long for speech, for people who read it."""
+    details: str = ""
+    """The YAML of an automation, which a screen shows below the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,8 @@ class PendingAction:
     """As it is spoken."""
     full: str
     """The written form, not shortened."""
+    details: str = ""
+    """YAML to show below it."""
     expires_at: datetime
     deadline: float
     """When it expires on the loop's own clock, which does not jump."""

@@ -11,12 +11,14 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ..automating.records import Change, OwnAutomations
 from ..errors import ValidationError
 from ..knowledge.house import HouseSnapshot
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
 from ..safety.firewall.own_values import texts_in
 from ..safety.ledger import Ledger, RecordedAction
+from .automating.undoing import async_undo_change, change_rows, last_change
 from .base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from .control.mentions import mention
 from .control.telling import tell_names
@@ -29,7 +31,14 @@ from .query.targets import find_all
 from .resolving.targets import Target
 from .telling import Told
 from .uncancelling import async_set_again, last_cancellation
-from .undoing import async_undo, changed_ids, changes_of_turn, last_change, newest_changes, time_of
+from .undoing import (
+    async_undo,
+    changed_ids,
+    changes_of_turn,
+    last_change as last_action,
+    newest_changes,
+    time_of,
+)
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
@@ -71,11 +80,13 @@ class ActivityTool(HomeAgentTool):
         self,
         actions: Callable[[Ledger, Speaker], Sequence[RecordedAction]] = own_actions,
         planned: PlannedCommands | None = None,
+        automations: OwnAutomations | None = None,
     ) -> None:
-        """Answer from these calls, the newest first, and from what is planned."""
+        """Answer from these calls, the newest first, from what is planned, and from changed automations."""
         self._actions = actions
         self._is_spoken = actions is own_actions
         self._planned = planned
+        self._automations = automations
         offered = {
             probatio.Required("action"): probatio.In(["list", "undo"]),
             probatio.Optional("entity_id"): [str],
@@ -132,6 +143,9 @@ class ActivityTool(HomeAgentTool):
             ]
             here = here if self._is_spoken else list(actions)
             target = Target.from_args(args)
+            if target.is_empty and (change := self._last_automation(here, run)) is not None:
+                assert self._automations is not None
+                return await async_undo_change(change, self._automations, run)
             if not target.is_empty:
                 return await self._async_undo_named(target, here, run, actions)
             return await self._async_undo(here, run, actions)
@@ -141,7 +155,21 @@ class ActivityTool(HomeAgentTool):
             result["planned"] = planned
         if why := await _async_why(Target.from_args(args), run):
             result["why"] = why
-        return result if told or planned or why else "Nothing was done here lately."
+        if automations := change_rows(self._automations, run):
+            result["automations"] = automations
+        return result if told or planned or why or automations else "Nothing was done here lately."
+
+    def _last_automation(self, actions: Sequence[RecordedAction], run: ToolRun) -> Change | None:
+        """Return the change of an automation that is the last thing that was done here; None for others."""
+        change = last_change(self._automations, run)
+        if change is None or not is_here(run.speaker, change.conversation_id, change.device_id, change.at):
+            return None
+        turn_id = last_action(actions, run.hass)
+        others = [action.at for action in actions if action.turn_id == turn_id]
+        others += [command.created for command in self._planned_here(run)]
+        cancelled = last_cancellation(self._planned, run)
+        others += [cancelled.at] if cancelled is not None else []
+        return None if any(at > change.at for at in others) else change
 
     async def _async_undo(
         self, actions: Sequence[RecordedAction], run: ToolRun, all_actions: Sequence[RecordedAction]
@@ -153,7 +181,7 @@ class ActivityTool(HomeAgentTool):
         Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
         nothing, PartlyFailed or TargetsFailed for what stays.
         """
-        turn_id = last_change(actions, run.hass)
+        turn_id = last_action(actions, run.hass)
         changed = next((action.at for action in actions if action.turn_id == turn_id), None)
         own = self._planned_here(run)
         newest = max(own, default=None, key=lambda command: command.created)
@@ -251,7 +279,7 @@ def _not_changed(named: Sequence[str], changed: Iterable[str], run: ToolRun) -> 
 
 def _told_elsewhere(actions: Sequence[RecordedAction], run: ToolRun) -> str | None:
     """Return a sentence about the last change in other places; None if there is none to tell of."""
-    turn_id = last_change(actions, run.hass)
+    turn_id = last_action(actions, run.hass)
     own = (action for action in actions if action.turn_id == turn_id)
     action = next((action for action in own if changed_ids([action], run.hass)), None)
     if action is None:
@@ -283,6 +311,7 @@ class ActivityResult(TypedDict):
 
     newest_first: list[ActionRow]
     planned: NotRequired[list[JsonValueType]]
+    automations: NotRequired[list[JsonValueType]]
     why: NotRequired[JsonValueType]
     """Who or what changed the entities that were named, which others may have done."""
 

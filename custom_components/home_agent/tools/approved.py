@@ -15,6 +15,7 @@ from ..errors import ChangedSinceAsked, PermissionDenied, ToolExecutionError
 from ..safety.frozen import (
     CallOrigin,
     Frozen,
+    FrozenAutomation,
     FrozenCall,
     FrozenIntent,
     FrozenLook,
@@ -24,7 +25,10 @@ from ..safety.frozen import (
 from ..safety.pending import PendingAction
 from ..safety.rules import Verdict
 from .asked_about import check_contents, check_unchanged
+from .automating.files import AutomationRefusedError
+from .automating.own_rules import unattended
 from .base import HomeAgentTool, service_call
+from .everyday.automation_tool import check_administrator
 from .handler import ToolHandler
 from .results import envelope
 from .vetted import is_spoken
@@ -53,7 +57,7 @@ async def async_run_approved(handler: ToolHandler, action: PendingAction) -> Non
     except TimeoutError as err:
         raise ToolExecutionError(f"It did not finish within {handler.timeout:g} s") from err
     except (HomeAssistantError, probatio.Invalid, ValueError) as err:
-        if isinstance(err, PermissionDenied | ToolExecutionError):
+        if isinstance(err, PermissionDenied | ToolExecutionError | AutomationRefusedError):
             raise
         raise ToolExecutionError(f"It failed: {err}") from err
 
@@ -103,6 +107,12 @@ async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, orig
                 call = service_call(one)
                 guard.check(call, user, speaker)
                 check_contents(one, guard.contents(call, speaker, user))
+            await item.begin()
+        case FrozenAutomation():
+            check_administrator(user)
+            for one in item.calls:
+                if not guard.is_free(service_call(one), user, unattended(speaker)):
+                    raise ChangedSinceAsked
             await item.begin()
         case FrozenIntent():
             await guard.async_run_intent(item, user, speaker)

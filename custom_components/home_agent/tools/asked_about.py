@@ -10,8 +10,10 @@ from homeassistant.helpers.redact import REDACTED
 
 from ..errors import ChangedSinceAsked, PermissionDenied
 from ..safety.frozen import (
+    MAX_THINGS,
     CallDraft,
     Frozen,
+    FrozenAutomation,
     FrozenCall,
     FrozenIntent,
     FrozenLook,
@@ -141,8 +143,8 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
     match call:
         case FrozenIntent():
             return all(_is_told(one, written=written) for one in calls_of_intent(call))
-        case FrozenPlan():
-            return all(_is_told(one, written=written) for one in call.calls)
+        case FrozenPlan() | FrozenAutomation():
+            return (written or _is_short(call)) and all(_is_told(one, written=written) for one in call.calls)
         case FrozenCall() if is_message(call.domain, call.service):
             line = told_message(call.data, full=written)
         case FrozenCall() | FrozenTool():
@@ -152,9 +154,20 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
     return line.whole and len(line.text) <= MAX_WRITTEN
 
 
+def _is_short(call: FrozenPlan | FrozenAutomation) -> bool:
+    """Return whether a spoken question names all that an automation is about; a plan is short anyway."""
+    if not isinstance(call, FrozenAutomation) or call.rule is None:
+        return True
+    clauses = (*call.rule.triggers, *call.rule.conditions)
+    named = (*(one.entity_ids for one in clauses), *(one.entity_ids for one in call.calls))
+    return len(clauses) + len(call.steps) <= MAX_KINDS and all(len(ids) <= MAX_THINGS for ids in named)
+
+
 def _things(call: Frozen) -> Iterator[str]:
     """Yield the items of a question: each entity of each call. The content of a script is part of it."""
     match call:
+        case FrozenAutomation():
+            yield f"automation {call.name}"
         case FrozenIntent() | FrozenPlan():
             for one in call.calls:
                 yield from _things(one)
@@ -172,7 +185,7 @@ def _things(call: Frozen) -> Iterator[str]:
 def _registered(hass: HomeAssistant, call: Frozen) -> dict[str, str | None]:
     """Return the registry's id of each entity that a call names."""
     match call:
-        case FrozenIntent() | FrozenPlan():
+        case FrozenIntent() | FrozenPlan() | FrozenAutomation():
             return {key: found for one in call.calls for key, found in _registered(hass, one).items()}
         case FrozenCall():
             return registry_ids(hass, (*call.entity_ids, *entities_in(hass, call.data)))

@@ -203,7 +203,7 @@ class Guard:
         verdict = self._verdict(call, user, speaker)
         if message:
             same = (self.policy.judge(*action, speaker, user=user) for action in judged_as(call))
-            verdict = max(verdict, self._messages.judge(call, tainted=speaker.tainted), *same)
+            verdict = max(verdict, self._messages.judge(call, speaker), *same)
         if call.tool:
             # The author of the tool allowed its service, but not what an outsider does with it.
             known = vetted and call.service not in DOMAINS[call.domain].reaching

@@ -12,6 +12,7 @@ from homeassistant.util import dt as dt_util
 from ..agent_options import CONF_ANNOUNCE_EXCLUDED
 from ..domains.features import supports
 from ..errors import PermissionDenied
+from ..knowledge.speaker import Speaker
 from ..knowledge.view import AgentView
 from ..memory.secrets import holds_secret
 from ..quiet_hours import Hours
@@ -116,15 +117,16 @@ class Messages:
         if not isinstance(message := call.data.get("message"), str) or holds_secret(message):
             raise PermissionDenied(NO_SECRETS)
 
-    def judge(self, call: ServiceCall, *, tainted: bool) -> Verdict:
-        """Return whether a message may go out now.
+    def judge(self, call: ServiceCall, speaker: Speaker) -> Verdict:
+        """Return whether a message may go out now, or at any time if a person has asked for that.
 
         Where text from outside was read, the words may be its words. In a room everybody hears what is known
         of a person, and at night it wakes people.
         """
-        if tainted:
+        if speaker.tainted:
             return Verdict.CONFIRM
-        if is_spoken(call.domain, call.service) and (call.tells_of_people or self.are_quiet_hours):
+        wakes = self.are_quiet_hours and not speaker.anytime
+        if is_spoken(call.domain, call.service) and (call.tells_of_people or wakes):
             return Verdict.CONFIRM
         return Verdict.ALLOW
 

@@ -14,6 +14,7 @@ from ..safety.rules import Effect, RuleSet
 from .activity import ActivityTool
 from .base import HomeAgentTool
 from .energy.energy_tool import EnergyTool
+from .everyday.automation_tool import AutomationTool
 from .everyday.calendar_tool import CalendarTool
 from .everyday.camera_tool import CameraTool
 from .everyday.media_tool import MediaTool
@@ -37,7 +38,7 @@ NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
         *(MemoryTool, StoreMemoryTool, RecallMemoryTool, ForgetMemoryTool),
         *(GetProfileTool, UpdateProfileTool, ExternalModelTool, SearchTool),
         *(TodoTool, CalendarTool, WeatherTool, TimerTool, NotifyTool, CameraTool, MediaTool),
-        EnergyTool,
+        *(EnergyTool, AutomationTool),
     )
 }
 """All native tools by name; no other tool may have one of these names."""

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from homeassistant.const import ATTR_ENTITY_ID, CONF_ID, SERVICE_RELOAD
+from homeassistant.const import ATTR_ENTITY_ID, CONF_ID, SERVICE_RELOAD, SERVICE_TURN_OFF, SERVICE_TURN_ON
 from homeassistant.core import Context, HomeAssistant
 
 from ..errors import ToolExecutionError
@@ -48,6 +48,12 @@ async def async_ask_question(hass: HomeAssistant, entity_id: str, question: str)
 async def async_reload_automation(hass: HomeAssistant, automation_id: str, context: Context) -> None:
     """Have one automation loaded that an administrator has approved. Raises ToolExecutionError."""
     await _async_call(hass, AUTOMATION, SERVICE_RELOAD, {CONF_ID: automation_id}, context)
+
+
+async def async_switch_automation(hass: HomeAssistant, entity_id: str, context: Context, *, on: bool) -> None:
+    """Switch an automation on or off for an administrator. Raises ToolExecutionError."""
+    service = SERVICE_TURN_ON if on else SERVICE_TURN_OFF
+    await _async_call(hass, AUTOMATION, service, {ATTR_ENTITY_ID: entity_id}, context)
 
 
 async def async_telegram(

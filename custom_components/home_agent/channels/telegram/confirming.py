@@ -7,9 +7,9 @@ from typing import Any, Final, override
 from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, callback
 
+from ...agent.confirmed import ConfirmedActionReporter
 from ...agent.ordered import ordered
 from ...agent.phrases import async_error_sentence, async_phrase
-from ...agent.questions import ConfirmedActionReporter
 from ...errors import HomeAgentError
 from ...knowledge.speaker import Surface, surface
 from ...safety.answers import Answer, read_answer

@@ -163,6 +163,16 @@ def verb_in_words(text: str, language: str) -> str | None:
     return None
 
 
+def first_verb(text: str, language: str) -> str | None:
+    """Return the action whose verb a text begins with, in the speaker's language or in English."""
+    said = f"{' '.join(fold(text).split())} "
+    for known in dict.fromkeys((find(language) or DEFAULT, DEFAULT)):
+        found = [(len(word), verb) for word, verb in _verbs(known).items() if said.startswith(f"{word} ")]
+        if found:
+            return max(found)[1]
+    return None
+
+
 @cache
 def _verbs(language: str) -> Mapping[str, str]:
     """Return the verbs of a language, each with its action."""

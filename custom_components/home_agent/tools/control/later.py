@@ -19,7 +19,7 @@ from ...safety.frozen import FrozenCall, FrozenPlan
 from ...safety.ledger import EarlierState
 from ...safety.redaction import is_secret
 from ...timespans import format_span
-from ..base import ServiceCall, ToolRun
+from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..everyday.choosing import user_of
 from ..named import registry_ids
 from .direction import Direction, direction_of, later_orders
@@ -45,6 +45,12 @@ NEEDS_AUTOMATION: Final = (
     "This depends on a condition, so nothing was done and nothing is planned. It needs an automation in Home "
     "Assistant, which a person has to approve. Tell the person so"
 )
+AUTOMATION: Final = "automation"
+"""The tool that creates automations."""
+CREATE_AUTOMATION: Final = (
+    "This depends on a condition, so nothing was done and nothing is planned. Call automation with action "
+    "create: when for what starts it, if for what must hold, do for the actions. The person is asked before"
+)
 MAX_ALIKE: Final = 3
 """Similar commands that a result names."""
 NO_CODES: Final = "A code is not stored, so this cannot be planned; the person has to ask for it at that time"
@@ -65,12 +71,19 @@ def check_later(
     kinds, on_time = _waits_for(orders, records, verb, run)
     by_sun = schedule and schedule.sun and not (on_time and LaterKind.TIME in kinds)
     if LaterKind.CONDITION in kinds and not by_sun:
-        raise ValidationError(NEEDS_AUTOMATION)
+        raise ValidationError(needs_automation(run))
     if LaterKind.REPEATED in kinds and not (schedule and schedule.days):
         raise ValidationError(NEEDS_REPEAT)
     kind = strictest(kinds)
     if timing is None and kind is not None and kind is not LaterKind.CONDITION:
         raise ValidationError(NEEDS_FOR if kind is LaterKind.LENGTH else NEEDS_WHEN)
+
+
+def needs_automation(run: ToolRun) -> str:
+    """Return what to do about a condition: to call the tool for automations, where there is one."""
+    tool = run.calls.tools.get(AUTOMATION)
+    is_there = isinstance(tool, HomeAgentTool) and tool.has_use(run.hass, run.house)
+    return CREATE_AUTOMATION if is_there else NEEDS_AUTOMATION
 
 
 def _waits_for(

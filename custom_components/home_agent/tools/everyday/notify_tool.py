@@ -104,6 +104,29 @@ class NotifyTool(HomeAgentTool):
             raise (ValidationError if foreign else ToolExecutionError)(problems)
         return {**told.result(), "message": message}
 
+    async def async_calls(
+        self, said: str, message: str, run: ToolRun, *, to_phone: bool
+    ) -> list[ServiceCall]:
+        """Return the calls that deliver a message at another time, wherever people are then.
+
+        Raises ValidationError for a person or a room that is not clear or cannot be reached.
+        """
+        found = Finder(self._people, self._messages, run).find(said, to_phone=to_phone)
+        if found.devices and len(message) > MAX_SPOKEN:
+            raise ValidationError(f"message: at most {MAX_SPOKEN} characters can be announced; shorten it")
+        private = bool(found.devices) and await self._private.async_are_in(message, run)
+        spoken = (self._messages.call_on(one, message) for one in found.devices.values())
+        calls = [replace(call, tells_of_people=private) for call in spoken]
+        problems = [*found.unreached]
+        for name, person in found.phones.items():
+            sent = self._people.calls_to_phones(person, message)
+            if not (sent := sent or self._people.calls_to_chats(person, message)):
+                problems.append(f"{plain(name)} has no phone that is there now")
+            calls += sent
+        if problems or not calls:
+            raise ValidationError("; ".join(problems) or "person: nobody can be reached")
+        return calls
+
     async def _async_announce(
         self, device: Speaking, message: str, run: ToolRun, told: _Delivery, *, private: bool
     ) -> None:

@@ -1,0 +1,286 @@
+"""What an automation does: actions of ha_control and messages, planned now and judged as if they ran now."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+import json
+from typing import Any, Final
+
+from homeassistant.const import ATTR_ENTITY_ID, STATE_OFF, STATE_ON, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import State
+from homeassistant.helpers import llm
+
+from ...automating.clauses import WAIT
+from ...domains import DOMAINS, domains_of
+from ...errors import PermissionDenied, ValidationError
+from ...knowledge.house import EntityRecord
+from ...safety.redaction import is_secret
+from ...texts import leaves, one_line
+from ..base import ServiceCall, ToolRun
+from ..calls.clear_orders import first_verb, read_order, said_switch
+from ..calls.dialect_calls import adapt
+from ..calls.repair import fit
+from ..control.arguments import read_args
+from ..control.planning import Plan, plan
+from ..control.scripts import SCRIPT, plan_script, resolve_gated
+from ..control.values import Units
+from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
+from ..ha_control import ControlTool, async_prepare_names
+from ..resolving.resolver import resolve
+from ..resolving.targets import Target
+from ..vetted import NOTIFY
+from .items import MAX_ITEMS, TEMPLATE_MARKS, check_plain, opened
+from .moments import as_duration, read_for
+
+DO_FORMS: Final = (
+    "{action: turn_on, name: Hallway Light}, {action: turn_on, area, domain, brightness: 40}, "
+    "{tell: me, message: ...}"
+)
+TELLS: Final = ("tell", "notify", NotifyTool.name, "say", "announce", "person", "send")
+MESSAGES: Final = ("message", "text", "msg", "content", "say", "body")
+WAITS: Final = ("wait", "delay")
+WRAPPERS: Final = (ControlTool.name, "service", "call")
+MAX_TARGETS: Final = 50
+ENDS: Final[Mapping[str, str]] = {"turn_on": "turn_off", "start": "stop", "play": "pause", "open": "close"}
+"""How an action for a while ends. What was open before is never opened again by itself."""
+NEEDS_YES: Final = (
+    "needs a person's confirmation each time, so an automation may not do it. Nothing was created; say so"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """One step of an automation."""
+
+    calls: tuple[ServiceCall, ...] = ()
+    seconds: int = 0
+    """For how long; without calls, how long to wait."""
+    ends: tuple[ServiceCall, ...] = ()
+    """What is called afterwards."""
+
+    @property
+    def kind(self) -> str:
+        """Return what kind of step it is."""
+        return "" if self.calls else WAIT
+
+    def config(self) -> list[dict[str, Any]]:
+        """Return it as Home Assistant writes it."""
+        steps = [_as_action(call) for call in _merged(self.calls)]
+        if self.seconds:
+            steps.append({"delay": as_duration(self.seconds)})
+        return [*steps, *(_as_action(call) for call in _merged(self.ends))]
+
+
+class DeedReader:
+    """Reads what an automation is to do."""
+
+    def __init__(
+        self, run: ToolRun, control: ControlTool | None, messages: NotifyTool | None, *, gated: bool
+    ) -> None:
+        """Take the tools for devices and messages, where they are on."""
+        self._run = run
+        self._control = control
+        self._messages = messages
+        self._gated = gated
+
+    async def async_read(self, value: Any) -> tuple[Deed, ...]:
+        """Return the steps. Raises ValidationError, and PermissionDenied for what is refused."""
+        value = opened(value)
+        items = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+        if not items:
+            raise ValidationError(f"do: say what is to be done. Give {DO_FORMS}")
+        if len(items) > MAX_ITEMS:
+            raise ValidationError(f"do: at most {MAX_ITEMS}")
+        deeds = [await self._async_deed(opened(item)) for item in items]
+        await self.async_judge([call for deed in deeds for call in (*deed.calls, *deed.ends)])
+        return tuple(deeds)
+
+    async def async_judge(self, calls: Sequence[ServiceCall]) -> None:
+        """Raise PermissionDenied for calls that are not free for the speaker now."""
+        # The person confirms the automation itself, also after text from outside was read.
+        speaker = replace(self._run.speaker, tainted=False)
+        for call in calls:
+            if await self._run.guard.async_foresee([call], speaker) is not None:
+                names = ", ".join(call.entity_ids[:3])
+                raise PermissionDenied(f"{call.domain}.{call.service} of {names} {NEEDS_YES}")
+
+    async def _async_deed(self, item: Any) -> Deed:
+        """Return one step."""
+        if isinstance(item, str):
+            item = self._in_words(check_plain(item, "do"))
+        if not isinstance(item, Mapping):
+            raise ValidationError(f"do: {str(item)[:40]!r} is not understood. Give {DO_FORMS}")
+        _check_texts(item)
+        args = {str(key): value for key, value in item.items() if key not in ("id", "alias", "enabled")}
+        if len(args) == 1 and (name := next(iter(args))) in WAITS:
+            return Deed(seconds=read_for(args[name], self._run.speaker.language))
+        if (message := await self._async_message(args)) is not None:
+            return message
+        return await self._async_control(args)
+
+    def _in_words(self, text: str) -> dict[str, Any]:
+        """Return the arguments of an action that was written as text: its verb, and what it names."""
+        run, language = self._run, self._run.speaker.language
+        verb = first_verb(text, language) or said_switch(text, language)
+        if verb is None:
+            raise ValidationError(f"do: {text[:40]!r} is not understood. Give {DO_FORMS}")
+        named = resolve(
+            run.house, Target(), speaker=run.speaker, sentence=text, allowed_domains=domains_of(verb)
+        )
+        return {"action": verb, "entity_id": [record.entity_id for record in named]}
+
+    async def _async_message(self, args: Mapping[str, Any]) -> Deed | None:
+        """Return a message to persons or rooms; None if the step is none."""
+        action = str(args.get("action") or args.get("tool") or "").casefold()
+        args = {**args, **_inner(args)}
+        said = next((str(args[key]) for key in MESSAGES if isinstance(args.get(key), str)), "")
+        whom = next((args[key] for key in TELLS if key in args), None)
+        is_message = whom is not None or action.partition(".")[0] in (NOTIFY, *TELLS)
+        if not is_message:
+            return None
+        if isinstance(whom, Mapping):
+            return await self._async_message({"tell": whom.get("person", "me"), **whom})
+        if not said and isinstance(whom, str):
+            said, whom = whom, "me"
+        message = one_line(check_plain(said, "message"), MAX_MESSAGE)
+        if not message:
+            raise ValidationError("message: say what is to be told")
+        if (messages := self._messages) is None:
+            raise ValidationError("do: messages cannot be sent here")
+        room = args.get("area") or args.get("room")
+        said = ", ".join(map(str, whom)) if isinstance(whom, list | tuple) else str(whom or "me")
+        calls = await messages.async_calls(str(room or said), message, self._run, to_phone=not room)
+        return Deed(calls=tuple(calls))
+
+    async def _async_control(self, args: dict[str, Any]) -> Deed:
+        """Return an action on devices."""
+        if (control := self._control) is None:
+            raise ValidationError("do: devices cannot be controlled here")
+        args = self._as_call(args, control)
+        verb, target, given = read_args(args)
+        run = self._run
+        if any(is_secret(name) for name in given):
+            raise ValidationError("do: a code is not stored, so this cannot be part of an automation")
+        if args.get("when") or args.get("repeat"):
+            raise ValidationError("do: when and repeat belong to the automation, not to an action of it")
+        await async_prepare_names(run.hass, run.house)
+
+        def found(domains: Collection[str]) -> list[EntityRecord]:
+            return resolve(
+                run.house,
+                target,
+                speaker=run.speaker,
+                sentence=run.sentence,
+                allowed_domains=domains,
+                exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
+            )
+
+        records = resolve_gated(target, domains_of(verb), found, gated=self._gated)
+        if len(records) > MAX_TARGETS:
+            raise ValidationError(f"do: {len(records)} entities are too many; name the area")
+        calls = self._calls(verb, given, records)
+        if not args.get("for"):
+            return Deed(calls=calls)
+        if verb not in ENDS:
+            raise ValidationError(f"do: for fits turn_on, start, play and open only, not {verb}")
+        seconds = read_for(args["for"], run.speaker.language)
+        return Deed(calls=calls, seconds=seconds, ends=self._calls(ENDS[verb], {}, records))
+
+    def _as_call(self, args: dict[str, Any], control: ControlTool) -> dict[str, Any]:
+        """Return the arguments of ha_control, however the call was written. Raises ValidationError."""
+        for key in WRAPPERS:
+            if isinstance(inner := opened(args.get(key)), Mapping):
+                args = {**{name: value for name, value in args.items() if name != key}, **inner}
+        name = str(args.get("tool") or args.get("service") or args.get("action") or "")
+        if "." in name:
+            rest = {key: value for key, value in args.items() if key not in ("tool", "service", "action")}
+            parts = adapt(llm.ToolInput(name, rest), {control.name: control})
+            if len(parts) != 1 or parts[0].call.tool_name != control.name:
+                raise ValidationError(f"do: {name[:40]!r} is not available. Give {DO_FORMS}")
+            args = dict(parts[0].call.tool_args)
+        elif inner := _inner(args):
+            args = dict(inner)
+        order = read_order(args, self._run.sentence, self._run.speaker.language)
+        try:
+            checked = fit(control, order.args).checked
+        except ValidationError as err:
+            raise ValidationError(f"do: {order.error or err}"[:300]) from err
+        return dict(checked)
+
+    def _calls(
+        self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord]
+    ) -> tuple[ServiceCall, ...]:
+        """Return the calls of an action on entities, whatever they show now. Raises ValidationError."""
+        units = Units(self._run.hass.config.units.temperature_unit)
+        calls: list[ServiceCall] = []
+        for record in records:
+            state = self._run.hass.states.get(record.entity_id)
+            if state is None or not self._run.is_exposed(record.entity_id):
+                raise ValidationError(f"{record.entity_id} does not exist or is not exposed to the assistant")
+            try:
+                made = self._plan(_neutral(state), verb, given, units, alone=len(records) == 1)
+            except ValidationError as err:
+                raise ValidationError(f"do: {record.entity_id} {err}"[:300]) from err
+            calls += (
+                ServiceCall(
+                    domain=made.domain, service=call.service, entity_ids=(record.entity_id,), data=call.data
+                )
+                for call in made.calls
+            )
+        if not calls:
+            raise ValidationError(f"do: {verb} would do nothing")
+        return tuple(_merged(calls))
+
+    def _plan(self, state: State, verb: str, given: Mapping[str, Any], units: Units, *, alone: bool) -> Plan:
+        """Return the plan for one entity."""
+        if state.domain == SCRIPT:
+            return plan_script(self._run.hass, state, verb, given, gated=self._gated)
+        if DOMAINS[state.domain].actions.get(verb) and DOMAINS[state.domain].actions[verb].direction:
+            raise ValidationError("takes no step in an automation; give the value that it is set to")
+        return plan(state, verb, given, units, gated=self._gated, alone=alone)
+
+
+def _neutral(state: State) -> State:
+    """Return a state that says nothing about now: an automation runs at another time."""
+    resting = (*DOMAINS[state.domain].resting, STATE_UNAVAILABLE, STATE_UNKNOWN)
+    if state.state in resting:
+        return State(state.entity_id, "idle", state.attributes)
+    return State(state.entity_id, STATE_OFF, state.attributes) if state.state == STATE_ON else state
+
+
+def _inner(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a call within a step; empty if it holds none."""
+    for key in ("arguments", "args", "parameters", "data"):
+        inner = opened(args.get(key))
+        if isinstance(inner, Mapping) and ("tool" in args or "message" in inner):
+            return inner
+    return {}
+
+
+def _check_texts(item: Mapping[str, Any]) -> None:
+    """Raise ValidationError for a template in any text of a step."""
+    for value in leaves(item, keys=True):
+        if isinstance(value, str) and any(mark in value for mark in TEMPLATE_MARKS):
+            raise ValidationError("do: templates are not available; write plain values")
+
+
+def _merged(calls: Sequence[ServiceCall]) -> list[ServiceCall]:
+    """Return calls that are alike as one call on several entities."""
+    alike: dict[str, ServiceCall] = {}
+    for call in calls:
+        key = json.dumps([call.domain, call.service, dict(call.data)], sort_keys=True, default=str)
+        if key in alike and call.entity_ids:
+            ids = dict.fromkeys((*alike[key].entity_ids, *call.entity_ids))
+            alike[key] = replace(alike[key], entity_ids=tuple(ids))
+        else:
+            alike.setdefault(key, call)
+    return list(alike.values())
+
+
+def _as_action(call: ServiceCall) -> dict[str, Any]:
+    """Return a call as Home Assistant writes it in an automation."""
+    action: dict[str, Any] = {"action": f"{call.domain}.{call.service}"}
+    if call.entity_ids:
+        action["target"] = {ATTR_ENTITY_ID: list(call.entity_ids)}
+    if call.data:
+        action["data"] = dict(call.data)
+    return action

@@ -1,0 +1,460 @@
+"""From what a model writes to triggers and conditions: found by name, checked, as Home Assistant's YAML."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, Final
+
+from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN, WEEKDAYS
+from homeassistant.core import State, valid_entity_id
+
+from ...automating.clauses import Clause
+from ...errors import ValidationError
+from ...knowledge.house import EntityRecord
+from ...knowledge.name_index import name_index
+from ...knowledge.names import squash, without_article
+from ...languages.times import in_english
+from ...regex import lazy_regex
+from ..base import ToolRun
+from ..query.targets import with_door_sensors
+from ..resolving.candidates import plain
+from ..resolving.resolver import resolve
+from ..resolving.targets import Target, texts
+from .items import CONDITION_FORMS, FORMS, SENTENCE, Item, read_items
+from .moments import DayTime, as_duration, read_for, read_range, read_time, read_weekdays, take_length
+from .people import Comings
+from .states import StateWords
+from .words import split_by
+
+GONE: Final = (STATE_UNKNOWN, STATE_UNAVAILABLE)
+"""States that tell nothing: an entity that comes back from them has not changed."""
+MAX_ENTITIES: Final = 20
+MEASURED: Final[Mapping[str, str]] = {
+    "climate": "current_temperature",
+    "water_heater": "current_temperature",
+    "humidifier": "current_humidity",
+    "weather": "temperature",
+    "cover": "current_position",
+    "fan": "percentage",
+}
+"""The attribute that is compared with a number where the state is none."""
+OF_LOCKS: Final = frozenset({"locked", "unlocked", "locking", "unlocking", "jammed"})
+"""States that the door itself does not have."""
+_NUMBER: Final = lazy_regex(r"[+]?(-?\d{1,9}(?:[.,]\d{1,6})?)\s*(?:%|°\s*[cfk]?|[^\W\d]{0,12})?\.?")
+_COMPARED: Final = lazy_regex(r"([<>])=?\s*(.+)")
+
+
+class ClauseReader:
+    """Reads the triggers and conditions of one call."""
+
+    def __init__(self, run: ToolRun, states: StateWords) -> None:
+        """Take the run that finds entities, and the names of states."""
+        self._run = run
+        self._states = states
+        self._language = run.speaker.language
+        self._comings = Comings(run)
+
+    def triggers(self, value: Any) -> tuple[Clause, ...]:
+        """Return triggers. Raises ValidationError."""
+        return tuple(self._trigger(item) for item in read_items(value, "when"))
+
+    def conditions(self, value: Any) -> tuple[Clause, ...]:
+        """Return conditions, of which all must hold. Raises ValidationError."""
+        items = read_items(value, "if", CONDITION_FORMS)
+        return tuple(clause for item in items for clause in self._conditions(item))
+
+    def conditions_beside(self, value: Any) -> tuple[Clause, ...]:
+        """Return the days that triggers are limited to, as conditions."""
+        return tuple(
+            _on_days(days)
+            for item in read_items(value, "when")
+            if (days := self._days_of(item)) and not item.keys() <= {"days"}
+        )
+
+    def _days_of(self, item: Item) -> tuple[int, ...]:
+        """Return the days of a trigger."""
+        if "days" in item:
+            return read_weekdays(item["days"], self._language)
+        said = item.get("time") or item.get(SENTENCE)
+        if not isinstance(said, str):
+            return ()
+        try:
+            return read_time(self._run.hass, said, self._language).days
+        except ValidationError:
+            return ()
+
+    def _trigger(self, item: Item) -> Clause:
+        """Return one trigger."""
+        item = self._opened(item, "when")
+        if (clause := self._comings.trigger(item)) is not None:
+            return clause
+        if moment := self._moment(item):
+            return _at(moment)
+        if "above" in item or "below" in item:
+            return self._compared(item, "numeric_state", "trigger")
+        records = self._found(item, "when")
+        config: dict[str, Any] = {"trigger": "state", "entity_id": _ids(records)}
+        state = self._state(records[0])
+        before = self._states.read(state, item["from"]) if "from" in item else ""
+        wanted = [self._states.read(state, each) for each in _several(item.get("to"))]
+        if before:
+            config["from"] = before
+        else:
+            config["not_from"] = list(GONE)
+        if wanted:
+            config["to"] = wanted[0] if len(wanted) == 1 else wanted
+        else:
+            config["not_to"] = list(GONE)
+        key = "from_to" if before and wanted else "is" if wanted else "from" if before else "changes"
+        return self._held(
+            Clause(
+                key=key,
+                config=config,
+                entity_ids=tuple(_ids(records)),
+                states=tuple(wanted) or ((before,) if before else ()),
+                before=before,
+            ),
+            item,
+        )
+
+    def _conditions(self, item: Item) -> list[Clause]:
+        """Return what one condition means; a time window with days is two."""
+        item = self._opened(item, "if")
+        if (clause := self._comings.condition(item)) is not None:
+            return [clause]
+        if isinstance(said := item.get("time"), str) and (ends := read_range(said)):
+            item = {**item, "after": ends[0], "before": ends[1]}
+            item.pop("time")
+        if "sun" in item and "entity" not in item:
+            item = self._by_sun(item)
+        found: list[Clause] = []
+        if "after" in item or "before" in item:
+            found += self._window(item)
+        if "days" in item and (days := read_weekdays(item["days"], self._language)):
+            found.append(_on_days(days))
+        if found or "days" in item:
+            return found
+        if "time" in item:
+            raise ValidationError(f"if: a time alone is no condition. Give {CONDITION_FORMS}"[:300])
+        if "above" in item or "below" in item:
+            return [self._compared(item, "numeric_state", "condition")]
+        records = self._found(item, "if")
+        wanted = [
+            self._states.read(self._state(records[0]), each)
+            for each in _several(item.get("to", item.get("from")))
+        ]
+        if not wanted:
+            raise ValidationError(f"if: say in which state {records[0].entity_id} must be: to")
+        config: dict[str, Any] = {
+            "condition": "state",
+            "entity_id": _ids(records),
+            "state": wanted[0] if len(wanted) == 1 else wanted,
+        }
+        clause = Clause(key="is", config=config, entity_ids=tuple(_ids(records)), states=tuple(wanted))
+        return [self._held(clause, item)]
+
+    def _by_sun(self, item: Item) -> Item:
+        """Return a condition by the sun as a window: "after sunset"."""
+        said = str(item["sun"]).casefold().replace("_", " ").split()
+        event = next((word for word in said if word in ("sunset", "sunrise")), None)
+        way = next((word for word in said if word in ("after", "before")), None)
+        if event is None:
+            raise ValidationError(f"if: sun: {str(item['sun'])[:40]!r} is neither sunset nor sunrise")
+        rest = {key: value for key, value in item.items() if key != "sun"}
+        return {**rest, way or "after": event}
+
+    def _opened(self, item: Item, slot: str) -> Item:
+        """Return a clause that was written as text, or with a comparison in its state, by its slots."""
+        if SENTENCE in item:
+            return {**self._sentence(str(item[SENTENCE]), slot), **_without(item, SENTENCE)}
+        said = item.get("to")
+        if isinstance(said, str) and "above" not in item and "below" not in item:
+            if match := _COMPARED.fullmatch(said.strip()):
+                way = "above" if match[1] == ">" else "below"
+                return {**_without(item, "to"), way: match[2]}
+            for way in ("above", "below"):
+                if (parts := split_by(said, way, self._language)) and parts[1]:
+                    return {**_without(item, "to"), way: _number_in(said)}
+        return item
+
+    def _sentence(self, text: str, slot: str) -> Item:
+        """Return the slots of a clause that was written as text."""
+        if (coming := self._comings.in_words(text)) is not None:
+            return coming
+        for way in ("above", "below"):
+            if (parts := split_by(text, way, self._language)) and parts[0]:
+                _, seconds = take_length(parts[1].split(), self._language)
+                item: Item = {"entity": self._named_in(parts[0]), way: _number_in(text)}
+                return {**item, "for": {"seconds": seconds}} if seconds else item
+        if slot == "if" and (window := self._one_side(text)):
+            return window
+        try:
+            read_time(self._run.hass, text, self._language)
+        except ValidationError:
+            pass
+        else:
+            return {"time": text}
+        if slot == "if" and (ends := read_range(text)):
+            return {"after": ends[0], "before": ends[1]}
+        return self._with_state(text, slot)
+
+    def _one_side(self, text: str) -> Item | None:
+        """Return a window with one end: "after sunset"; None for any other text."""
+        for form in (text.casefold(), *in_english(text, self._language)):
+            side, _, rest = form.strip().partition(" ")
+            if side in ("after", "before") and rest:
+                return {side: rest}
+        return None
+
+    def _named_in(self, text: str) -> str:
+        """Return the longest name of an entity that a text begins with, the text itself if it has none."""
+        said = without_article(text).split()
+        exact = name_index(self._run.house).exact
+        for size in range(len(said), 0, -1):
+            if found := exact.get(squash(" ".join(said[:size]))):
+                return found[0] if len(found) == 1 else " ".join(said[:size])
+        return " ".join(said)
+
+    def _with_state(self, text: str, slot: str) -> Item:
+        """Return the entity and the state of a text: "the front door opens"."""
+        words, seconds = take_length(without_article(text).split(), self._language)
+        exact = name_index(self._run.house).exact
+        for size in range(len(words), 0, -1):
+            ids = exact.get(squash(" ".join(words[:size])), ())
+            state = self._run.hass.states.get(ids[0]) if len(ids) == 1 else None
+            if state is None:
+                continue
+            for start in range(size, len(words)):
+                try:
+                    wanted = self._states.read(state, " ".join(words[start:]))
+                except ValidationError:
+                    continue
+                item: Item = {"entity": ids[0], "to": wanted}
+                return {**item, "for": {"seconds": seconds}} if seconds else item
+        forms = FORMS if slot == "when" else CONDITION_FORMS
+        raise ValidationError(f"{slot}: {text[:40]!r} is not understood. Give {forms}"[:300])
+
+    def _moment(self, item: Item) -> DayTime | None:
+        """Return the time of a trigger; None if it has none."""
+        said = item.get("time", item.get("sun"))
+        if said is None and str(item.get("event", "")).casefold() in ("sunset", "sunrise"):
+            said = item["event"]
+        if said is None:
+            return None
+        if isinstance(said, list | tuple):
+            if len(said) != 1:
+                raise ValidationError("when: give one item for each time")
+            said = said[0]
+        if offset := item.get("offset"):
+            sign = str(offset).strip()
+            said = f"{said} {sign}" if sign[:1] in "+-" else f"{said} + {sign}"
+            said = _spelled_offset(said)
+        return read_time(self._run.hass, said, self._language)
+
+    def _window(self, item: Item) -> list[Clause]:
+        """Return a time window, by the clock or by the sun."""
+        sides: tuple[str, ...] = ("after", "before")
+        ends = {
+            side: read_time(self._run.hass, item[side], self._language, side)
+            for side in sides
+            if side in item
+        }
+        by_sun = {side: end for side, end in ends.items() if end.sun}
+        by_clock = {side: end for side, end in ends.items() if not end.sun}
+        found: list[Clause] = []
+        if by_clock:
+            clocks: dict[str, str] = {side: end.clock for side, end in by_clock.items()}
+            spoken: dict[str, str] = {side: end.spoken for side, end in by_clock.items()}
+            key: str = "between_times" if len(clocks) > 1 else next(iter(clocks))
+            config = {"condition": "time", **clocks}
+            found.append(Clause(key=key, config=config, values=_window_values(spoken), is_moment=True))
+        if by_sun:
+            config = {"condition": "sun", **{side: end.sun for side, end in by_sun.items()}}
+            config |= {
+                f"{side}_offset": as_duration(end.offset) for side, end in by_sun.items() if end.offset
+            }
+            key = "_".join(f"{side}_{end.sun}" for side, end in by_sun.items())
+            found.append(Clause(key=f"is_{key}", config=config, is_moment=True))
+        return found
+
+    def _compared(self, item: Item, kind: str, role: str) -> Clause:
+        """Return a comparison with numbers."""
+        records = self._found(item, "when" if role == "trigger" else "if")
+        if len(records) > 1:
+            raise ValidationError(f"Which one? Name one of: {', '.join(_ids(records))}"[:300])
+        state = self._state(records[0])
+        attribute = MEASURED.get(state.domain)
+        if (
+            attribute is None
+            and not _is_number(state.state)
+            and not state.attributes.get("unit_of_measurement")
+        ):
+            raise ValidationError(f"{state.entity_id} has no number; give the state that it changes to: to")
+        sides: tuple[str, ...] = ("above", "below")
+        limits = {side: read_number(item[side], side) for side in sides if side in item}
+        config: dict[str, Any] = {role: kind, "entity_id": _ids(records)}
+        if attribute:
+            config["attribute"] = attribute
+        config |= limits
+        unit = str(state.attributes.get("unit_of_measurement") or "")
+        if not unit and attribute and "temperature" in attribute:
+            unit = str(self._run.hass.config.units.temperature_unit)
+        said = {side: f"{_told_number(limit)} {unit}".strip() for side, limit in limits.items()}
+        key = "between" if len(said) > 1 else next(iter(said))
+        values = {"low": said["above"], "high": said["below"]} if len(said) > 1 else {"value": said[key]}
+        clause = Clause(key=key, config=config, entity_ids=(state.entity_id,), values=values)
+        return self._held(clause, item) if role == "trigger" else clause
+
+    def _held(self, clause: Clause, item: Item) -> Clause:
+        """Return a clause that has to be so for a while, if the item says that."""
+        if "for" not in item:
+            return clause
+        seconds = read_for(item["for"], self._language)
+        config = {**clause.config, "for": as_duration(seconds)}
+        return Clause(
+            key=clause.key,
+            config=config,
+            entity_ids=clause.entity_ids,
+            states=clause.states,
+            before=clause.before,
+            values=clause.values,
+            seconds=seconds,
+        )
+
+    def _found(self, item: Item, slot: str) -> list[EntityRecord]:
+        """Return the entities of a clause. Raises ValidationError."""
+        named = texts(item.get("entity"))
+        ids = tuple(one for one in named if valid_entity_id(one.casefold()))
+        target = Target.from_args(
+            {
+                "entity_id": list(ids),
+                "name": [one for one in named if one not in ids],
+                "area": item.get("area"),
+                "floor": item.get("floor"),
+                "domain": item.get("domain"),
+                "device_class": item.get("device_class"),
+            }
+        )
+        if target.is_empty:
+            raise ValidationError(f"{slot}: the entity is missing. Give {FORMS}"[:300])
+        hass = self._run.hass
+        found = resolve(
+            self._run.house,
+            target,
+            speaker=self._run.speaker,
+            sentence=self._run.sentence,
+            exists=lambda entity_id: hass.states.get(entity_id) is not None,
+        )
+        found = self._doors(found, item)
+        if len(found) > MAX_ENTITIES or len({record.domain for record in found}) > 1:
+            listed = ", ".join(plain(record.name) for record in found[:MAX_ENTITIES])
+            raise ValidationError(f"{slot}: which one? Name one of: {listed}"[:300])
+        return found
+
+    def _doors(self, found: list[EntityRecord], item: Item) -> list[EntityRecord]:
+        """Return the sensor of a door in place of its lock, where the door opens or closes."""
+        if len(found) != 1 or found[0].domain != "lock" or "to" not in item:
+            return found
+        sensor = next((one for one in with_door_sensors(self._run.house, found) if one != found[0]), None)
+        if sensor is None or (state := self._run.hass.states.get(sensor.entity_id)) is None:
+            return found
+        try:
+            of_lock = self._states.read(self._state(found[0]), item["to"])
+            is_door = self._states.read(state, item["to"]) in ("on", "off")
+        except ValidationError:
+            return found
+        return [sensor] if is_door and of_lock not in OF_LOCKS else found
+
+    def _state(self, record: EntityRecord) -> State:
+        """Return the state of an entity. Raises ValidationError if it has none."""
+        state = self._run.hass.states.get(record.entity_id)
+        if state is None or not self._run.is_exposed(record.entity_id):
+            raise ValidationError(f"{record.entity_id} does not exist or is not exposed to the assistant")
+        return state
+
+
+def read_number(value: Any, slot: str) -> float:
+    """Return a number that may have a unit. Raises ValidationError."""
+    text = str(value).strip().replace("\u2212", "-").replace("\u2013", "-")
+    match = _NUMBER.fullmatch(text.casefold())
+    number = float(match[1].replace(",", ".")) if match and not isinstance(value, bool) else float("nan")
+    if not isfinite(number):
+        raise ValidationError(f"{slot}: {text[:40]!r} is no number")
+    return int(number) if number.is_integer() else number
+
+
+def _number_in(text: str) -> str:
+    """Return the first number of a text that is compared with one."""
+    found = _FIRST.search(text.replace("\u2212", "-").replace("\u2013", "-"))
+    return found[0] if found else text
+
+
+_FIRST: Final = lazy_regex(r"-?\d{1,9}(?:[.,]\d{1,6})?")
+
+
+def _told_number(number: float) -> str:
+    """Return a number as it is spoken."""
+    return f"{number:g}"
+
+
+def _spelled_offset(text: str) -> str:
+    """Return a time by the sun whose offset is written as a clock, with a length: "sunset - 00:30:00"."""
+    head, sign, tail = text.partition(" -" if " -" in text else " +")
+    parts = tail.strip().split(":")
+    if not sign or len(parts) < 2 or not all(part.isdecimal() for part in parts):  # noqa: PLR2004 - a clock
+        return text
+    return f"{head} {sign.strip()} {int(parts[0]) * 60 + int(parts[1])} minutes"
+
+
+def _window_values(spoken: Mapping[str, str]) -> dict[str, str]:
+    """Return the ends of a window as its sentence says them."""
+    if len(spoken) > 1:
+        return {"start": spoken["after"], "end": spoken["before"]}
+    return {"time": next(iter(spoken.values()))}
+
+
+def _at(moment: DayTime) -> Clause:
+    """Return the trigger of a time of the day."""
+    if not moment.sun:
+        config: dict[str, Any] = {"trigger": "time", "at": moment.clock}
+        return Clause(key="at", config=config, values={"time": moment.spoken}, is_moment=True)
+    config = {"trigger": "sun", "event": moment.sun}
+    if not moment.offset:
+        return Clause(key=moment.sun, config=config, is_moment=True)
+    side = "before" if moment.offset < 0 else "after"
+    return Clause(
+        key=f"{side}_{moment.sun}",
+        config={**config, "offset": as_duration(moment.offset)},
+        values={"offset": str(abs(moment.offset))},
+        is_moment=True,
+    )
+
+
+def _on_days(days: tuple[int, ...]) -> Clause:
+    """Return the condition of days of the week."""
+    config = {"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}
+    return Clause(key="days", config=config, days=days, is_moment=True)
+
+
+def _ids(records: Sequence[EntityRecord]) -> list[str]:
+    """Return the ids of entities."""
+    return [record.entity_id for record in records]
+
+
+def _several(value: Any) -> list[Any]:
+    """Return a value, or the values of a list; none for nothing."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a state is a number."""
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _without(item: Item, slot: str) -> Item:
+    """Return an item without a slot."""
+    return {key: value for key, value in item.items() if key != slot}

@@ -1,0 +1,368 @@
+"""automation: automations in plain language, which an administrator confirms before they are written."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.auth.models import User
+from homeassistant.const import STATE_ON
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonValueType
+from homeassistant.util.ulid import ulid_now
+
+from ...automating.records import ID_PREFIX, Change, OwnAutomation, OwnAutomations
+from ...const import CONF_ALLOW_AUTOMATIONS, CONF_ALLOW_SCRIPTS
+from ...errors import WAITS, PermissionDenied, ValidationError
+from ...knowledge.house import HouseSnapshot
+from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenCall, FrozenPlan, frozen_call
+from ...safety.journal import AuditKind
+from ..automating.deeds import Deed, DeedReader
+from ..automating.drafting import PARTS, Draft, alias_of, async_draft, described
+from ..automating.files import AUTOMATION, async_add, async_check, async_read, async_remove
+from ..automating.meant import Known, choose_automation, known_automations
+from ..base import HomeAgentTool, ServiceCall, TargetsFailed, ToolRun
+from ..ha_control import ControlTool
+from ..own_calls import async_switch_automation
+from .notify_tool import NotifyTool
+
+ACTIONS: Final = ("create", "list", "change", "delete", "on", "off")
+MAX_LISTED: Final = 15
+MAX_OTHERS: Final = 30
+ADMINISTRATORS: Final = (
+    "Only an administrator of this home can create, change or delete automations. Nothing was done; say so"
+)
+NOT_KNOWN: Final = (
+    "Only an administrator can do this, and it is not known who speaks. Nothing was done. Tell the person to "
+    "ask in the Home Assistant app, as an administrator"
+)
+FOREIGN: Final = (
+    "was not made by this assistant, so it is not changed or deleted here; an administrator edits it in Home "
+    "Assistant under Settings, Automations. Nothing was done; say so"
+)
+
+
+class AutomationTool(HomeAgentTool):
+    """Writes automations that an administrator has confirmed, and switches them."""
+
+    name = "automation"
+    title = "Automations"
+    description = (
+        "Automations. when, if: {entity, to or above, for}, {time: sunset, days}, {person: me, to: home}. "
+        "do: as ha_control, or {tell: me, message}."
+    )
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    max_text = 1000
+
+    def __init__(
+        self,
+        own: OwnAutomations,
+        control: ControlTool | None,
+        messages: NotifyTool | None,
+        *,
+        gated: bool,
+    ) -> None:
+        """Take what is kept of them, and the tools for devices and messages."""
+        self.own = own
+        self._control = control
+        self._messages = messages
+        self._gated = gated
+        self.parameters = AutomationSchema()
+
+    @override
+    def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
+        """Return whether Home Assistant has automations."""
+        return AUTOMATION in hass.config.components
+
+    @override
+    def only_reads(self, args: Mapping[str, Any]) -> bool:
+        """Return whether automations are only listed."""
+        return args.get("action") == "list"
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Do one thing. Raises HomeAgentError; TargetsFailed for what waits for a yes."""
+        user = await _async_user(run)
+        action = args["action"]
+        if action == "list":
+            return await self._async_list(run, user)
+        if action in ("on", "off"):
+            return await self._async_switch(str(args.get("name") or ""), run, user, on=action == "on")
+        check_administrator(user)
+        if action == "create":
+            return await self._async_create(args, run)
+        known = self._own_one(str(args.get("name") or ""), run)
+        if action == "change":
+            return await self._async_change(known, args, run)
+        own = known.own
+        assert own is not None
+
+        async def delete() -> None:
+            await async_remove(run.hass, own.id)
+            self._note(run, AutomationChange.DELETE, Change.by(run.speaker, own, None), known.entity_id)
+
+        return self._ask(run, FrozenAutomation(change=AutomationChange.DELETE, name=known.name, begin=delete))
+
+    def _own_one(self, said: str, run: ToolRun) -> Known:
+        """Return the automation that is changed or deleted. Raises PermissionDenied for others."""
+        every = known_automations(run.hass, self.own)
+        mine = [one for one in every if one.own is not None]
+        try:
+            return choose_automation(mine, said, self.own, run)
+        except ValidationError:
+            others = [one for one in every if one.own is None]
+            if not said or not others:
+                raise
+        try:
+            other = choose_automation(others, said, self.own, run)
+        except ValidationError:
+            return choose_automation(mine, said, self.own, run)
+        raise PermissionDenied(f"{other.name} {FOREIGN}")
+
+    async def _async_create(self, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
+        """Draft an automation and ask about it."""
+        if self.own.full:
+            raise ValidationError("There are too many automations; delete some first")
+        draft = await async_draft(args, run, self._deeds(run))
+        known = known_automations(run.hass, self.own)
+        for one in known:
+            if one.own is not None and _same(one.own.config, draft.config):
+                raise ValidationError(
+                    f"This automation exists already: {one.name}. Nothing was created; say so"
+                )
+        alias = alias_of(args, run)
+        config = described(draft.config, alias, run, changed=False, taken=[one.name for one in known])
+        automation = OwnAutomation(
+            id=f"{ID_PREFIX}{ulid_now().lower()}",
+            alias=str(config["alias"]),
+            sentence=run.sentence,
+            language=run.speaker.language,
+            user_id=run.speaker.context.user_id,
+            config=config,
+        )
+        return await self._async_ask_about(run, AutomationChange.CREATE, draft, None, automation)
+
+    async def _async_change(self, known: Known, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
+        """Draft an automation that has changed and ask about it."""
+        before = known.own
+        assert before is not None
+        written = await async_read(run.hass, before.id)
+        if written is None:
+            raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
+        draft = await async_draft(args, run, self._deeds(run), written)
+        config = described(draft.config, str(written.get("alias") or known.name), run, changed=True, taken=())
+        after = replace(before, alias=str(config["alias"]), config=config)
+        return await self._async_ask_about(
+            run, AutomationChange.CHANGE, draft, replace(before, config=written), after
+        )
+
+    async def _async_ask_about(
+        self,
+        run: ToolRun,
+        change: AutomationChange,
+        draft: Draft,
+        before: OwnAutomation | None,
+        after: OwnAutomation,
+    ) -> JsonValueType:
+        """Ask about an automation that is to be written."""
+        await async_check(run.hass, after.id, after.config)
+
+        async def write() -> None:
+            entity_id = await async_add(run.hass, after.id, after.config, run.speaker.context)
+            self._note(run, change, Change.by(run.speaker, before, after), entity_id)
+
+        item = FrozenAutomation(
+            change=change,
+            name=after.alias,
+            rule=draft.rule,
+            steps=tuple(_step(deed) for deed in draft.deeds),
+            calls=tuple(_frozen(call) for call in draft.calls),
+            yaml=replace(draft, config=dict(after.config)).yaml,
+            begin=write,
+        )
+        return self._ask(run, item)
+
+    def _ask(self, run: ToolRun, item: FrozenAutomation) -> JsonValueType:
+        """Let a change wait for a yes. Raises TargetsFailed that tells the model so, with the YAML."""
+        if run.draft is None:
+            raise PermissionDenied("An automation needs a person's confirmation")
+        run.guard.let_wait(item, run.draft)
+        shown: dict[str, JsonValueType] = {"name": item.name}
+        if item.yaml:
+            shown["yaml"] = item.yaml
+        raise TargetsFailed(f"{item.name}: {WAITS}", shown)
+
+    def _deeds(self, run: ToolRun) -> DeedReader:
+        """Return what reads the actions of a call."""
+        return DeedReader(run, self._control, self._messages, gated=self._gated)
+
+    async def _async_switch(self, said: str, run: ToolRun, user: User | None, *, on: bool) -> JsonValueType:
+        """Switch an automation on or off: an administrator any of them, others those that are exposed."""
+        every = known_automations(run.hass, self.own)
+        is_admin = user is not None and user.is_admin
+        if not (may := every if is_admin else [one for one in every if run.is_exposed(one.entity_id)]):
+            check_administrator(user)
+        known = choose_automation(may, said, self.own, run)
+        change = AutomationChange.ON if on else AutomationChange.OFF
+
+        async def switch() -> None:
+            state = run.hass.states.get(known.entity_id)
+            was_on = state is not None and state.state == STATE_ON
+            if run.is_exposed(known.entity_id):
+                await run.call(
+                    ServiceCall(
+                        domain=AUTOMATION, service=f"turn_{change.value}", entity_ids=(known.entity_id,)
+                    )
+                )
+                return
+            await async_switch_automation(run.hass, known.entity_id, run.speaker.context, on=on)
+            kept = known.own or OwnAutomation(id=known.id, alias=known.name)
+            if was_on is not on:
+                self._note(run, change, Change.by(run.speaker, kept, kept, on), known.entity_id)
+
+        if run.tainted:
+            self._ask(run, FrozenAutomation(change=change, name=known.name, begin=switch))
+        await switch()
+        return {"switched": change.value, "name": known.name}
+
+    async def _async_list(self, run: ToolRun, user: User | None) -> JsonValueType:
+        """Return the automations: all for an administrator, for others those that are exposed."""
+        is_admin = user is not None and user.is_admin
+        every = known_automations(run.hass, self.own)
+        seen = every if is_admin else [one for one in every if run.is_exposed(one.entity_id)]
+        mine = [one for one in seen if one.own is not None][:MAX_LISTED]
+        rows: list[JsonValueType] = [await self._async_row(one, run) for one in mine]
+        others = [_short(one, run.hass) for one in seen if one.own is None]
+        found: dict[str, JsonValueType] = {}
+        if rows:
+            found["made_by_you"] = rows
+        if others:
+            found["of_the_household"] = [*others[:MAX_OTHERS]]
+        if len(others) > MAX_OTHERS:
+            found["more"] = len(others) - MAX_OTHERS
+        return found or "There are no automations that this person may know of."
+
+    async def _async_row(self, one: Known, run: ToolRun) -> JsonValueType:
+        """Return an automation with what it does, as Home Assistant writes it."""
+        config = await async_read(run.hass, one.id) or (one.own.config if one.own else {})
+        shown = {key: config[part] for key, part in PARTS.items() if config.get(part)}
+        return {**_short(one, run.hass), **shown}
+
+    def _note(self, run: ToolRun, change: AutomationChange, made: Change, entity_id: str) -> None:
+        """Keep a change, for an undo and in the audit log."""
+        self.own.note(made)
+        run.guard.journal.note(
+            AuditKind.ACTION,
+            service=f"{AUTOMATION}.{change.value}",
+            targets=(made.automation.alias,) if made.after is None else (entity_id,),
+            success=True,
+            text=made.automation.sentence,
+            user_id=run.speaker.context.user_id,
+            device_id=run.speaker.device_id,
+            conversation_id=run.speaker.conversation_id,
+        )
+
+
+def automation_tools(
+    settings: Mapping[str, Any],
+    own: OwnAutomations,
+    control: ControlTool,
+    messages: NotifyTool,
+    disabled: Collection[str],
+) -> list[HomeAgentTool]:
+    """Return the tools for devices and messages, and that for automations if the household allows them."""
+    tools: list[HomeAgentTool] = [control, messages]
+    if settings[CONF_ALLOW_AUTOMATIONS]:
+        used = (
+            None if control.name in disabled else control,
+            None if messages.name in disabled else messages,
+        )
+        tools.append(AutomationTool(own, *used, gated=settings[CONF_ALLOW_SCRIPTS]))
+    return tools
+
+
+class AutomationSchema(probatio.Schema):
+    """What models are offered; the parts are read later, in any form, because each says what is wrong."""
+
+    def __init__(self) -> None:
+        """Declare the slots."""
+        super().__init__(
+            {
+                probatio.Required("action"): probatio.In(ACTIONS),
+                probatio.Optional("name"): str,
+                **{probatio.Optional(part): list for part in PARTS},
+            }
+        )
+
+    @override
+    def __call__(self, data: Any, **options: Any) -> Any:
+        """Return the arguments with an action that is one of those there are."""
+        if not isinstance(data, Mapping):
+            raise probatio.Invalid("an object is needed")
+        found = {SLOT_WORDS.get(str(key), str(key)): value for key, value in data.items()}
+        action = str(found.get("action") or "create").casefold().replace(" ", "_")
+        found["action"] = ACTION_WORDS.get(action, action)
+        parts = {key: found.pop(key) for key in PARTS if key in found}
+        name = found.get("name")
+        if name is not None and not isinstance(name, str):
+            found["name"] = str(name)
+        return {**super().__call__(found, **options), **parts}
+
+
+SLOT_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("trigger", "triggers", "on_trigger"), "when"),
+    **dict.fromkeys(("condition", "conditions", "only_if"), "if"),
+    **dict.fromkeys(("actions", "then", "sequence", "does"), "do"),
+    **dict.fromkeys(("alias", "title", "automation", "id", "automation_id", "entity_id"), "name"),
+}
+ACTION_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("add", "new", "make", "set", "save", "write", "create_automation"), "create"),
+    **dict.fromkeys(("show", "get", "read", "list_automations"), "list"),
+    **dict.fromkeys(("edit", "update", "modify", "change_automation", "replace"), "change"),
+    **dict.fromkeys(("remove", "cancel", "delete_automation"), "delete"),
+    **dict.fromkeys(("turn_on", "enable", "switch_on", "activate", "resume"), "on"),
+    **dict.fromkeys(("turn_off", "disable", "switch_off", "deactivate", "pause", "stop"), "off"),
+}
+
+
+def check_administrator(user: User | None) -> None:
+    """Raise PermissionDenied for anybody but an administrator."""
+    if user is None:
+        raise PermissionDenied(NOT_KNOWN)
+    if not user.is_admin or not user.is_active:
+        raise PermissionDenied(ADMINISTRATORS)
+
+
+async def _async_user(run: ToolRun) -> User | None:
+    """Return the user who speaks; None for an unknown voice or an automation."""
+    user_id = run.speaker.context.user_id
+    if user_id is None or run.speaker.is_automation:
+        return None
+    return await run.hass.auth.async_get_user(user_id)
+
+
+def _frozen(call: ServiceCall) -> FrozenCall:
+    """Return a call as the question names it."""
+    return frozen_call(call.domain, call.service, call.entity_ids, call.data)
+
+
+def _step(deed: Deed) -> FrozenPlan:
+    """Return a step as the question names it."""
+
+    async def begin() -> None:
+        """Do nothing: a step is a part of what is asked about."""
+
+    return FrozenPlan(calls=tuple(map(_frozen, deed.calls)), hold=deed.seconds, begin=begin)
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two automations do the same."""
+    return all(one.get(part) == other.get(part) for part in ("triggers", "conditions", "actions"))
+
+
+def _short(one: Known, hass: HomeAssistant) -> dict[str, JsonValueType]:
+    """Return an automation with its name and whether it is on."""
+    state = hass.states.get(one.entity_id)
+    return {"name": one.name, "on": state is not None and state.state == STATE_ON}

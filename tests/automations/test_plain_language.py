@@ -1,0 +1,276 @@
+"""Automations in plain language: one sentence and one yes end in an automation that works."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.own_automations import OwnHome, async_own_home
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, text, tool_calls
+
+WHEN_HOME = "When I come home, turn on the hallway light"
+HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
+COMES_HOME = {"action": "create", "when": [{"person": "me", "to": "home"}], "do": [HALLWAY]}
+SORRY = text("Sorry, I cannot do that.")
+MOTION = {"entity_id": "binary_sensor.hallway_motion", "to": "on"}
+COFFEE_OFF = {"action": "turn_off", "entity_id": "switch.coffee_machine"}
+FRIDGE = "sensor.fridge_temperature"
+WARM = {"tell": "me", "message": "The fridge is warm"}
+
+
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """Let timers of automations stay."""
+    return True
+
+
+@pytest.fixture
+async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
+    """Return the demo house with an agent."""
+    found = await async_own_home(hass, model_server, tmp_path)
+    yield found
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+
+
+def automate(action: str = "create", **args: Any) -> Reply:
+    """Return a call of the tool."""
+    return tool_calls([("automation", {"action": action, **args})])
+
+
+def results(home: OwnHome) -> list[str]:
+    """Return what the tools gave to the model, in the last request."""
+    messages = home.agent.server.chats[-1].json["messages"]
+    return [str(message["content"]) for message in messages if message["role"] == "tool"]
+
+
+async def async_come_home(hass: HomeAssistant, person: str = "person.anna") -> None:
+    """Let a person come home."""
+    for state in ("not_home", "home"):
+        hass.states.async_set(person, state)
+        await hass.async_block_till_done()
+
+
+async def test_one_sentence_and_one_yes(home: OwnHome) -> None:
+    """The automation is shown, written after the yes, loaded, and fires."""
+    asked = await home.say(WHEN_HOME, automate(**COMES_HOME))
+    assert asked == "When Anna comes home: turn on the Hallway Light. Should I create this automation?"
+    (waiting,) = home.agent.entry.runtime_data.confirmations.pending
+    assert yaml.safe_load(waiting.details)["triggers"] == [
+        {
+            "trigger": "state",
+            "entity_id": ["person.anna"],
+            "to": "home",
+            "not_from": ["unknown", "unavailable"],
+        }
+    ]
+    assert await home.automations() == []
+    assert await home.say("yes") == f"I created the automation {WHEN_HOME}."
+    (written,) = await home.automations()
+    assert written["alias"] == WHEN_HOME
+    assert written["description"].endswith(f": {WHEN_HOME}")
+    assert "for Anna on 20" in written["description"]
+    assert home.shows("light.hallway") == "off"
+    await async_come_home(home.hass)
+    assert home.shows("light.hallway") == "on"
+
+
+async def test_it_survives_a_restart(home: OwnHome) -> None:
+    """Home Assistant reads it from its own file, and the agent still knows that it made it."""
+    await home.say(WHEN_HOME, automate(**COMES_HOME))
+    await home.say("yes")
+    await home.restart()
+    await async_come_home(home.hass)
+    assert home.shows("light.hallway") == "on"
+    asked = await home.say("Delete it", automate("delete", name="hallway light"))
+    assert asked == f"Should I delete the automation {WHEN_HOME}?", results(home)
+
+
+async def test_a_number_for_a_while_tells_a_person(home: OwnHome) -> None:
+    said = await home.say(
+        "If the fridge is above 8 degrees, tell me",
+        automate(when=[{"entity": FRIDGE, "above": 8}], do=[WARM]),
+    )
+    assert said.startswith("When the Fridge Temperature is above 8 °C: send this to")
+    await home.say("yes")
+    home.hass.states.async_set(FRIDGE, "9.5", {"unit_of_measurement": "°C"})
+    await home.hass.async_block_till_done()
+    assert home.told[-1]["message"] == "The fridge is warm"
+
+
+FORMS: list[tuple[dict[str, Any], str]] = [
+    (
+        {"when": "I come home", "do": "turn on the hallway light"},
+        "When Anna comes home: turn on the Hallway Light",
+    ),
+    (
+        {
+            "when": [{"trigger": "state", "entity_id": "person.anna", "to": "home"}],
+            "do": [{"service": "light.turn_on", "target": {"entity_id": "light.hallway"}}],
+        },
+        "When Anna comes home: turn on the Hallway Light",
+    ),
+    (
+        {
+            "when": {"person": "me", "event": "comes home"},
+            "do": {"tool": "ha_control", "arguments": HALLWAY},
+        },
+        "When Anna comes home: turn on the Hallway Light",
+    ),
+    (
+        {"when": '[{"person": "Tom", "to": "away"}]', "do": [{"ha_control": HALLWAY}]},
+        "When Tom leaves home: turn on the Hallway Light",
+    ),
+    (
+        {
+            "when": [
+                {"trigger": "zone", "entity_id": "person.mia", "zone": "zone.home", "event": "enter"},
+            ],
+            "do": [HALLWAY],
+        },
+        "When Mia comes home: turn on the Hallway Light",
+    ),
+    (
+        {"trigger": "somebody comes home", "actions": [HALLWAY]},
+        "When somebody comes home: turn on the Hallway Light",
+    ),
+    (
+        {"when": "the fridge temperature is above 8 degrees for ten minutes", "do": [COFFEE_OFF]},
+        "When the Fridge Temperature is above 8 °C for 10 min: turn off the Coffee Machine",
+    ),
+    (
+        {
+            "when": [
+                {"trigger": "numeric_state", "entity_id": FRIDGE, "above": "8 °C", "for": {"minutes": 10}}
+            ],
+            "do": [COFFEE_OFF],
+        },
+        "When the Fridge Temperature is above 8 °C for 10 min: turn off the Coffee Machine",
+    ),
+    (
+        {"when": [{"entity": FRIDGE, "to": "< 2"}], "do": [COFFEE_OFF]},
+        "When the Fridge Temperature is below 2 °C: turn off the Coffee Machine",
+    ),
+    (
+        {"when": [{"time": "23:00"}], "if": [{"person": "nobody", "to": "home"}], "do": [COFFEE_OFF]},
+        "At 23:00, but only if nobody is at home: turn off the Coffee Machine",
+    ),
+    (
+        {"when": "every day at 23:00", "if": "nobody is home", "do": [COFFEE_OFF]},
+        "At 23:00, but only if nobody is at home: turn off the Coffee Machine",
+    ),
+    (
+        {"when": ["everybody leaves"], "do": [COFFEE_OFF]},
+        "When nobody is at home: turn off the Coffee Machine",
+    ),
+    (
+        {
+            "when": [{"sun": "sunset", "offset": "-00:30:00"}],
+            "if": [{"days": "weekdays"}, {"after": "16:00", "before": "23:00"}],
+            "do": [{"action": "turn_on", "area": "Garden", "domain": "light"}],
+        },
+        "30 min before sunset, but only on workdays and between 16:00 and 23:00: turn on the Terrace Lights",
+    ),
+    (
+        {"when": "30 minutes before sunset on weekdays", "do": [{**HALLWAY, "for": "2 hours"}]},
+        "30 min before sunset, but only on workdays: turn on the Hallway Light for 2 h",
+    ),
+    (
+        {
+            "when": [{"entity": "front door", "to": "open"}],
+            "if": [{"condition": "sun", "after": "sunset", "before": "sunrise"}],
+            "do": [HALLWAY],
+        },
+        "When the Front Door Contact is open, but only between sunset and sunrise: turn on the Hallway Light",
+    ),
+    (
+        {"when": [{"entity_id": "lock.front_door", "to": "unlocked"}], "do": [HALLWAY]},
+        "When the Front Door Lock is unlocked: turn on the Hallway Light",
+    ),
+    (
+        {"when": "the front door opens", "do": [HALLWAY]},
+        "When the Front Door Contact is open: turn on the Hallway Light",
+    ),
+    (
+        {"when": [{**MOTION, "to": True, "from": False}], "do": [HALLWAY]},
+        "When the Hallway Motion changes from clear to detected: turn on the Hallway Light",
+    ),
+    (
+        {"when": [MOTION], "if": "after sunset", "do": [COFFEE_OFF]},
+        "When the Hallway Motion is detected, but only after sunset: turn off the Coffee Machine",
+    ),
+    (
+        {
+            "when": [{"time": "7:00"}],
+            "do": [{"action": "set_value", "name": "living room thermostat", "temperature": 21}],
+        },
+        "At 07:00: Set thermostat target temperature: Living Room Thermostat (temperature: 21)",
+    ),
+    (
+        {"when": [{"time": "7:00"}], "do": [{"action": "activate", "name": "Movie Night"}]},
+        "At 07:00: activate the scene Movie Night",
+    ),
+    (
+        {"when": {"event": "sunset"}, "do": [{"action": "light.turn_on", "entity_id": "light.hallway"}]},
+        "At sunset: turn on the Hallway Light",
+    ),
+]
+
+
+async def test_forms_of_small_models(home: OwnHome) -> None:
+    """However it is written, it means the same."""
+    said = []
+    for args, _ in FORMS:
+        home.conversation_id = None
+        said.append(await home.say("Make an automation of it", automate(**args), SORRY))
+    assert said == [f"{question}. Should I create this automation?" for _, question in FORMS]
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    (
+        {
+            "when": [{"person": "me", "to": "home"}],
+            "do": [{"action": "unlock", "entity_id": "lock.front_door"}],
+        },
+        "needs a person's confirmation each time",
+    ),
+    ({"when": [{"value_template": "{{ true }}"}], "do": [HALLWAY]}, "is no part of it"),
+    ({"when": [{"trigger": "template"}], "do": [HALLWAY]}, "is not available here"),
+    ({"when": "{{ is_state('light.hallway', 'on') }}", "do": [HALLWAY]}, "templates are not available"),
+    (
+        {"when": [{"time": "7:00"}], "do": [{"tell": "me", "message": "{{ states }}"}]},
+        "templates are not available",
+    ),
+    ({"when": [{"time": "7:00"}], "do": [{"action": "shell_command.rm", "data": {}}]}, "is not available"),
+    ({"when": [{"time": "7:00"}], "do": [{"action": "homeassistant.restart"}]}, "is not available"),
+    (
+        {
+            "when": [{"time": "7:00"}],
+            "do": [{"action": "notify.mobile_app_tom", "message": "Hi", "person": "Tom"}],
+        },
+        "is not reached",
+    ),
+    ({"when": [{"time": "7:00"}], "do": []}, "say what is to be done"),
+    ({"do": [HALLWAY]}, "say what starts it"),
+    ({"when": [{"time": "10 minutes"}], "do": [HALLWAY]}, "is no time of the day"),
+    ({"when": [{"entity": "light.attic", "to": "on"}], "do": [HALLWAY]}, "light.attic"),
+    ({"when": [{"entity": "light.hallway", "to": "purple"}], "do": [HALLWAY]}, "is no state of"),
+    ({"when": [{"entity": "light.hallway", "above": 3}], "do": [HALLWAY]}, "has no number"),
+    ({"when": [{"person": "Bob", "to": "home"}], "do": [HALLWAY]}, "Anna, Mia, Tom"),
+    ({"when": [MOTION], "do": [{"action": "turn_on", "name": "tool cabinet"}]}, "nothing is called"),
+    ({"when": [{"entity": "lock.tool_cabinet", "to": "unlocked"}], "do": [HALLWAY]}, "exposed"),
+]
+
+
+async def test_what_does_not_fit_is_refused_with_the_reason(home: OwnHome) -> None:
+    found = []
+    for args, reason in REFUSED:
+        home.conversation_id = None
+        await home.say("Make an automation of it", automate(**args), SORRY)
+        found.append(reason if reason in results(home)[-1] else results(home)[-1])
+    assert found == [reason for _, reason in REFUSED]
+    assert home.agent.entry.runtime_data.confirmations.pending == []
+    assert await home.automations() == []
