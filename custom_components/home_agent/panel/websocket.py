@@ -23,6 +23,7 @@ from ..parts import async_part
 from ..runtime import (
     DATA_SHARED,
     Agent,
+    FurtherAgent,
     HomeAgentData,
     memory_signal,
     server_signal,
@@ -128,8 +129,13 @@ def _answering(handler: PanelHandler) -> WebSocketCommand:
 def _agents(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
     """Tell which agents there are."""
     shown = [agent for agent in async_agents(hass) if _data(hass, agent.entry_id) is not None]
-    agents = [{"entry_id": agent.entry_id, "title": agent.title} for agent in shown]
+    agents = [{"entry_id": agent.entry_id, "title": agent.title, **_connection(agent)} for agent in shown]
     connection.send_result(msg["id"], {"agents": agents})
+
+
+def _connection(agent: Agent) -> dict[str, str]:
+    """Return the entry with the options of a further agent; the first agent is the entry."""
+    return {"config_entry_id": agent.config_entry.entry_id} if isinstance(agent, FurtherAgent) else {}
 
 
 @callback

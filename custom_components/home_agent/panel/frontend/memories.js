@@ -23,7 +23,7 @@ export async function open(context) {
     if (query !== chosen.query) return;
     offer(found);
     sync(results, cards(found), (one) => one.name, (one) => section(one, { ...context, refresh }));
-    const settings = link(t("link_options"), `/config/integrations/integration/home_agent#config_entry=${agent.entry_id}`, "cog-outline");
+    const settings = link(t("link_options"), `/config/integrations/integration/home_agent#config_entry=${agent.config_entry_id ?? agent.entry_id}`, "cog-outline");
     off.replaceChildren(...(found.enabled ? [] : [card("", nothing(t("memory_off"), settings))]));
     if (!adding.hasChildNodes()) closed(adding, found.people, { ...context, refresh });
   };

@@ -28,7 +28,7 @@ export async function open(context) {
   const links = h(
     "div",
     { class: "links" },
-    link(t("link_options"), `/config/integrations/integration/home_agent#config_entry=${agent.entry_id}`, "cog-outline"),
+    link(t("link_options"), `/config/integrations/integration/home_agent#config_entry=${agent.config_entry_id ?? agent.entry_id}`, "cog-outline"),
     link(t("link_exposure"), "/config/voice-assistants/expose", "eye-outline"),
     link(t("link_assist"), "/config/voice-assistants/assistants", "microphone-message"),
   );

@@ -12,7 +12,7 @@ export async function open(context) {
   const refresh = async () => {
     const { suggestions: found, learning } = await call("suggestions");
     sync(list, found, (item) => item.id, (item) => h("li", {}, one(item, answer, t)));
-    const settings = link(t("link_options"), `/config/integrations/integration/home_agent#config_entry=${agent.entry_id}`, "cog-outline");
+    const settings = link(t("link_options"), `/config/integrations/integration/home_agent#config_entry=${agent.config_entry_id ?? agent.entry_id}`, "cog-outline");
     empty.replaceChildren(...(found.length ? [] : [nothing(t(learning ? "no_suggestions" : "learning_off"), learning ? "" : settings)]));
   };
   const answer = (item, word, done) =>
