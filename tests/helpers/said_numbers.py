@@ -59,6 +59,7 @@ from custom_components.home_agent.tools.query import present
 from custom_components.home_agent.tools.search import base as search
 from custom_components.home_agent.vector import embedded, table
 from scripts.lib import ordinary_words
+from tests.helpers import spoken_languages
 from tests.helpers.documents import PAGES, ROOT, code, rows
 
 MEBI = 1024 * 1024
@@ -77,7 +78,7 @@ TOKENS = {
     code(cells[0])[0]: cells[1] for cells in rows(PAGES["docs/benchmarks.md"], 3) if cells[1][:1].isdigit()
 }
 """Tokens of each tool, as the benchmark T1 measured them."""
-SPOKEN = len(list((ROOT / "custom_components" / "home_agent" / "translations").glob("*.json")))
+SPOKEN = len((*spoken_languages.SPOKEN, *spoken_languages.WHOLE))
 MEASURED = [
     figure
     for line in PAGES["docs/benchmarks.md"].splitlines()

@@ -18,9 +18,10 @@ from custom_components.home_agent.safety.choices import DECISIONS, PICKED_ACTION
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from scripts.lib.agent_forms import with_copies
+from scripts.lib.variants import varied
 from tests.helpers.checks import every
 from tests.helpers.documents import fields_of
-from tests.helpers.spoken_languages import SPOKEN, WHOLE
+from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
 
 INTEGRATION = Path(validators.__file__).parents[1]
 FILES = sorted((INTEGRATION / "translations").glob("*.json"))
@@ -52,13 +53,19 @@ ENGLISH = flat(read("en"))
 
 def needed(language: str) -> list[str]:
     """Return the keys that a language must have: all of them, or those of sentences that people hear."""
-    if language in WHOLE:
+    if language in (*WHOLE, *VARIANTS):
         return list(ENGLISH)
     return [key for key in ENGLISH if key.startswith(("exceptions.", "selector.spoken."))]
 
 
 def test_languages() -> None:
-    assert sorted(WHOLE + SPOKEN) == LANGUAGES
+    assert sorted(WHOLE + SPOKEN + VARIANTS) == sorted(LANGUAGES)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants(variant: str) -> None:
+    """`scripts/variants` has nothing to write."""
+    assert (INTEGRATION / "translations" / f"{variant}.json").read_text(encoding="utf-8") == varied(variant)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -253,7 +260,7 @@ def test_faq_names_the_languages() -> None:
     faq = " ".join((INTEGRATION.parents[1] / "docs" / "faq.md").read_text(encoding="utf-8").split())
     for pattern, languages in (
         (r"own sentences \([^)]*\) are in ([^.]*)\.", [*WHOLE, *SPOKEN]),
-        (r"The settings and the panel are in ([^.]*)\.", WHOLE),
+        (r"The settings and the panel are in ([^.]*), and in the Portuguese", WHOLE),
     ):
         found = re.search(pattern, faq)
         assert found
