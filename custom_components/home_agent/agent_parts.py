@@ -74,6 +74,7 @@ from .tools.memory_tool import remembering_tools
 from .tools.messages import Messages
 from .tools.native import hide_blocked
 from .tools.outgoing import Outgoing
+from .tools.script_tool import ScriptTools
 
 if TYPE_CHECKING:
     from .memory.learner.learner import Learner
@@ -280,7 +281,7 @@ class AgentParts:
     @cached_property
     def tool_schemas(self) -> OwnTools:
         """The tools as requests carry them."""
-        return OwnTools(self._hass, self.handler.tools.values())
+        return OwnTools(self._hass, self.handler, ScriptTools(self._hass, self.settings))
 
     def warmer(self) -> Warmer:
         """Return the task that warms the prompt cache."""

@@ -128,6 +128,7 @@ class HomeAgentLLMAPI(llm.API):
         data = agents[0].runtime_data
         handler, policy = data.handler, data.data_policy
         house = await data.house.async_snapshot()
+        data.tool_schemas.renew(house)
         offered = useful_tools(self.hass, house, handler.tools.values())
         shared = {
             name: SharedTool(tool, handler, policy.away, parameters_in(self.hass, house, tool))

@@ -87,7 +87,7 @@ async def _async_home(
     hass: HomeAssistant, server: ModelServer, scenario: Mapping[str, Any], users: Mapping[str, MockUser]
 ) -> Agent:
     """Set up the demo house as a scenario begins, and the agent."""
-    await async_demo_house(hass)
+    await async_demo_house(hass, {"script": scenario.get("scripts", {})})
     assert await async_setup_component(hass, "conversation", {})
     for name in scenario.get("lists", ()):
         await async_add_list(hass, name)

@@ -15,7 +15,7 @@ from tests.servers.replies import Reply, text, tool_calls
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
 LANGUAGE = re.compile("[a-z]{2}")
-SCENARIO_KEYS = {"name", "turns", "home", "history", "weather", "lists", "calendars", "options"}
+SCENARIO_KEYS = {"name", "scripts", "turns", "home", "history", "weather", "lists", "calendars", "options"}
 SCENARIO_KEYS |= {"expose", "labels", "done", "expected", "reason", "satellites", "people"}
 TURN_KEYS = {"say", "area", "assistant", "speaker", "new", "request", "model", "mistakes"}
 TURN_KEYS |= {"after", "items", "results", "said", "rounds", "later", "told"}

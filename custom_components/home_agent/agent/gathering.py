@@ -110,10 +110,10 @@ def _compose(turn: Turn, context: AssembledContext, tools: list[dict[str, Any]],
 
 async def _async_tools(turn: Turn, context: AssembledContext) -> tuple[list[dict[str, Any]], str]:
     """Return the tools of a turn, those of other integrations too, and what these say about theirs."""
-    api_ids, known = turn.data.settings[CONF_LLM_APIS], turn.calls.tools
+    own = turn.data.tool_schemas.beside(context.house, context.catalogue)
+    api_ids, known = turn.data.settings[CONF_LLM_APIS], {**turn.calls.tools, **turn.data.handler.tools}
     others = await async_other_tools(turn.hass, api_ids, turn.calls.llm_context, known)
     turn.calls.tools = {**known, **others.tools}
-    own = turn.data.tool_schemas.beside(context.house, context.catalogue)
     return [*own, *others.schemas], others.prompt
 
 

@@ -14,7 +14,9 @@ from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool, parameters_in, useful_tools
 from ..tools.calls.validation import serialize
 from ..tools.foreign import async_report_refused, async_sanitize
+from ..tools.handler import ToolHandler
 from ..tools.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
+from ..tools.script_tool import ScriptTools
 
 
 def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> dict[str, Any]:
@@ -57,10 +59,16 @@ def function_tools(
 class OwnTools:
     """The agent's own tools as requests carry them. They change only with the home."""
 
-    def __init__(self, hass: HomeAssistant, tools: Iterable[llm.Tool]) -> None:
+    def __init__(self, hass: HomeAssistant, handler: ToolHandler, scripts: ScriptTools) -> None:
         """Write the schemas."""
-        self._hass = hass
-        self.write(tools)
+        self._hass, self._handler, self._scripts = hass, handler, scripts
+        self.write(handler.tools.values())
+
+    def renew(self, house: HouseSnapshot) -> None:
+        """Offer the scripts of this home that are tools."""
+        if (scripts := self._scripts.renewed(house)) is not None:
+            self._handler.set_scripts(scripts)
+            self.write(self._handler.tools.values())
 
     def write(self, tools: Iterable[llm.Tool]) -> None:
         """Build the schemas once while the tools do not change."""
@@ -70,6 +78,7 @@ class OwnTools:
 
     def beside(self, house: HouseSnapshot, catalogue: Catalogue) -> list[dict[str, Any]]:
         """Return the tools for this home and a prompt with this catalogue."""
+        self.renew(house)
         return [
             self._schema_of(tool, house)
             for tool in useful_tools(self._hass, house, self._tools)

@@ -200,6 +200,8 @@ class DomainFacts:
     """Services that change something, called on entities by tools other than ha_control."""
     reads: frozenset[str] = frozenset()
     """Services that only answer."""
+    lasting: frozenset[str] = frozenset()
+    """Services that end only minutes later, when all of it is done."""
     reaching: frozenset[str] = frozenset()
     """Services whose data may name an address."""
 

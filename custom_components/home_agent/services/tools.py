@@ -63,6 +63,7 @@ class ReloadResponse(TypedDict):
 async def _async_execute_tool(call: ServiceCall, entry: Agent) -> Response:
     """Run one tool through the same guard as the model's calls."""
     handler = entry.runtime_data.handler
+    entry.runtime_data.tool_schemas.renew(await entry.runtime_data.house.async_snapshot())
     name: str = call.data["tool_name"]
     if name not in handler.tools:
         raise ServiceValidationError(

@@ -53,6 +53,8 @@ class ServiceCall:
     data: Mapping[str, Any] = field(default_factory=dict)
     tool: str = ""
     """The custom tool that makes the call: the guard knows which one service the household wrote for it."""
+    waits: bool = False
+    """Whether it runs a script whose end, and response, is waited for."""
     already: frozenset[str] = frozenset()
     """Targets that show what the call asks for before it is made."""
     tells_of_people: bool = False
@@ -87,7 +89,7 @@ class Gate(Protocol):
         speaker: Speaker,
         draft: CallDraft | None = None,
         approved: Sequence[FrozenCall] | None = None,
-    ) -> None:
+    ) -> Any:
         """Call a service and wait for it; raises ConfirmationNeeded for calls that wait in `draft`."""
 
     def let_wait(self, item: Frozen, draft: CallDraft) -> str:
@@ -144,14 +146,15 @@ class ToolRun:
         """Return whether the agent may see this entity, asked now."""
         return self.guard.is_exposed(entity_id)
 
-    async def call(self, call: ServiceCall) -> None:
-        """Call a service through the guard and wait for it.
+    async def call(self, call: ServiceCall) -> Any:
+        """Call a service through the guard, wait for it, and return its response if it has one.
 
         Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits for a
         confirmation, and ToolExecutionError for what failed.
         """
-        await self.guard.async_call_service(call, self.speaker, self.draft, self.approved)
+        response = await self.guard.async_call_service(call, self.speaker, self.draft, self.approved)
         self.calls.touched.extend(call.entity_ids)
+        return response
 
     async def read(self, call: ServiceCall) -> dict[str, Any]:
         """Call a service that only responds through the guard, and return its response by entity.

@@ -39,6 +39,7 @@ from ..safety.rules import Effect, Verdict
 from .asked_about import freeze, is_confirmed
 from .base import ServiceCall, service_call
 from .intents import check_intent_slots, is_scripted, predicted_calls
+from .making import as_made, async_waited
 from .messages import Messages, heard_on, judged_as
 from .named import entities_in, places_in
 from .other_apis import inner_name, intent_of, script_of, values_of
@@ -79,8 +80,8 @@ class Guard:
         speaker: Speaker,
         draft: CallDraft | None = None,
         approved: Sequence[FrozenCall] | None = None,
-    ) -> None:
-        """Call a service on resolved targets and wait for it; `approved` are calls confirmed earlier.
+    ) -> Any:
+        """Call a service on resolved targets and return its response; `approved` were confirmed earlier.
 
         Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits in `draft` for a
         confirmation, and ToolExecutionError for a failed one.
@@ -91,7 +92,7 @@ class Guard:
             if draft is None:
                 raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
             raise ConfirmationNeeded(freeze(self._hass, draft, self._frozen(call, speaker, user)))
-        await self.async_make(call, speaker)
+        return await self.async_make(call, speaker)
 
     def let_wait(self, item: Frozen, draft: CallDraft) -> str:
         """Let something wait for a confirmation, and return its action's id. Raises PermissionDenied."""
@@ -116,19 +117,24 @@ class Guard:
         contents = self.contents(call, speaker, user)
         return frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
 
-    async def async_make(self, call: ServiceCall, speaker: Speaker) -> None:
-        """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
-        targets = {ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else {}
+    async def async_make(self, call: ServiceCall, speaker: Speaker) -> Any:
+        """Make a call that was let through; return the response of a script that is waited for, else None.
+
+        Raises PermissionDenied or ToolExecutionError.
+        """
+        service, data = as_made(self._hass, call)
         spoken = heard_on(call) if is_spoken(call.domain, call.service) else ()
         async with taking_turns(self._hass, spoken):
             with self.journal.acting(call, speaker, call.already), translate_service_errors(call):
-                await self._hass.services.async_call(
+                made = self._hass.services.async_call(
                     call.domain,
-                    call.service,
-                    {**call.data, **targets},
+                    service,
+                    data,
                     blocking=True,
                     context=speaker.context,
+                    return_response=call.waits,
                 )
+                return await async_waited(self._hass, call, made)
 
     async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
         """Call a service that only answers and return what it says, by entity.

@@ -33,7 +33,8 @@ from .control.offered import actions_in, schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.rooms import with_rooms
-from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated
+from .control.script_fields import SCRIPT, fields_of, scripts_as_tools
+from .control.scripts import plan_script, resolve_gated
 from .control.telling import PLANNED, tell, tell_planned
 from .control.time_words import with_times
 from .control.timing import Timing, read_timing
@@ -74,11 +75,12 @@ class ControlTool(HomeAgentTool):
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
         """Return the actions and values that some entity of this home supports."""
+        shown = scripts_as_tools(hass, house)
         return schema_in(
             self._general,
             house,
             gated=self._gated,
-            has_fields=lambda entity_id: bool(fields_of(hass, entity_id)),
+            has_fields=lambda entity_id: bool(fields_of(hass, entity_id)) and entity_id not in shown,
         )
 
     def actions_in(self, house: HouseSnapshot) -> list[str]:
@@ -227,7 +229,7 @@ class ControlTool(HomeAgentTool):
         """Return the plan for one entity. Raises ValidationError."""
         meant = run.meanings.get(state.domain, verb)
         if state.domain == SCRIPT:
-            return plan_script(run.hass, state, meant, given, gated=self._gated)
+            return plan_script(run, state, meant, given, gated=self._gated)
         return plan(state, meant, given, units, gated=self._gated, alone=alone)
 
     @staticmethod

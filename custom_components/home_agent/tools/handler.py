@@ -81,15 +81,23 @@ class ToolHandler:
         self._outside_read: OrderedDict[str, Origins] = OrderedDict()
         """Home Assistant's contexts in whose name text from outside was read, and what that was."""
         self.tools: Mapping[str, llm.Tool] = {}
+        self._scripts: Sequence[HomeAgentTool] = ()
         self.set_tools(tools)
 
     @callback
     def set_tools(self, tools: Iterable[HomeAgentTool]) -> None:
         """Offer these tools from now on; turns under way go on with those they have."""
-        own = list(tools)
+        self._beside_scripts = list(tools)
+        own = [*self._beside_scripts, *self._scripts]
         self.tools = {tool.name: tool for tool in own}
         self.guard.written = {tool.name: tool.vetted_action for tool in own if tool.vetted_action}
         note_tools(self.tools)
+
+    @callback
+    def set_scripts(self, tools: Sequence[HomeAgentTool]) -> None:
+        """Offer these scripts beside the other tools."""
+        self._scripts = tools
+        self.set_tools(self._beside_scripts)
 
     async def async_prepare(self) -> None:
         """Let the tools build what their first call would have to wait for."""

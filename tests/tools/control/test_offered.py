@@ -120,8 +120,8 @@ async def test_a_call_as_offered_needs_no_repair(
     assert call["fit"] == "first_try"
 
 
-async def test_a_script_with_fields_takes_variables(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Its fields have their own slot; scripts without fields bring none."""
+async def test_a_script_with_fields_is_a_tool(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Its fields are the parameters of a tool of its own; ha_control has no slot for them."""
     assert await async_setup_component(hass, "homeassistant", {})
     scripts = {"tell": {"fields": {"message": {}}, "sequence": []}, "greet": {"sequence": []}}
     assert await async_setup_component(hass, "script", {"script": scripts})
@@ -129,7 +129,10 @@ async def test_a_script_with_fields_takes_variables(hass: HomeAssistant, model_s
     agent = await async_agent(hass, model_server)
     assert "variables" not in await asked(agent)
     async_expose_entity(hass, "conversation", "script.tell", True)
-    assert (await asked(agent))["variables"]["type"] == "object"
+    assert "variables" not in await asked(agent)
+    tools = {tool["function"]["name"]: tool["function"] for tool in agent.server.chats[-1].json["tools"]}
+    assert list(tools["script__tell"]["parameters"]["properties"]) == ["message"]
+    assert "script__greet" not in tools
 
 
 async def test_a_device_class_is_a_domain(hass: HomeAssistant, agent: Agent) -> None:

@@ -140,7 +140,7 @@ async def test_values_reach_the_script(scripts: Scripts, where: str) -> None:
         ("announce", {"message": "Hi", "volume": 300}, "volume: 300 does not fit"),
         ("announce", {"message": "Hi", "loud": "perhaps"}, "does not fit"),
         ("announce", {"variables": "Hi"}, "an object is needed"),
-        ("open_it", {"what": "the garage"}, "does not fit"),
+        ("open_it", {"what": "the moat"}, "nothing is called the moat"),
         ("open_it", {"what": "lock.cellar"}, "not exposed"),
         ("open_it", {"what": ["cover.blind", " lock.CELLAR "]}, "does not"),
         ("open_it", {"what": "cover.blind", "how": "like lock.cellar"}, "not exposed"),
@@ -163,6 +163,7 @@ async def test_what_does_not_fit(
     [
         ("open_it", {"what": "cover.blind"}, "", "cover.open_cover"),
         ("open_it", {"what": "cover.garage"}, "It opens the Garage.", ""),
+        ("open_it", {"what": "the garage"}, "It opens the Garage.", ""),
         ("open_it", {}, "not known until it runs", ""),
         ("by_word", {"word": "sesame"}, "It unlocks the Front Door.", ""),
         ("any_service", {"verb": "lock"}, "", "lock.lock"),

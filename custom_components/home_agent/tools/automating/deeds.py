@@ -21,7 +21,8 @@ from ..calls.dialect_calls import adapt
 from ..calls.repair import fit
 from ..control.arguments import read_args
 from ..control.planning import Plan, plan
-from ..control.scripts import SCRIPT, plan_script, resolve_gated
+from ..control.script_fields import SCRIPT
+from ..control.scripts import plan_script, resolve_gated
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names
@@ -222,7 +223,10 @@ class DeedReader:
                 raise ValidationError(f"do: {record.entity_id} {err}"[:300]) from err
             calls += (
                 ServiceCall(
-                    domain=made.domain, service=call.service, entity_ids=(record.entity_id,), data=call.data
+                    domain=made.domain,
+                    service=call.service,
+                    entity_ids=(call.on or record.entity_id,),
+                    data=call.data,
                 )
                 for call in made.calls
             )
@@ -233,7 +237,7 @@ class DeedReader:
     def _plan(self, state: State, verb: str, given: Mapping[str, Any], units: Units, *, alone: bool) -> Plan:
         """Return the plan for one entity."""
         if state.domain == SCRIPT:
-            return plan_script(self._run.hass, state, verb, given, gated=self._gated)
+            return plan_script(self._run, state, verb, given, gated=self._gated)
         if DOMAINS[state.domain].actions.get(verb) and DOMAINS[state.domain].actions[verb].direction:
             raise ValidationError("takes no step in an automation; give the value that it is set to")
         return plan(state, verb, given, units, gated=self._gated, alone=alone)

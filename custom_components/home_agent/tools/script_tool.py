@@ -1,0 +1,150 @@
+"""Exposed scripts with fields: each is a tool of its own, with the fields as its parameters."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm, service
+from homeassistant.util.json import JsonValueType
+
+from ..const import CONF_ALLOW_SCRIPTS, CONF_TOOLS_DISABLED
+from ..errors import ToolExecutionError, ValidationError
+from ..knowledge.house import HouseSnapshot
+from ..texts import leaves, one_line
+from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
+from .calls.bounds import MAX_CHARS
+from .calls.validation import JsonSchema
+from .control.direction import check_asked
+from .control.later import check_later
+from .control.script_fields import (
+    SCRIPT,
+    field_values,
+    fields_of,
+    is_moment,
+    responds,
+    schema_in_words,
+    scripts_as_tools,
+)
+from .making import script_service
+from .other_apis import wire_name
+from .results import to_json
+from .telling import Told
+from .waiting import STILL_RUNNING
+
+MAX_DESCRIPTION: Final = 200
+MAX_RESPONSE: Final = 6000
+"""Characters of a response that a model reads."""
+WITH_TIME: Final = "To run it later, use ha_control: action activate, its entity_id, parameters and when"
+
+type Fields = Mapping[str, Mapping[str, Any]]
+
+
+class ScriptTool(HomeAgentTool):
+    """Runs one script through the guard, which judges what it does with these values."""
+
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    max_text = MAX_CHARS
+
+    def __init__(self, entity_id: str, name: str, description: str, fields: Fields) -> None:
+        """Show the script by its name, its description and its fields."""
+        self.entity_id = entity_id
+        self.name = wire_name(f"{SCRIPT}__{entity_id.partition('.')[2]}")
+        self.title = name
+        about = f"{name}: {description}" if description else name
+        self.description = one_line(about, MAX_DESCRIPTION)
+        written = schema_in_words(fields)
+        checks = {
+            (probatio.Required if key in written.get("required", ()) else probatio.Optional)(key): object
+            for key in fields
+        }
+        self.parameters = JsonSchema(written, probatio.Schema(checks))
+
+    @override
+    def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
+        """Return whether the script is there and exposed."""
+        return self.entity_id in house.entities
+
+    @override
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
+        """Return the texts of a response: nobody knows where a script has them from."""
+        response = result.get("response") if isinstance(result, dict) else None
+        return [text for text in leaves(response, keys=True) if isinstance(text, str)]
+
+    @override
+    async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
+        """Refuse what answers a question, and what is for later. Raises ValidationError."""
+        if responds(run.hass, self.entity_id):
+            return  # the household wrote it to answer something
+        check_asked(run)
+        fields, record = fields_of(run.hass, self.entity_id), run.house.entities.get(self.entity_id)
+        if record is None or any(is_moment(fields.get(key, {})) for key in args):
+            return
+        try:
+            check_later(run, None, [record], {}, "activate")
+        except ValidationError as err:
+            raise ValidationError(f"{err}. {WITH_TIME}") from err
+
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return that the script was started; what it responds needs words of the model."""
+        if not isinstance(result, Mapping) or "response" in result:
+            return ()
+        return (Told(key="started", names=[self.title or self.name]),)
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Run the script and return its response, if it has one."""
+        if not run.is_exposed(self.entity_id):
+            raise ToolExecutionError("The script does not exist or is not exposed")
+        values = field_values(run, args, fields_of(run.hass, self.entity_id))
+        response = await run.call(
+            ServiceCall(
+                domain=SCRIPT,
+                service="turn_on",
+                entity_ids=(self.entity_id,),
+                data={"variables": values} if values else {},
+                waits=True,
+            )
+        )
+        name = str(self.title)
+        if response is STILL_RUNNING:
+            return {"started": name, "note": "it is still running"}
+        if not response:
+            return {"done": name}
+        answer = to_json(response)
+        if len(str(answer)) > MAX_RESPONSE:
+            answer = f"{str(answer)[:MAX_RESPONSE]} …"
+        return {"done": name, "response": answer}
+
+
+class ScriptTools:
+    """The scripts of one agent that are tools, kept while nothing about them changes."""
+
+    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
+        """Read the options: whether scripts may run, and which tools are disabled."""
+        self._hass = hass
+        self._is_allowed = bool(settings[CONF_ALLOW_SCRIPTS])
+        self._disabled = frozenset(settings[CONF_TOOLS_DISABLED])
+        self._known: list[tuple[str, str, str, Fields]] = []
+
+    def renewed(self, house: HouseSnapshot) -> list[HomeAgentTool] | None:
+        """Return the tools for this home; None if they are the same as before."""
+        shown = scripts_as_tools(self._hass, house) if self._is_allowed else {}
+        known = [
+            (entity_id, house.entities[entity_id].name, self._description(entity_id), fields)
+            for entity_id, fields in shown.items()
+        ]
+        if known == self._known:
+            return None
+        self._known = known
+        tools: list[HomeAgentTool] = [ScriptTool(*one) for one in known]
+        return [tool for tool in tools if tool.name not in self._disabled]
+
+    def _description(self, entity_id: str) -> str:
+        """Return the description that the household has written."""
+        written = service.async_get_cached_service_description(
+            self._hass, SCRIPT, script_service(self._hass, entity_id)
+        )
+        return str((written or {}).get("description") or "")
