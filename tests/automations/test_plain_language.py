@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
 from tests.helpers.own_automations import OwnHome, async_own_home
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
@@ -39,6 +40,11 @@ async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -
 def automate(action: str = "create", **args: Any) -> Reply:
     """Return a call of the tool."""
     return tool_calls([("automation", {"action": action, **args})])
+
+
+def undo() -> Reply:
+    """Return a call that undoes."""
+    return tool_calls([("activity", {"action": "undo"})])
 
 
 def results(home: OwnHome) -> list[str]:
@@ -274,3 +280,77 @@ async def test_what_does_not_fit_is_refused_with_the_reason(home: OwnHome) -> No
     assert found == [reason for _, reason in REFUSED]
     assert home.agent.entry.runtime_data.confirmations.pending == []
     assert await home.automations() == []
+
+
+async def test_changed_turned_off_deleted_and_undone(home: OwnHome) -> None:
+    """All of it by talking; each step can be undone."""
+    await home.say(
+        "Coffee at half past six", automate(name="Coffee", when=[{"time": "6:30"}], do=[COFFEE_OFF])
+    )
+    await home.say("yes")
+    asked = await home.say("Change it to seven", automate("change", when="at 7"))
+    assert asked == "The automation Coffee, changed: At 07:00. Should I change it?"
+    await home.say("yes")
+    (written,) = await home.automations()
+    assert (written["triggers"][0]["at"], len(written["actions"])) == ("07:00:00", 1)
+    await home.say("Undo that", undo(), text("Back to half past six."))
+    (written,) = await home.automations()
+    assert written["triggers"][0]["at"] == "06:30:00"
+    await home.say("Turn it off", automate("off", name="coffee"), text("It is off."))
+    assert [home.shows(entity_id) for entity_id in home.own()] == ["off"]
+    await home.say("Delete it", automate("delete", name="the coffee automation"))
+    await home.say("yes")
+    assert (await home.automations(), home.own()) == ([], [])
+    await home.say("Undo that", undo(), text("It is back."))
+    assert [item["alias"] for item in await home.automations()] == ["Coffee"]
+    assert len(home.own()) == 1
+
+
+async def test_undo_of_a_created_one_deletes_it(home: OwnHome) -> None:
+    await home.say(WHEN_HOME, automate(**COMES_HOME))
+    await home.say("yes")
+    await home.say("Undo that", undo(), text("It is gone."))
+    assert (await home.automations(), home.own()) == ([], [])
+
+
+@pytest.mark.parametrize("who", ["Tom", None])
+async def test_only_administrators_create_automations(home: OwnHome, who: str | None) -> None:
+    """Neither another person nor an unknown voice, and a yes of theirs creates nothing."""
+    said = await home.say(WHEN_HOME, automate(**COMES_HOME), SORRY, who=who, device_id="satellite")
+    assert said == "Sorry, I cannot do that."
+    assert "Only an administrator" in results(home)[-1]
+    await home.say("yes", text("What do you mean?"), who=who, device_id="satellite")
+    assert await home.automations() == []
+
+
+async def test_automations_of_the_household_stay(home: OwnHome) -> None:
+    """They are listed for an administrator and turned off, and never changed or deleted."""
+    await home.say("Delete the wake up automation", automate("delete", name="Wake up"), SORRY)
+    assert "was not made by this assistant" in results(home)[-1]
+    await home.say("Which automations are there?", automate("list"), text("Some."))
+    assert "Wake up" in results(home)[-1]
+    await home.say("Turn off the wake up automation", automate("off", name="wake up"), text("It is off."))
+    assert home.shows("automation.wake_up") == "off"
+
+
+async def test_a_rule_that_becomes_stricter_is_reported(home: OwnHome) -> None:
+    await home.say(WHEN_HOME, automate(**COMES_HOME))
+    await home.say("yes")
+    await home.agent.set_options(policy_blocked=["light.hallway"])
+    await home.hass.async_block_till_done(wait_background_tasks=True)
+    issue_id = f"automations_break_rules_{home.agent.entry.entry_id}"
+    issue = ir.async_get(home.hass).async_get_issue("home_agent", issue_id)
+    assert issue is not None
+    assert issue.translation_placeholders is not None
+    assert WHEN_HOME in issue.translation_placeholders["names"]
+    await home.agent.set_options(policy_blocked=[])
+    await home.hass.async_block_till_done(wait_background_tasks=True)
+    assert ir.async_get(home.hass).async_get_issue("home_agent", issue_id) is None
+
+
+async def test_the_option_takes_the_tool_away(home: OwnHome) -> None:
+    await home.agent.set_options(allow_automations=False)
+    await home.say("Hello", text("Hello."))
+    offered = [tool["function"]["name"] for tool in home.agent.server.chats[-1].json["tools"]]
+    assert "ha_control" in offered
+    assert "automation" not in offered
