@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
 from custom_components.home_agent.const import CONF_POLICY_PIN, DOMAIN
 from custom_components.home_agent.safety.pin import hash_pin
-from homeassistant.auth.const import GROUP_ID_USER
-from homeassistant.auth.models import Group
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import get_instance
 from homeassistant.core import Context, HomeAssistant
@@ -26,14 +25,18 @@ from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.energy import async_energy
 from tests.helpers.everyday_house import async_add_calendar, async_add_list, async_items
+from tests.helpers.own_automations import (
+    add_users,
+    async_add_persons,
+    async_include_automations,
+    async_read_automations,
+)
 from tests.helpers.scenario_checks import Heard, problems, read_results, states, unlike
 from tests.helpers.scenario_listeners import async_add_listeners, options_of
 from tests.helpers.scenarios import Problem, Result, Run, Verdict, localized, replies_of
 from tests.helpers.weather import async_add_weather
 from tests.servers.model_server import ModelServer
 
-PERSONS = ("Anna", "Tom", "Mia")
-"""People with an account; Anna is the administrator."""
 OPTIONS = {"memory_extraction_enabled": False, "quick_confirmations": True}
 """A request that follows a turn would take a reply that is meant for the next one. Else as by default."""
 
@@ -41,11 +44,7 @@ OPTIONS = {"memory_extraction_enabled": False, "quick_confirmations": True}
 async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Result:
     """Hold a conversation in a fresh demo house and return what became of it."""
     scenario = run.scenario
-    group = Group(id=GROUP_ID_USER, name="Users", policy={"entities": True})
-    users = {
-        name: MockUser(name=name, is_owner=name == "Anna", groups=[group]).add_to_hass(hass)
-        for name in PERSONS
-    }
+    users = add_users(hass)
     agent = await _async_home(hass, server, scenario, users)
     heard_by = await async_add_listeners(hass, scenario, users, run.language)
     result = Result()
@@ -74,6 +73,12 @@ async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resul
         for entity_id, items in turn.get("items", {}).items() if not mistake else ():
             if (found := list(await async_items(hass, entity_id))) != localized(items, run.language):
                 result.problems.append(Problem(Verdict.BAD, f"{entity_id} contains {found}"))
+        written = await async_read_automations(hass)
+        if written != (mistake.get("written", 0) if mistake else turn.get("written", written)):
+            result.problems.append(Problem(Verdict.BAD, f"{written} automations"))
+        if "happens" in turn and not mistake:
+            await _async_happen(hass, turn["happens"]["states"])
+            result.problems += unlike(hass, turn["happens"]["after"])
         if "later" in turn and not mistake:
             async_fire_time_changed(hass, dt_util.utcnow() + timedelta(hours=turn["later"]["hours"]))
             await hass.async_block_till_done(wait_background_tasks=True)
@@ -83,10 +88,20 @@ async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resul
     return result
 
 
+async def _async_add_automations(
+    hass: HomeAssistant, scenario: Mapping[str, Any], users: Mapping[str, MockUser]
+) -> None:
+    """Add a file of automations and persons, if a scenario has them."""
+    if scenario.get("automations"):
+        await async_include_automations(hass, Path(hass.config.config_dir))
+        await async_add_persons(hass, users)
+
+
 async def _async_home(
     hass: HomeAssistant, server: ModelServer, scenario: Mapping[str, Any], users: Mapping[str, MockUser]
 ) -> Agent:
     """Set up the demo house as a scenario begins, and the agent."""
+    await _async_add_automations(hass, scenario, users)
     await async_demo_house(hass, {"script": scenario.get("scripts", {})})
     assert await async_setup_component(hass, "conversation", {})
     for name in scenario.get("lists", ()):
@@ -151,6 +166,15 @@ async def _async_do(
             hass.states.async_set(state.entity_id, each["state"], state.attributes, context=context)
         await hass.async_block_till_done()
     await get_instance(hass).async_block_till_done()
+
+
+async def _async_happen(hass: HomeAssistant, states_of: Mapping[str, Sequence[str]]) -> None:
+    """Let entities go through states."""
+    for entity_id, seen in states_of.items():
+        for state in seen:
+            old = hass.states.get(entity_id)
+            hass.states.async_set(entity_id, state, old.attributes if old else {})
+            await hass.async_block_till_done()
 
 
 def _device(hass: HomeAssistant, agent: Agent, area_name: str | None) -> dict[str, str]:

@@ -19,8 +19,11 @@ SCENARIO_KEYS = {"name", "scripts", "turns", "home", "history", "weather", "list
 SCENARIO_KEYS |= {"expose", "labels", "done", "expected", "reason", "satellites", "people"}
 TURN_KEYS = {"say", "area", "assistant", "speaker", "new", "request", "model", "mistakes"}
 TURN_KEYS |= {"after", "items", "results", "said", "rounds", "later", "told"}
-SCENARIO_KEYS |= {"energy"}
+SCENARIO_KEYS |= {"energy", "automations"}
+TURN_KEYS |= {"written", "happens"}
+HAPPENS_KEYS = {"states", "after"}
 MISTAKE_KEYS = {"name", "must", "model", "after", "results", "said", "rounds", "expected", "reason", "told"}
+MISTAKE_KEYS |= {"written"}
 REQUEST_KEYS = {"needs", "has", "has_not", "tools", "tools_not"}
 LATER_KEYS = {"hours", "after"}
 RESULTS_KEYS = {"has", "has_not"}
@@ -114,6 +117,7 @@ def _check(scenario: Mapping[str, Any]) -> None:
         _only(turn.get("request", {}), REQUEST_KEYS)
         _only(turn.get("said", {}), SAID_KEYS)
         _only(turn.get("later", {}), LATER_KEYS)
+        _only(turn.get("happens", {}), HAPPENS_KEYS)
         _only(turn.get("results", {}), RESULTS_KEYS)
         for mistake in turn.get("mistakes", ()):
             _only(mistake, MISTAKE_KEYS)
