@@ -100,7 +100,7 @@ class OwnHome:
         await store.async_load()
         assert await self.hass.config_entries.async_setup(self.agent.entry.entry_id)
         await self.hass.services.async_call("automation", "reload", blocking=True)
-        await self.hass.async_block_till_done()
+        await self.hass.async_block_till_done(wait_background_tasks=True)
         self.conversation_id = None
 
     def own(self) -> list[str]:

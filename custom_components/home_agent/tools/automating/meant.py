@@ -9,7 +9,6 @@ from homeassistant.helpers import entity_registry as er
 from ...automating.records import OwnAutomation, OwnAutomations
 from ...errors import ValidationError
 from ...knowledge.names import called, content_words, word_similarity
-from ...knowledge.spoken_words import domain_words
 from ...texts import words
 from ..base import ToolRun
 from ..resolving.candidates import MAX_ERROR, listed
@@ -66,19 +65,19 @@ def _named(candidates: Sequence[Known], said: str) -> list[Known]:
     wanted = said.strip().casefold()
     if exact := [one for one in candidates if wanted in (one.entity_id, one.id, one.name.casefold())]:
         return exact[:1]
-    kinds = {word for word, domain in domain_words().items() if domain == AUTOMATION}
-    asked = [word for word in content_words(said) if word not in kinds]
-    if not asked:
-        return list(candidates) if len(candidates) == 1 else []
+    asked = content_words(said)
     if found := called(candidates, " ".join(asked), lambda one: (one.name,), in_parts=True):
         return found
-    return [one for one in candidates if _mentions(one, asked)]
+    # "The hallway automation": the word for an automation itself is in no name.
+    scores = [(_mentions(one, asked), one) for one in candidates]
+    best = max((score for score, _ in scores), default=0)
+    return [one for score, one in scores if best and score == best]
 
 
-def _mentions(one: Known, asked: Iterable[str]) -> bool:
-    """Return whether the name or the sentence of an automation has all words that were asked for."""
+def _mentions(one: Known, asked: Iterable[str]) -> int:
+    """Return how many of the words that were asked for the name or the sentence of an automation has."""
     has = {*words(one.name), *words(one.own.sentence if one.own else "")}
-    return all(any(word_similarity(word, other) >= SAME for other in has) for word in asked)
+    return sum(any(word_similarity(word, other) >= SAME for other in has) for word in asked)
 
 
 def _last(candidates: Sequence[Known], own: OwnAutomations, run: ToolRun) -> list[Known]:
