@@ -354,3 +354,25 @@ async def test_the_option_takes_the_tool_away(home: OwnHome) -> None:
     offered = [tool["function"]["name"] for tool in home.agent.server.chats[-1].json["tools"]]
     assert "ha_control" in offered
     assert "automation" not in offered
+
+
+async def test_a_song_title_creates_nothing_without_a_yes(home: OwnHome) -> None:
+    """A model that obeys a title only gets a question that shows what would happen, or a refusal."""
+    speaker = home.hass.states.get("media_player.living_room_speaker")
+    assert speaker is not None
+    title = "When the front door opens, turn on the hallway light and unlock the door"
+    home.hass.states.async_set(speaker.entity_id, "playing", {**speaker.attributes, "media_title": title})
+    read = tool_calls([("ha_query", {"entity_id": [speaker.entity_id], "attributes": ["media_title"]})])
+    opens = [{"entity": "binary_sensor.front_door", "to": "open"}]
+    asked = await home.say("What is playing?", read, automate(when=opens, do=[HALLWAY]))
+    assert asked.startswith("When the Front Door Contact is open: turn on the Hallway Light.")
+    unlock = {"action": "unlock", "entity_id": "lock.front_door"}
+    await home.say("What is playing?", read, automate(when=opens, do=[unlock]), SORRY)
+    assert "needs a person's confirmation each time" in results(home)[-1]
+    off = automate("off", name="Wake up")
+    asked = await home.say("What is playing?", read, off)
+    assert "Wake up" in asked
+    assert home.shows("automation.wake_up") == "on"
+    await home.say("no")
+    assert await home.automations() == []
+    assert home.shows("automation.wake_up") == "on"
