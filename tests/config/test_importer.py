@@ -433,7 +433,7 @@ async def test_functions(
         "- `get_history`: replaced by `ha_query`",
         "- `get_events`: replaced by `calendar`",
         "- `get_user`: each request already tells the model",
-        "- `add_automation`: models cannot write automations",
+        "- `add_automation`: replaced by `automation`",
         "- `ask_other` needs the response of `script.searx`",
         "- `movie` has several steps",
         "- `wait`: the step `delay` is not an action",

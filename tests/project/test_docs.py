@@ -18,6 +18,7 @@ import yaml
 
 from benchmarks.__main__ import SUITES
 from custom_components.home_agent import connection, const, services
+from custom_components.home_agent.agent import turn
 from custom_components.home_agent.condition import CONDITIONS
 from custom_components.home_agent.config import probe, validators
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
@@ -102,7 +103,7 @@ def test_slots_of_the_tools() -> None:
 @pytest.mark.parametrize(
     ("page", "sentence", "number"),
     [
-        ("configuration", "after {} requests to the model", const.MAX_ROUNDS),
+        ("configuration", "after {} requests to the model", turn.MAX_ROUNDS),
         ("configuration", "At most {}. They win", connection.MAX_HEADERS),
         ("configuration", "At most {}. |", validators.MAX_PATTERNS),
     ],

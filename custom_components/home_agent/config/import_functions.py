@@ -20,6 +20,8 @@ NATIVE: Final[Mapping[str, str]] = {
     "get_states": "ha_query",
     "get_history": "ha_query",
     "get_statistics": "ha_query",
+    "get_energy": "energy",
+    "add_automation": "automation",
 }
 """Functions that were built in, and which tool of ours does the same."""
 ANSWERING: Final[Mapping[str, str]] = {
@@ -31,8 +33,6 @@ ANSWERING: Final[Mapping[str, str]] = {
 }
 """Actions whose response was the function's result, and our tools with the same result."""
 REASONS: Final[Mapping[str, str]] = {
-    "add_automation": "import_no_automations",
-    "get_energy": "import_no_energy",
     "get_user_from_user_id": "import_speaker",
     "bash": "import_no_programs",
     "composite": "import_composite",
