@@ -11,6 +11,7 @@ import yaml
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools import ha_control, ha_query
+from custom_components.home_agent.tools.energy.energy_tool import EnergyTool
 from custom_components.home_agent.tools.everyday.automation_tool import AutomationSchema
 from custom_components.home_agent.tools.knowledge_tools import RetrieveKnowledgeTool
 from custom_components.home_agent.trigger import TRIGGERS
@@ -43,6 +44,8 @@ def test_json_examples(example: str) -> None:
         assert AutomationSchema()(args) == args
     elif "action" in args:
         assert ha_control.ControlTool().parameters(args)["action"] == args["action"]
+    elif "period" in args:
+        assert EnergyTool.parameters(args) == args
     elif "query" in args:
         assert RetrieveKnowledgeTool.parameters(args) == args
     else:
