@@ -42,6 +42,7 @@ function waiting(action, wantsPin, { t, call, guarded, say }, refresh) {
       },
     },
     h("p", { class: "asks" }, icon("help-circle-outline", { kind: "waits" }), h("strong", {}, action.question)),
+    action.details && h("pre", {}, action.details),
     h("p", { class: "quiet" }, dotted(action.person || t("nobody_known"), t("waits_until", { at: t.time(action.expires_at) }))),
     !action.may_approve && h("p", { class: "quiet" }, t("not_yours")),
     h(
