@@ -12,6 +12,8 @@ from ...knowledge.names import word_similarity
 from ...texts import fold
 
 MAX_LISTED: Final = 12
+MIN_BEGINNING: Final = 3
+"""Letters with which a word of a choice may begin."""
 
 
 def check_action(facts: DomainFacts, state: State, verb: str, action: Action) -> None:
@@ -70,11 +72,22 @@ def _chosen(state: State, name: str, attribute: str, value: Any) -> Any:
     compact = [
         choice for folded, choice in spelled.items() if folded.replace(" ", "") == asked.replace(" ", "")
     ]
-    near = compact or [choice for folded, choice in spelled.items() if word_similarity(asked, folded)]
+    parts = [choice for folded, choice in spelled.items() if _is_part(asked, folded)]
+    alike = [choice for folded, choice in spelled.items() if word_similarity(asked, folded)]
+    near = compact or parts or alike
     if len(near) == 1:
         return near[0]
     listed = ", ".join(str(choice)[:30] for choice in choices[:MAX_LISTED])
     raise ValidationError(f"{name}: {str(value)[:40]!r} is not one of {listed}"[:300])
+
+
+def _is_part(asked: str, choice: str) -> bool:
+    """Return whether each word of a text begins or is a word of a choice: "eco" is "Eco mode"."""
+    own = choice.split()
+    return bool(asked) and all(
+        any(word == one or (len(word) >= MIN_BEGINNING and one.startswith(word)) for one in own)
+        for word in asked.split()
+    )
 
 
 def _bounded(state: State, name: str, bounds: tuple[str, str], value: float, *, clamp: bool) -> float:
