@@ -136,9 +136,9 @@ async def test_pin_on_the_phone(
     yes = buttons(push)["Yes"]
     assert (yes["behavior"], yes["textInputPlaceholder"]) == ("textInput", "PIN")
     await phones.async_press("anna", yes["action"])
-    assert phones.of("anna")[-1]["message"] == f"{QUESTION} Please say the PIN."
+    assert phones.of("anna")[-1]["message"] == f"{QUESTION} I need the PIN for that."
     await phones.async_press("anna", yes["action"], reply_text="0000")
-    assert phones.of("anna")[-1]["message"] == f"{QUESTION} That PIN is wrong. Please say it again."
+    assert phones.of("anna")[-1]["message"] == f"{QUESTION} That PIN is wrong. Please try again."
     assert phones.of("anna")[-1]["data"]["tag"] == push["data"]["tag"]
     assert secure.calls == []
     await phones.async_press("anna", yes["action"], reply_text=f" {PIN} ")

@@ -203,7 +203,7 @@ async def test_a_restricted_action_needs_the_pin(
     hall.answers = ["yes", "four seven one two", "4711"]
     response = await asking(hass, action="unlock", entity_id="lock.front_door", satellite=hall.entity_id)
     assert response["carried_out"]
-    assert hall.asked[0] == "Should I unlock the Front Door? Please say the PIN."
+    assert hall.asked[0] == "Should I unlock the Front Door? I need the PIN for that."
     assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
     secure.calls.clear()
     hall.answers = ["yes"]

@@ -291,7 +291,7 @@ async def test_an_unclear_pin_is_asked_for_again(
     for _ in range(5):
         answer = await agent.say("it is four", conversation_id=conversation_id)
         answer = await agent.say("forty seven", conversation_id=conversation_id)
-        assert speech(answer) == "Please say the PIN digit by digit."
+        assert speech(answer) == "Please give me the PIN digit by digit."
         assert answer.continue_conversation is True
     await agent.say("forty-seven eleven", conversation_id=conversation_id)
     assert secure.moved() == RAN

@@ -246,9 +246,9 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
     hass.bus.async_listen(MATCH_ALL, note)
     asked = await ask(agent)
     same = {"conversation_id": asked.conversation_id}
-    assert speech(asked) == "Should I unlock the Front Door? Please say the PIN."
+    assert speech(asked) == "Should I unlock the Front Door? I need the PIN for that."
     answer = await agent.say("Yes", **same)
-    assert (speech(answer), answer.continue_conversation) == ("Please say the PIN.", True)
+    assert (speech(answer), answer.continue_conversation) == ("I need the PIN for that.", True)
     assert secure.calls == []
     answer = await agent.say("the PIN is four seven one one", **same)
     assert speech(answer) == "Unlocked the Front Door."

@@ -207,5 +207,5 @@ async def test_two_things(model_server: ModelServer, secure: SecureHouse) -> Non
 
 async def test_the_pin_is_still_needed(model_server: ModelServer, secure: SecureHouse) -> None:
     agent = await secure.async_agent(model_server, {"policy_pin": "4711"})
-    assert await answered(agent, "en", "yes, open it", UNLOCK) == "Please say the PIN."
+    assert await answered(agent, "en", "yes, open it", UNLOCK) == "I need the PIN for that."
     assert secure.moved() == []

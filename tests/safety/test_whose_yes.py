@@ -141,7 +141,7 @@ async def test_an_automation_with_the_pin(
     obey(agent)
     _, conversation_id = await way(agent, "unlock the front door")
     requests = len(model_server.chats)
-    for sentence, answer in (("yes", "Please say the PIN."), ("0000", "That PIN is wrong.")):
+    for sentence, answer in (("yes", "I need the PIN for that."), ("0000", "That PIN is wrong.")):
         said, _ = await way(agent, sentence, conversation_id=conversation_id)
         assert said.startswith(answer)
         assert secure.calls == []
