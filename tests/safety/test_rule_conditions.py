@@ -393,7 +393,7 @@ async def test_a_plan_is_judged_for_its_time_and_again_at_that_time(
 # Between the question and the yes
 
 
-@pytest.mark.parametrize("change", ["none", "hour", "presence"])
+@pytest.mark.parametrize("change", ["none", "hour", "presence", "presence, to a stranger"])
 async def test_the_yes_is_judged_again(
     hass: HomeAssistant,
     secure: SecureHouse,
@@ -411,23 +411,20 @@ async def test_the_yes_is_judged_again(
     agent = await secure.async_agent(model_server, {"policy_choices": choices})
     call = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
     model_server.script([tool_calls([call])])
-    asked = await agent.say("Turn on the hall light")
+    who = {"context": Context(user_id=secure.anna.id)} if change == "presence" else {}
+    asked = await agent.say("Turn on the hall light", **who)
     assert speech(asked) == "Should I turn on the Hall?"
     if change == "hour":
         freezer.tick(10)
-    if change == "presence":
+    if change.startswith("presence"):
         for name in ("anna", "ben"):
             is_home(hass, name, state="not_home")
-    answer = speech(await agent.say("Yes", conversation_id=asked.conversation_id))
-    expected = {
-        "none": [("light.turn_on", ("light.hall",))],
-        "hour": [],
-        "presence": [],
-    }
-    assert secure.moved() == expected[change]
+    answer = speech(await agent.say("Yes", conversation_id=asked.conversation_id, **who))
+    assert secure.moved() == ([("light.turn_on", ("light.hall",))] if change == "none" else [])
     said = {
         "hour": "Nothing may be changed in Nursery from 20:00 to 07:00.",
         "presence": "Nothing may be changed in Nursery while nobody is at home.",
+        "presence, to a stranger": "Nothing may be changed in Nursery at the moment.",
     }
     assert answer == said.get(change, answer)
 

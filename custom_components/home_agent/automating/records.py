@@ -180,14 +180,14 @@ class OwnAutomations:
     def note(self, change: Change) -> None:
         """Keep a change that was made, and how the automation is now."""
         self._changes.append(change)
-        self._put(change.automation.id, change.after)
+        self._put(change, change.after)
 
     @callback
     def note_undone(self, change: Change) -> None:
         """Note that a change was undone."""
         kept = [replace(one, undone=True) if one is change else one for one in self._changes]
         self._changes = deque(kept, MAX_CHANGES)
-        self._put(change.automation.id, change.before)
+        self._put(change, change.before)
 
     @callback
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
@@ -195,12 +195,13 @@ class OwnAutomations:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def _put(self, automation_id: str, automation: OwnAutomation | None) -> None:
-        """Keep an automation as it is now, or forget it."""
-        if automation is None:
-            self._automations.pop(automation_id, None)
-        else:
-            self._automations[automation_id] = automation
+    def _put(self, change: Change, automation: OwnAutomation | None) -> None:
+        """Keep an automation as it is now, or forget it; one of the household's own is only switched."""
+        if change.switched is None:
+            if automation is None:
+                self._automations.pop(change.automation.id, None)
+            else:
+                self._automations[automation.id] = automation
         self._changed()
         for listener in list(self._listeners):
             listener()

@@ -80,12 +80,13 @@ def _what(
 def _reason(rule: PickedRule, occasion: Occasion) -> tuple[str, dict[str, str]]:
     """Return the part of the condition that is told, and its times.
 
-    Where one person is, is nothing that the agent tells.
+    Where one person is, is nothing that the agent tells, and nobody unknown hears that all are away.
     """
     now = occasion.now
     if rule.hours and now and (span := rule.hours.now(now)) and span in rule.hours.spans:
         return "hours", {"start": clock(span.start), "end": clock(span.end)}
-    if rule.presence in (NOBODY, SOMEBODY) and presence_holds(rule.presence, occasion):
+    told = (NOBODY, SOMEBODY) if occasion.user is not None else (SOMEBODY,)
+    if rule.presence in told and presence_holds(rule.presence, occasion):
         return rule.presence, {}
     if rule.hours or rule.presence:
         return "now", {}

@@ -26,9 +26,8 @@ from ..safety.pending import PendingAction
 from ..safety.rules import Verdict
 from .asked_about import check_contents, check_unchanged
 from .automating.files import AutomationRefusedError
-from .automating.own_rules import unattended
+from .automating.own_rules import check_administrator, unattended
 from .base import HomeAgentTool, service_call
-from .everyday.automation_tool import check_administrator
 from .handler import ToolHandler
 from .results import envelope
 from .vetted import is_spoken

@@ -16,6 +16,7 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenLook
 from ..safety.journal import Journal
+from ..safety.policy import Policy
 from ..safety.sanitizer.origins import PUBLIC
 from .telling import Told
 
@@ -79,6 +80,7 @@ class Gate(Protocol):
     """
 
     journal: Journal
+    policy: Policy
 
     def is_exposed(self, entity_id: str) -> bool:
         """Return whether the agent may see this entity now."""

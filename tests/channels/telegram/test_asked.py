@@ -14,6 +14,7 @@ from tests.helpers.secure_house import SecureHouse, pending_ids
 from tests.helpers.telegram_chats import ANNA, BEN, Telegram, telegram_bot
 from tests.helpers.telegram_settings import OPTIONS
 from tests.servers.model_server import ModelServer
+from tests.servers.replies import text
 from tests.servers.telegram_server import TelegramServer
 
 CLOSE = {"action": "close", "entity_id": "cover.garage", "person": "person.anna", "urgent": True}
@@ -90,3 +91,17 @@ async def test_an_answer_can_be_written(
     assert (await task)["answer"] == answer
     assert secure.moved() == moved
     assert agent.server.chats == []
+
+
+async def test_a_yes_to_something_else(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
+    """After another question of the agent a yes is the answer to that; the button still counts."""
+    task = asking(agent.hass)
+    await telegram.until(lambda: telegram.server.texts(ANNA))
+    (action_id,) = pending_ids(agent.hass)
+    agent.server.script([text("Do you want to hear the weather too?"), text("It is sunny.")])
+    await telegram.write(ANNA, "Good morning")
+    assert await telegram.write(ANNA, "yes") == ["It is sunny."]
+    assert secure.calls == []
+    await telegram.press(ANNA, f"home_agent yes {action_id}")
+    assert (await task)["carried_out"]
+    assert secure.moved() == CLOSED

@@ -1,5 +1,6 @@
 """Why something changed, and who changed it: real automations, scripts and people, a real recorder."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,13 +11,17 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import Recorder
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, device_registry as dr
 from tests.helpers.causes import HALL, MOTION, VISITOR, CauseHouse, async_cause_house
 from tests.helpers.checks import every
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.injection import payloads
 from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
 
 __all__ = ["names_lead_home"]
+
+DONE = text("Done.")
 
 NOON = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
 """13:00 in Berlin."""
@@ -121,6 +126,28 @@ async def test_what_is_not_exposed_is_not_named(home: CauseHouse) -> None:
     await home.become(MOTION, "on")
     told = await home.why(HALL)
     assert told.endswith("by automation Hall by day, which ran because something that is not exposed changed")
+
+
+async def test_an_agent_with_a_list(home: CauseHouse) -> None:
+    """What the list leaves out is not named, and neither is the room in which somebody has asked."""
+    area = ar.async_get(home.hass).async_get_or_create("Cellar")
+    devices = dr.async_get(home.hass)
+    device = devices.async_get_or_create(
+        config_entry_id=home.agent.entry.entry_id, identifiers={("test", "satellite")}
+    )
+    devices.async_update_device(device.id, area_id=area.id)
+    home.agent.server.script([tool_calls([("ha_control", {"action": "turn_on", "entity_id": HALL})]), DONE])
+    await replace(home.agent, device_id=device.id).say("Hallway light on")
+    await home.settle()
+    assert (await home.why(HALL)).endswith("by you, as somebody in Cellar asked")
+    assert (await home.why(HALL, speaker=None)).endswith("by you, as somebody asked")
+    await home.agent.set_options(visible_entities={"entities": [HALL]})
+    assert (await home.why(HALL)).endswith("by you, as somebody asked")
+    await home.call("light.turn_off", HALL)
+    await home.become(MOTION, "on")
+    assert (await home.why(HALL)).endswith(
+        "by an automation, which ran because something that is not exposed changed"
+    )
 
 
 @pytest.mark.usefixtures("names_lead_home")

@@ -285,3 +285,15 @@ async def test_names_of_others_are_one_line(home: Agent) -> None:
     (name,) = (key for key in tariffs if key.startswith("Night"))
     assert "\n" not in name
     assert len(name) <= 41
+
+
+async def test_an_agent_with_a_list(home: Agent) -> None:
+    """What the whole home uses is told only by an agent whose list has all the meters."""
+    await configure(home.hass, [GRID])
+    count(home.hass, "sensor.grid_in", {1: 5.0})
+    await home.set_options(visible_entities={"entities": ["sensor.grid_in"]})
+    told = await counted(home)
+    assert "leave out meters" in told["error"]
+    assert told["result"] is None
+    await home.set_options(visible_entities={"entities": ["sensor.grid_in", "sensor.grid_out"]})
+    assert (await counted(home))["success"]

@@ -159,6 +159,7 @@ class TelegramBridge:
                 agent_id=self._agent_id,
             )
         chat.conversation_id = result.conversation_id
+        self._confirming.note_said(chat.id)
         speech = result.response.speech.get("plain", {})
         answer = str(speech.get("original_speech") or speech.get("speech") or "")
         owner = Owner(conversation_id=result.conversation_id or "", user_id=user.id, device_id=None)

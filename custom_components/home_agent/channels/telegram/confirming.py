@@ -31,6 +31,8 @@ class _ChatQuestion:
     """Chat and message."""
     answered_here: bool = False
     """Whether it is the answer to a message of a chat, whose conversation takes the PIN itself."""
+    passed_in: set[int] = field(default_factory=set)
+    """Chats in which something else was said since: a yes there may be the answer to that."""
 
 
 class TelegramConfirmations(ConfirmationChannel):
@@ -80,6 +82,13 @@ class TelegramConfirmations(ConfirmationChannel):
         if message_id is not None and (asked := self._asked.get(action.id)):
             asked.messages.append((chat, message_id))
 
+    @callback
+    def note_said(self, chat: int) -> None:
+        """Note that the agent says something in a chat, which may itself be a question."""
+        for asked in self._asked.values():
+            if not asked.answered_here:
+                asked.passed_in.add(chat)
+
     async def async_take_pin(self, chat: int, user: User, text: str) -> str | None:
         """Take a message as the PIN of a question that was asked in this chat; None if it is none.
 
@@ -96,9 +105,12 @@ class TelegramConfirmations(ConfirmationChannel):
         return await self._async_approve(action, user, read.pin)
 
     async def async_take_answer(self, chat: int, user: User, text: str) -> str | None:
-        """Take a message as the yes or no to what Home Agent has asked on its own; None if it is none."""
+        """Take a message as the yes or no to what Home Agent has asked on its own; None if it is none.
+
+        After anything else was said in the chat, only the buttons of the question answer it.
+        """
         action = self._waiting_in(chat)
-        if action is None or action.own is None:
+        if action is None or action.own is None or chat in self._asked[action.id].passed_in:
             return None
         read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))
         if read.answer is Answer.NO:

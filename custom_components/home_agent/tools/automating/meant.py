@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 
@@ -43,6 +44,21 @@ def known_automations(hass: HomeAssistant, own: OwnAutomations) -> list[Known]:
         automation_id = str(entry.unique_id) if entry else str(state.attributes.get("id") or "")
         found.setdefault(state.entity_id, Known(entity_id=state.entity_id, name=state.name, id=automation_id))
     return list(found.values())
+
+
+@callback
+def seen_automations(run: ToolRun, own: OwnAutomations, user: User | None) -> list[Known]:
+    """Return the automations that the speaker may know of: those that are exposed, an administrator all.
+
+    Through an agent with lists, an administrator knows those in the lists, and those made with that agent.
+    """
+    is_admin = user is not None and user.is_admin and user.is_active
+    narrows = run.guard.policy.view.narrows
+    return [
+        one
+        for one in known_automations(run.hass, own)
+        if run.is_exposed(one.entity_id) or (is_admin and (one.own is not None or not narrows))
+    ]
 
 
 def choose_automation(candidates: Sequence[Known], said: str, own: OwnAutomations, run: ToolRun) -> Known:

@@ -4,15 +4,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from homeassistant.auth.models import User
 from homeassistant.const import ATTR_ENTITY_ID
 
 from ...automating.records import OwnAutomation
 from ...errors import PermissionDenied
 from ...knowledge.speaker import Speaker
+from ...safety.rules import Verdict
 from ..base import ServiceCall, ToolRun
 
-NESTED: Final = ("sequence", "then", "else", "default", "parallel", "choose")
+NESTED: Final = ("sequence", "then", "else", "default", "parallel", "choose", "repeat")
 MAX_DEPTH: Final = 6
+ADMINISTRATORS: Final = (
+    "Only an administrator of this home can create, change or delete automations. Nothing was done; say so"
+)
+NOT_KNOWN: Final = (
+    "Only an administrator can do this, and it is not known who speaks. Nothing was done. Tell the person to "
+    "ask in the Home Assistant app, as an administrator"
+)
 
 
 def calls_in(config: Mapping[str, Any]) -> list[ServiceCall]:
@@ -38,14 +47,36 @@ def unattended(speaker: Speaker) -> Speaker:
     return replace(speaker, tainted=False, anytime=True)
 
 
-async def async_check_allowed(automation: OwnAutomation, run: ToolRun) -> None:
+def check_administrator(user: User | None) -> None:
+    """Raise PermissionDenied for anybody but an administrator."""
+    if user is None:
+        raise PermissionDenied(NOT_KNOWN)
+    if not user.is_admin or not user.is_active:
+        raise PermissionDenied(ADMINISTRATORS)
+
+
+def judge_switch(run: ToolRun, entity_id: str, user: User | None, *, on: bool) -> Verdict:
+    """Return what the rules say of switching an automation that need not be exposed.
+
+    Raises PermissionDenied if they forbid it, or if the lists of the agent leave it out.
+    """
+    service = f"turn_{'on' if on else 'off'}"
+    verdict = run.guard.policy.judge("automation", service, [entity_id], run.speaker, user=user)
+    if verdict is Verdict.BLOCK:
+        raise PermissionDenied(f"The household does not allow automation.{service} here")
+    return verdict
+
+
+async def async_check_allowed(
+    automation: OwnAutomation, run: ToolRun, kept: str = "it is not restored"
+) -> None:
     """Raise PermissionDenied if an automation calls what is not free for the speaker now."""
     speaker = unattended(run.speaker)
     for call in calls_in(automation.config):
         if await run.guard.async_foresee([call], speaker) is not None:
             raise PermissionDenied(
                 f"{automation.alias} calls {call.domain}.{call.service}, which needs a confirmation now, "
-                "so it is not restored. Say so"
+                f"so {kept}. Say so"
             )
 
 

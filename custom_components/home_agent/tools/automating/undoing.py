@@ -9,7 +9,7 @@ from ...safety.journal import AuditKind
 from ..base import ToolRun
 from ..own_calls import async_switch_automation
 from .files import AUTOMATION, async_add, async_read, async_remove, entity_of
-from .own_rules import async_check_allowed
+from .own_rules import async_check_allowed, check_administrator, judge_switch
 
 MAX_ROWS = 5
 TAINTED = (
@@ -36,10 +36,13 @@ async def async_undo_change(change: Change, own: OwnAutomations, run: ToolRun) -
     if run.tainted:
         raise PermissionDenied(TAINTED)
     automation, context = change.automation, run.speaker.context
+    user = await run.hass.auth.async_get_user(context.user_id) if context.user_id else None
+    check_administrator(user)
     entity_id = entity_of(run.hass, automation.id)
     if change.switched is not None:
         if entity_id is None:
             raise ToolExecutionError(f"The automation {automation.alias} does not exist any more")
+        judge_switch(run, entity_id, user, on=not change.switched)
         await async_switch_automation(run.hass, entity_id, context, on=not change.switched)
     elif change.before is None:
         await async_remove(run.hass, automation.id)

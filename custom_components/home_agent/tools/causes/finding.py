@@ -188,6 +188,7 @@ async def _async_viewer(run: ToolRun, may_read: Callable[[str], bool], users: It
         may_read=may_read,
         is_member=is_member,
         names_people=is_member and (run.disclosure.home or run.disclosure.people),
+        narrows=run.guard.policy.view.seen.narrows,
         user_id=user_id,
         accounts=await _async_accounts(hass, users),
     )

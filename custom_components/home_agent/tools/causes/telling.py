@@ -60,6 +60,8 @@ class Viewer:
     """Whether the speaker is known as a member of the household."""
     names_people: bool
     """Whether the speaker, and the model, may know the names of people."""
+    narrows: bool
+    """Whether the agent has lists, which leave out what the household itself wrote."""
     user_id: str | None
     accounts: Mapping[str, str | None]
     """Names of the accounts that have no person, by their id; None for a service's own."""
@@ -69,7 +71,7 @@ class Viewer:
         domain = entity_id.partition(".")[0]
         state = self.hass.states.get(entity_id)
         if not self.sees(entity_id) and not (
-            self.is_member and domain in HOUSEHOLD and self.may_read(entity_id)
+            self.is_member and not self.narrows and domain in HOUSEHOLD and self.may_read(entity_id)
         ):
             return None
         record = self.house.entities.get(entity_id)
@@ -105,9 +107,11 @@ class Viewer:
         return f"{clean(name, NAME_CHARS)}{asks}"
 
     def place(self, device_id: str | None) -> str:
-        """Return the room of a device, with a preposition; empty if it has none."""
+        """Return the room of a device, with a preposition; empty if it has none that may be known."""
         device = dr.async_get(self.hass).async_get(device_id) if device_id else None
         area_id = device.area_id if device else None
+        if not self.is_member or (self.narrows and area_id not in self.house.areas):
+            return ""
         area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
         return f" in {clean(area.name, NAME_CHARS)}" if area else ""
 

@@ -11,7 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...errors import ValidationError
+from ...errors import PermissionDenied, ValidationError
 from ...knowledge.house import HouseSnapshot
 from ..base import HomeAgentTool, ToolRun
 from ..query.periods import Period, parse_period
@@ -90,6 +90,8 @@ class EnergyTool(HomeAgentTool):
         """Return the amounts of a period. Raises ValidationError and ToolExecutionError."""
         await async_load(run.hass)
         wanted = preferences(run.hass)
+        if not all(run.guard.policy.view.lists(meter) for meter in wanted.meters):
+            raise PermissionDenied("The lists of this agent leave out meters of the home, so say that")
         if not wanted.statistics:
             raise ValidationError("The Energy dashboard is not configured, so nothing is counted")
         now, language = dt_util.utcnow(), run.speaker.language

@@ -60,6 +60,11 @@ class Preferences:
         return [source for source in self.sources if source.kind == kind]
 
     @property
+    def meters(self) -> set[str]:
+        """Return the ids of the statistics of what the whole home takes and gives."""
+        return {one for source in self.sources for one in (source.taken, source.given) if one}
+
+    @property
     def statistics(self) -> set[str]:
         """Return the ids of all statistics that are needed."""
         needed = {one for source in self.sources for one in source.statistics}

@@ -19,10 +19,12 @@ from ...errors import WAITS, PermissionDenied, ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenCall, FrozenPlan, frozen_call
 from ...safety.journal import AuditKind
+from ...safety.rules import Verdict
 from ..automating.deeds import Deed, DeedReader
 from ..automating.drafting import PARTS, Draft, alias_of, async_draft, described
 from ..automating.files import AUTOMATION, async_add, async_check, async_read, async_remove
-from ..automating.meant import Known, choose_automation, known_automations
+from ..automating.meant import Known, choose_automation, known_automations, seen_automations
+from ..automating.own_rules import async_check_allowed, calls_in, check_administrator, judge_switch
 from ..base import HomeAgentTool, ServiceCall, TargetsFailed, ToolRun
 from ..ha_control import ControlTool
 from ..own_calls import async_switch_automation
@@ -31,13 +33,6 @@ from .notify_tool import NotifyTool
 ACTIONS: Final = ("create", "list", "change", "delete", "on", "off")
 MAX_LISTED: Final = 15
 MAX_OTHERS: Final = 30
-ADMINISTRATORS: Final = (
-    "Only an administrator of this home can create, change or delete automations. Nothing was done; say so"
-)
-NOT_KNOWN: Final = (
-    "Only an administrator can do this, and it is not known who speaks. Nothing was done. Tell the person to "
-    "ask in the Home Assistant app, as an administrator"
-)
 FOREIGN: Final = (
     "was not made by this assistant, so it is not changed or deleted here; an administrator edits it in Home "
     "Assistant under Settings, Automations. Nothing was done; say so"
@@ -93,7 +88,7 @@ class AutomationTool(HomeAgentTool):
         check_administrator(user)
         if action == "create":
             return await self._async_create(args, run)
-        known = self._own_one(str(args.get("name") or ""), run)
+        known = self._own_one(str(args.get("name") or ""), run, user)
         if action == "change":
             return await self._async_change(known, args, run)
         own = known.own
@@ -105,9 +100,9 @@ class AutomationTool(HomeAgentTool):
 
         return self._ask(run, FrozenAutomation(change=AutomationChange.DELETE, name=known.name, begin=delete))
 
-    def _own_one(self, said: str, run: ToolRun) -> Known:
+    def _own_one(self, said: str, run: ToolRun, user: User | None) -> Known:
         """Return the automation that is changed or deleted. Raises PermissionDenied for others."""
-        every = known_automations(run.hass, self.own)
+        every = seen_automations(run, self.own, user)
         mine = [one for one in every if one.own is not None]
         try:
             return choose_automation(mine, said, self.own, run)
@@ -167,6 +162,8 @@ class AutomationTool(HomeAgentTool):
         after: OwnAutomation,
     ) -> JsonValueType:
         """Ask about an automation that is to be written."""
+        if before is not None:  # a part that stays may call what nobody may have called now
+            await async_check_allowed(after, run, "it is not changed")
         await async_check(run.hass, after.id, after.config)
 
         async def write() -> None:
@@ -178,7 +175,7 @@ class AutomationTool(HomeAgentTool):
             name=after.alias,
             rule=draft.rule,
             steps=tuple(_step(deed) for deed in draft.deeds),
-            calls=tuple(_frozen(call) for call in draft.calls),
+            calls=tuple(_frozen(call) for call in (calls_in(after.config) if before else draft.calls)),
             yaml=replace(draft, config=dict(after.config)).yaml,
             begin=write,
         )
@@ -200,38 +197,32 @@ class AutomationTool(HomeAgentTool):
 
     async def _async_switch(self, said: str, run: ToolRun, user: User | None, *, on: bool) -> JsonValueType:
         """Switch an automation on or off: an administrator any of them, others those that are exposed."""
-        every = known_automations(run.hass, self.own)
-        is_admin = user is not None and user.is_admin
-        if not (may := every if is_admin else [one for one in every if run.is_exposed(one.entity_id)]):
+        if not (may := seen_automations(run, self.own, user)):
             check_administrator(user)
         known = choose_automation(may, said, self.own, run)
         change = AutomationChange.ON if on else AutomationChange.OFF
+        if run.is_exposed(known.entity_id):
+            ids = (known.entity_id,)
+            await run.call(ServiceCall(domain=AUTOMATION, service=f"turn_{change.value}", entity_ids=ids))
+            return {"switched": change.value, "name": known.name}
 
         async def switch() -> None:
+            judge_switch(run, known.entity_id, user, on=on)
             state = run.hass.states.get(known.entity_id)
             was_on = state is not None and state.state == STATE_ON
-            if run.is_exposed(known.entity_id):
-                await run.call(
-                    ServiceCall(
-                        domain=AUTOMATION, service=f"turn_{change.value}", entity_ids=(known.entity_id,)
-                    )
-                )
-                return
             await async_switch_automation(run.hass, known.entity_id, run.speaker.context, on=on)
             kept = known.own or OwnAutomation(id=known.id, alias=known.name)
             if was_on is not on:
                 self._note(run, change, Change.by(run.speaker, kept, kept, on), known.entity_id)
 
-        if run.tainted:
+        if judge_switch(run, known.entity_id, user, on=on) is Verdict.CONFIRM or run.tainted:
             self._ask(run, FrozenAutomation(change=change, name=known.name, begin=switch))
         await switch()
         return {"switched": change.value, "name": known.name}
 
     async def _async_list(self, run: ToolRun, user: User | None) -> JsonValueType:
         """Return the automations: all for an administrator, for others those that are exposed."""
-        is_admin = user is not None and user.is_admin
-        every = known_automations(run.hass, self.own)
-        seen = every if is_admin else [one for one in every if run.is_exposed(one.entity_id)]
+        seen = seen_automations(run, self.own, user)
         mine = [one for one in seen if one.own is not None][:MAX_LISTED]
         rows: list[JsonValueType] = [await self._async_row(one, run) for one in mine]
         others = [_short(one, run.hass) for one in seen if one.own is None]
@@ -325,14 +316,6 @@ ACTION_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("turn_on", "enable", "switch_on", "activate", "resume"), "on"),
     **dict.fromkeys(("turn_off", "disable", "switch_off", "deactivate", "pause", "stop"), "off"),
 }
-
-
-def check_administrator(user: User | None) -> None:
-    """Raise PermissionDenied for anybody but an administrator."""
-    if user is None:
-        raise PermissionDenied(NOT_KNOWN)
-    if not user.is_admin or not user.is_active:
-        raise PermissionDenied(ADMINISTRATORS)
 
 
 async def _async_user(run: ToolRun) -> User | None:
