@@ -34,6 +34,7 @@ REPORTED = frozenset(
         "lock_unlock",
         "scene_turn_on",
         "script_turn_on",
+        "update_install",
         "valve_close_valve",
         "valve_open_valve",
     }
@@ -65,7 +66,7 @@ class ConfirmedActionReporter:
             await self._settling.async_wait()
         seen = {entity_id: self._hass.states.get(entity_id) for entity_id in self._expected}
         waiting = [
-            entity_id for entity_id, state in seen.items() if not self._expected[entity_id].is_met(state)
+            entity_id for entity_id, state in seen.items() if not self._expected[entity_id].is_told(state)
         ]
         unseen = [
             entity_id for entity_id in waiting if not self._expected[entity_id].is_passing(seen[entity_id])

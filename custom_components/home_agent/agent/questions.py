@@ -50,6 +50,7 @@ ASKED = frozenset(
         "script_turn_on",
         "siren_turn_off",
         "siren_turn_on",
+        "update_install",
         "valve_close_valve",
         "valve_open_valve",
     }
@@ -76,6 +77,7 @@ CASES = {
     "script_turn_on": Case.TITLE,
     "service": Case.PREPOSITION,
     "toggle": Case.PREPOSITION,
+    "update_install": Case.TITLE,
 }
 """How a sentence names its targets, by the end of its key; the others as the object of the verb."""
 

@@ -72,6 +72,8 @@ class Action:
     leader: str = ""
     """The parameter with a group; its first entity is called for all of them."""
     data: Mapping[str, Any] = field(default_factory=dict)
+    adds: Callable[[State], Mapping[str, Any]] | None = None
+    """Returns more data, which depends on the entity; raises ValidationError where there is nothing to do."""
     shown: Mapping[str, Any] = field(default_factory=dict)
     """Attributes that show success, where the entity has them."""
     direction: int = 0
@@ -202,6 +204,15 @@ class DomainFacts:
     """Services that only answer."""
     lasting: frozenset[str] = frozenset()
     """Services that end only minutes later, when all of it is done."""
+    is_on_its_way: Callable[[State], bool] | None = None
+    """Returns whether such a service is at work, where the state does not show it."""
+    untold: frozenset[str] = frozenset()
+    """Data of calls that a question does not mention, as they only make them safer."""
+    admin_services: frozenset[str] = frozenset()
+    """Services that Home Assistant lets only administrators call."""
+    system_platforms: frozenset[str] = frozenset()
+    """Integrations whose entities are part of Home Assistant itself, so that somebody unknown, whom Home
+    Assistant would let call these services, may not call them."""
     reaching: frozenset[str] = frozenset()
     """Services whose data may name an address."""
 

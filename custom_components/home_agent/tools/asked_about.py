@@ -8,6 +8,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.redact import REDACTED
 
+from ..domains import DOMAINS
 from ..errors import ChangedSinceAsked, PermissionDenied
 from ..safety.frozen import (
     MAX_THINGS,
@@ -125,7 +126,7 @@ def data_of(call: FrozenCall | FrozenTool) -> Mapping[str, Any]:
     variables = call.data.get("variables")
     if call.domain == "script" and isinstance(variables, Mapping):
         return {**variables, **{key: value for key, value in call.data.items() if key != "variables"}}
-    return call.data
+    return {key: value for key, value in call.data.items() if key not in DOMAINS[call.domain].untold}
 
 
 def calls_of_intent(call: FrozenIntent) -> tuple[FrozenCall, ...]:

@@ -45,7 +45,7 @@ from .named import entities_in, places_in
 from .other_apis import inner_name, intent_of, script_of, values_of
 from .service_errors import translate_service_errors
 from .taking_turns import taking_turns
-from .vetted import GATED_OFF, is_message, is_offered, is_spoken, target_keys
+from .vetted import GATED_OFF, check_administrator, is_message, is_offered, is_spoken, target_keys
 
 
 class Guard:
@@ -226,6 +226,7 @@ class Guard:
         """Raise PermissionDenied for targets that are not exposed, or that the user has no such right to."""
         if wrong := target_keys(call.data):
             raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(wrong)}")
+        check_administrator(self._hass, call, user)
         if not call.entity_ids and not written:
             raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
         for entity_id in (*call.entity_ids, *entities_in(self._hass, call.data)):

@@ -43,9 +43,16 @@ class Plan:
 
 def expectation_of(domain: str, service: str) -> Expectation | None:
     """Return the states after a service with any parameters; None if no state shows it."""
-    for action in DOMAINS[domain].actions.values():
+    facts = DOMAINS[domain]
+    for action in facts.actions.values():
         if action.service == service and (action.expected or action.unexpected):
-            return Expectation(action.expected, action.unexpected, action.passing)
+            return Expectation(
+                action.expected,
+                action.unexpected,
+                action.passing,
+                is_on_its_way=facts.is_on_its_way,
+                lasts=service in facts.lasting,
+            )
     return None
 
 
@@ -104,6 +111,7 @@ def plan(
     skips_main = action.service is None or any(name in parameters for name in action.instead)
     if not skips_main:
         check_action(facts, state, verb, action)
+    action = _with_data(action, state)
     calls = _calls(facts, action, parameters, skips_main=skips_main)
     if verb == "toggle":
         return Plan(domain, calls, Expectation(unless=frozenset((state.state,))))
@@ -114,6 +122,11 @@ def plan(
     if shown := {name: value for name, value in action.shown.items() if name in state.attributes}:
         expectation = replace(expectation, attributes={**expectation.attributes, **shown})
     return Plan(domain, calls, expectation, tuple(notes))
+
+
+def _with_data(action: Action, state: State) -> Action:
+    """Return an action with the data that depend on the entity."""
+    return action if action.adds is None else replace(action, data={**action.data, **action.adds(state)})
 
 
 def _value_beside(
@@ -232,7 +245,9 @@ def _expect(
             attributes[parameter.attribute] = round(value * 255 / 100) if name == "brightness_pct" else value
     if skips_main:
         return Expectation(attributes=attributes, passing=passing)
-    return Expectation(action.expected, action.unexpected, action.passing, attributes)
+    return Expectation(
+        action.expected, action.unexpected, action.passing, attributes, is_on_its_way=facts.is_on_its_way
+    )
 
 
 def _plan_step(

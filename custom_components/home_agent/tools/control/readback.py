@@ -1,7 +1,7 @@
 """What an entity shows after a call: waited for without polling, never longer than is bearable."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,10 @@ class Expectation:
     """Whether any change is worth waiting for."""
     may_change: bool = False
     """The same, where nothing has failed without a change."""
+    is_on_its_way: Callable[[State], bool] | None = None
+    """Whether another sign than the state shows that it has begun."""
+    lasts: bool = False
+    """Whether it takes minutes, so that its sentence speaks of the beginning."""
 
     @property
     def is_empty(self) -> bool:
@@ -55,7 +59,13 @@ class Expectation:
 
     def is_passing(self, state: State | None) -> bool:
         """Return whether an entity is on its way."""
-        return state is not None and state.state in self.passing
+        if state is None:
+            return False
+        return state.state in self.passing or (self.is_on_its_way is not None and self.is_on_its_way(state))
+
+    def is_told(self, state: State | None) -> bool:
+        """Return whether the sentence about the action is true."""
+        return self.is_met(state) or (self.lasts and self.is_passing(state))
 
     def missed(self, state: State) -> dict[str, Any]:
         """Return the attributes that are not as expected, with what was expected."""

@@ -1,0 +1,202 @@
+"""Updates: installed after a yes, skipped, told; parts of Home Assistant need an administrator."""
+
+import asyncio
+from typing import Any, override
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
+
+from homeassistant.components import conversation
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.update import UpdateEntity, UpdateEntityFeature as Feature
+from homeassistant.components.update.const import DATA_COMPONENT
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+HUB = "update.hub"
+
+
+class Firmware(UpdateEntity):
+    """An update that can be installed, and remembers how."""
+
+    _attr_should_poll = False
+    _attr_installed_version = "1.0"
+    _attr_latest_version = "1.1"
+
+    def __init__(self, name: str, features: Feature) -> None:
+        """Wait for nobody unless told so."""
+        self._attr_name = self._attr_unique_id = name
+        self._attr_supported_features = features
+        self.installed: list[bool] = []
+        self.hold: asyncio.Event | None = None
+
+    @override
+    async def async_install(self, version: str | None, backup: bool, **kwargs: Any) -> None:
+        self.installed.append(backup)
+        if self.hold is not None:
+            self._attr_in_progress = True
+            self.async_write_ha_state()
+            await self.hold.wait()
+        self._attr_in_progress = False
+        self._attr_installed_version = self._attr_latest_version
+        self.async_write_ha_state()
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """An agent."""
+    return await async_agent(hass, model_server)
+
+
+@pytest.fixture
+def admin(hass: HomeAssistant) -> Context:
+    """An administrator who writes."""
+    return Context(user_id=MockUser(name="Anna", is_owner=True).add_to_hass(hass).id)
+
+
+async def async_add(hass: HomeAssistant, features: Feature, platform: str = "") -> Firmware:
+    """Add the update of the hub, or of a part of Home Assistant."""
+    assert await async_setup_component(hass, "update", {})
+    firmware = Firmware("Hub", features)
+    firmware.entity_id = HUB
+    if platform:
+        entry = MockConfigEntry(domain=platform)
+        entry.add_to_hass(hass)
+        er.async_get(hass).async_get_or_create(
+            "update", platform, "x", object_id_base="hub", config_entry=entry
+        )
+        hass.states.async_set(HUB, "on", {"supported_features": int(features), "friendly_name": "Hub"})
+    else:
+        await hass.data[DATA_COMPONENT].async_add_entities([firmware])
+    async_expose_entity(hass, "conversation", HUB, True)
+    await hass.async_block_till_done()
+    return firmware
+
+
+async def told(
+    agent: Agent, sentence: str, context: Context | None = None, **args: Any
+) -> tuple[str, dict[str, Any]]:
+    """Say a sentence that a model answers with one call; return what is said and what the model reads."""
+    agent.server.clear()
+    agent.server.script([tool_calls([("ha_control", args)]), text("Fine.")])
+    answer = await agent.say(sentence, context=context)
+    chats = agent.server.chats
+    return speech(answer), tool_results(chats[-1])[-1] if len(chats) > 1 else {}
+
+
+async def confirm(agent: Agent, context: Context | None, asked: str) -> str:
+    """Say yes, and wait for nothing but the answer."""
+    who = {} if context else {"device_id": agent.device_id, "satellite_id": "assist_satellite.hall"}
+    answer = await conversation.async_converse(
+        agent.hass, "Yes", asked, context or Context(), agent_id=agent.entity_id, language="en", **who
+    )
+    return speech(answer)
+
+
+async def ask(agent: Agent, context: Context | None, **args: Any) -> tuple[str, str]:
+    """Ask for the installation; return the question and the conversation."""
+    agent.server.clear()
+    agent.server.script(
+        [tool_calls([("ha_control", {"action": "install", "entity_id": HUB, **args})]), text("Fine.")]
+    )
+    answer = await agent.say("Install the update for the hub", context=context)
+    return speech(answer), str(answer.conversation_id)
+
+
+@pytest.mark.parametrize("backup", [True, False])
+async def test_installed_after_a_yes(hass: HomeAssistant, agent: Agent, admin: Context, backup: bool) -> None:
+    """With a backup where there can be one, and with a sentence of its own."""
+    features = Feature.INSTALL | (Feature.BACKUP if backup else Feature(0))
+    firmware = await async_add(hass, features)
+    question, conversation_id = await ask(agent, admin)
+    assert question == ("Should I install the update Hub?")
+    assert firmware.installed == []
+    assert await confirm(agent, admin, conversation_id) == "The update is being installed: Hub."
+    assert firmware.installed == [backup]
+    assert hass.states.get(HUB).state == "off"
+
+
+async def test_a_long_installation_is_not_waited_for(
+    hass: HomeAssistant, agent: Agent, admin: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer comes when it has begun, and it goes on."""
+    monkeypatch.setattr("custom_components.home_agent.tools.making.BEGIN_SECONDS", 0.05)
+    firmware = await async_add(hass, Feature.INSTALL | Feature.PROGRESS)
+    firmware.hold = asyncio.Event()
+    _, conversation_id = await ask(agent, admin)
+    assert await confirm(agent, admin, conversation_id) == "The update is being installed: Hub."
+    assert hass.states.get(HUB).attributes["in_progress"] is True
+    firmware.hold.set()
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert firmware.installed == [False]
+    assert hass.states.get(HUB).state == "off"
+
+
+async def test_not_twice(hass: HomeAssistant, agent: Agent, admin: Context) -> None:
+    """Nobody is asked about an installation that is under way."""
+    firmware = await async_add(hass, Feature.INSTALL | Feature.PROGRESS)
+    firmware._attr_in_progress = True
+    firmware.async_write_ha_state()
+    _, result = await told(agent, "Install it", admin, action="install", entity_id=HUB)
+    assert "is being installed already" in result["error"]
+    assert firmware.installed == []
+
+
+async def test_skipped_and_undone(hass: HomeAssistant, agent: Agent, admin: Context) -> None:
+    """A skipped update needs no yes, and an undo shows it again."""
+    await async_add(hass, Feature.INSTALL)
+    _, result = await told(agent, "Skip that update", admin, action="skip", entity_id=HUB)
+    assert result["success"], result
+    assert hass.states.get(HUB).state == "off"
+    agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
+    await agent.say("Undo that", context=admin)
+    assert hass.states.get(HUB).state == "on"
+
+
+@pytest.mark.parametrize("action", ["install", "skip"])
+async def test_nothing_to_do(hass: HomeAssistant, agent: Agent, admin: Context, action: str) -> None:
+    """Without an update nobody is asked."""
+    firmware = await async_add(hass, Feature.INSTALL)
+    firmware._attr_installed_version = "1.1"
+    firmware.async_write_ha_state()
+    _, result = await told(agent, "Update the hub", admin, action=action, entity_id=HUB)
+    assert "has no update" in result["error"]
+    assert firmware.installed == []
+
+
+async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
+    """Not a user who is no administrator; a satellite may update a device, but no part of Home Assistant."""
+    tom = Context(user_id=MockUser(name="Tom").add_to_hass(hass).id)
+    firmware = await async_add(hass, Feature.INSTALL)
+    _, result = await told(agent, "Update the hub", tom, action="install", entity_id=HUB)
+    assert "administrator" in result["error"]
+    satellite = agent.at_satellite()
+    question, conversation_id = await ask(satellite, None)
+    assert question == "Should I install the update Hub?"
+    await confirm(satellite, None, conversation_id)
+    assert firmware.installed == [False]
+
+
+@pytest.mark.parametrize("platform", ["hassio", "hacs"])
+async def test_parts_of_home_assistant(hass: HomeAssistant, agent: Agent, platform: str) -> None:
+    """Nobody unknown is even asked."""
+    await async_add(hass, Feature.INSTALL, platform)
+    _, result = await told(agent.at_satellite(), "Update Home Assistant", action="install", entity_id=HUB)
+    assert "administrator" in result["error"]
+
+
+async def test_what_models_see(hass: HomeAssistant, agent: Agent) -> None:
+    """The actions are offered where an update is exposed, and the state names the versions."""
+    await async_add(hass, Feature.INSTALL)
+    agent.server.clear()
+    agent.server.script([tool_calls([("ha_query", {"domain": "update"})]), text("One.")])
+    await agent.say("Are there updates?")
+    result = tool_results(agent.server.chats[-1])[-1]
+    assert "latest 1.1" in str(result)
+    tools = {tool["function"]["name"]: tool["function"] for tool in agent.server.chats[-1].json["tools"]}
+    assert {"install", "skip"} <= set(tools["ha_control"]["parameters"]["properties"]["action"]["enum"])
