@@ -74,7 +74,7 @@ def check_looks(seen: dict[str, Any]) -> None:
     assert seen["today"] <= PHONE
     texts = seen["texts"]
     german = " ".join(words for name, words in texts.items() if name.startswith("german"))
-    for word in ("Erreichbar", "Gespräche", "Rückfragen", "Über mich", "ausgeführt"):
+    for word in ("Erreichbar", "Unterhaltungen", "Rückfragen", "Über mich", "ausgeführt"):
         assert word in german, word
     english = re.compile(r"\b(requested|approved|waiting|tokens|answered|Undo|Delete|household)\b")
     assert english.findall(german) == []
