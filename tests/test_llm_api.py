@@ -70,6 +70,18 @@ async def test_our_api(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert DOMAIN in [api.id for api in llm.async_get_apis(hass)]
 
 
+async def test_no_other_agent_in_the_place_of_one_with_a_list(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """While the first agent is reloaded, its clients do not get an agent that may see everything."""
+    first = await locked(hass, model_server)
+    await first.set_options(visible_entities={"areas": ["kitchen"]})
+    await async_add_agent(hass, model_server, {}, llm_model="another")
+    await hass.config_entries.async_unload(first.entry.entry_id)
+    with pytest.raises(HomeAssistantError):
+        await llm.async_get_api(hass, DOMAIN, context_of())
+
+
 async def test_others_see_what_the_home_supports(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Another agent reads the actions that our own model reads, and may write one text for a list."""
     agent = await locked(hass, model_server)

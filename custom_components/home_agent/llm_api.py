@@ -15,6 +15,7 @@ from homeassistant.util.ulid import ulid_now
 from .agent.speaker import async_speaker_of
 from .agents import async_agents
 from .const import DOMAIN
+from .knowledge.view import AgentView
 from .runtime import Agent, FurtherAgent
 from .safety.disclosure import Disclosure
 from .tools.base import parameters_in, useful_tools
@@ -117,12 +118,12 @@ class HomeAgentLLMAPI(llm.API):
     """The tools of one agent, by its policy and its lists."""
 
     agent_id: str | None = None
-    """The agent; None for the first one that runs, whichever that is."""
+    """The agent; None for the first one that runs: another one stands in for one that has no lists."""
 
     @override
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
         """Return the tools. Raises HomeAssistantError while the agent is not running."""
-        agents = [one for one in async_agents(self.hass) if self.agent_id in (None, one.entry_id)]
+        agents = [one for one in async_agents(self.hass) if self._is_meant(one)]
         if not agents:
             raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_entry_loaded")
         data = agents[0].runtime_data
@@ -141,6 +142,17 @@ class HomeAgentLLMAPI(llm.API):
             tools=[shared[tool.name] for tool in offered],
             custom_serializer=serialize,
             accepted=shared,
+        )
+
+    def _is_meant(self, agent: Agent) -> bool:
+        """Return whether an agent answers; another one has no list that the first one has."""
+        if self.agent_id is not None:
+            return agent.entry_id == self.agent_id
+        first = self.hass.config_entries.async_get_entry(first_agent_id(self.hass) or "")
+        return (
+            first is None
+            or agent.entry_id == first.entry_id
+            or not AgentView(self.hass, first.options).narrows
         )
 
 

@@ -30,3 +30,5 @@ class Grouping:
     """Actions that mean the whole group, unless the person names one of it."""
     values: frozenset[str]
     """The parameters that these may set."""
+    heard: frozenset[str]
+    """Services after which the whole group plays."""

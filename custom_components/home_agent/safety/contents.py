@@ -93,6 +93,13 @@ class _Opener:
             place = replace(place, variables=given if isinstance(given, Mapping) else {})
         if not entity_ids:
             yield Effect(domain, service, inside=place.inside)
+        if (groups := DOMAINS[domain].groups) and service == groups.join:
+            try:
+                added = cv.entity_ids(resolve(data.get(groups.members) or [], place.variables))
+            except NotKnown, probatio.Invalid:
+                yield Effect(domain, service, known=False, inside=place.inside)
+                added = []
+            entity_ids = list(dict.fromkeys((*entity_ids, *added)))
         for entity_id in entity_ids:
             yield from self._on_entity(domain, service, entity_id, place)
 
@@ -137,6 +144,12 @@ class _Opener:
         """Yield the calls that a service on a group causes for its members."""
         if DOMAINS[domain].runs:
             return
+        groups, state = DOMAINS[domain].groups, self._hass.states.get(entity_id)
+        if groups and state and service in groups.heard:
+            together = state.attributes.get(groups.members)
+            for other in together if isinstance(together, list | tuple) else ():
+                if other != entity_id and isinstance(other, str):
+                    yield from self._on_entity(domain, service, other, replace(place, depth=place.depth + 1))
         for member in self._members_of(entity_id):
             own = member.partition(".")[0]
             meant = service if own == domain else DOMAINS[own].generic_services.get(service, service)
@@ -226,7 +239,8 @@ class _Opener:
         for step in steps(script.sequence, variables):
             if not step.known:
                 yield Effect(step.domain, step.service, known=False, inside=True)
-            given = step.data if step.domain == "scene" else step.variables
+            brings = step.domain == "scene" or DOMAINS[step.domain].groups
+            given = step.data if brings else step.variables
             targets = self._targets(step)
             if targets is None:
                 yield Effect(step.domain, step.service, known=False, inside=True)

@@ -200,7 +200,7 @@ class Guard:
         vetted = is_offered(call.domain, call.service, gated=self._gated)
         message = is_message(call.domain, call.service) and not written
         if message:
-            self._messages.check(call)
+            self._messages.check(call, user)
         if not vetted and not written and not message:
             off = DOMAINS[call.domain].is_gated and not self._gated
             raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")

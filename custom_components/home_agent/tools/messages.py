@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.const import ATTR_DEVICE_CLASS, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, entity_registry as er
@@ -104,8 +106,11 @@ class Messages:
             data={SPEAKERS: [device.entity_id], "message": message},
         )
 
-    def check(self, call: ServiceCall) -> None:
-        """Raise PermissionDenied for a message to anybody else, and for a secret that a room would hear."""
+    def check(self, call: ServiceCall, user: User | None) -> None:
+        """Raise PermissionDenied for a message to anybody else, and for a secret that a room would hear.
+
+        A user who may not control a device does not speak through it either.
+        """
         if not is_spoken(call.domain, call.service):
             if not self._persons.receives(call):
                 raise PermissionDenied("Messages go only to targets that the household has named")
@@ -114,6 +119,10 @@ class Messages:
         is_fitting = call.data.keys() <= {"message", SPEAKERS} and bool(heard_on(call))
         if not is_fitting or not known.issuperset(heard_on(call)):
             raise PermissionDenied("Announcements go only to satellites and speakers of this home")
+        if user is not None and not all(
+            user.permissions.check_entity(entity_id, POLICY_CONTROL) for entity_id in heard_on(call)
+        ):
+            raise PermissionDenied("The user may not control a device that would announce this")
         if not isinstance(message := call.data.get("message"), str) or holds_secret(message):
             raise PermissionDenied(NO_SECRETS)
 

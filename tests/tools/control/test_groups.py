@@ -266,3 +266,23 @@ async def undo(agent: Agent) -> None:
     """Undo the last change."""
     agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
     await agent.say("Undo that")
+
+
+async def test_a_rule_for_one_room(hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]) -> None:
+    """Nothing comes into a room where nothing may be changed: not by joining, and not with a group."""
+    area = ar.async_get(hass).async_get_or_create("Bathroom")
+    await agent.set_options(policy_choices=[{"decision": "never", "areas": [area.id]}])
+    players[LIVING].show(Is.PLAYING)
+    for args in (
+        {"entity_id": BATH},
+        {"entity_id": LIVING, "parameters": {"group_members": [BATH]}},
+        {"entity_id": [KITCHEN, BATH]},
+    ):
+        result = await told(agent, "Play it there too", action="join", **args)
+        assert "rule of the household" in result["error"]
+        assert together(hass, BATH) == []
+    for entity_id in (LIVING, BATH):
+        players[entity_id].form([LIVING, BATH])
+    players[LIVING].show(Is.PAUSED)
+    result = await told(agent, "Go on playing", action="play", entity_id=LIVING)
+    assert "rule of the household" in result["error"]

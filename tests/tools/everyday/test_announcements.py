@@ -4,7 +4,7 @@ from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import async_mock_service
+from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
@@ -303,3 +303,14 @@ async def test_nobody_else_is_spoken_to(house: TalkingHouse) -> None:
     house.agent.server.script([tool_calls([("ha_control", call)]), text("No.")])
     await house.agent.say("Talk to the kitchen", context=house.anna)
     assert other == []
+
+
+async def test_a_user_without_the_right_to_a_speaker(house: TalkingHouse, hass: HomeAssistant) -> None:
+    """Who may not control a device does not speak through it."""
+    radio = add_speaker(house, "Office")
+    user = await hass.auth.async_get_user(house.anna.user_id or "")
+    assert isinstance(user, MockUser)
+    user.mock_policy({"entities": {"entity_ids": {"tts.voice": True, radio: {"read": True}}}})
+    told = await house.tell("office", DINNER)
+    assert "may not control" in told["error"]
+    assert house.spoken == []
