@@ -8,15 +8,31 @@ from custom_components.home_agent.agent.phrases import async_phrase
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import speech
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.spoken_languages import SPOKEN, WHOLE
+from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 LANGUAGES = sorted((*WHOLE, *SPOKEN))
 UNFRAMED = frozenset(
     f"ask_{name}"
-    for name in ("and", "frame", "message", "left_out", "which", "again", "planned", "planned_again", "held")
+    for name in (
+        "and",
+        "frame",
+        "message",
+        "announce",
+        "automation_create",
+        "automation_change",
+        "automation_delete",
+        "left_out",
+        "which",
+        "again",
+        "yes_or_no",
+        "planned",
+        "planned_again",
+        "held",
+    )
 )
+"""Parts of questions, and questions that are never joined with others."""
 JOINED = {
     "cs": "Front Door: mám odemknout a Garage: mám otevřít?",
     "da": "Skal jeg låse Front Door op og åbne Garage?",
@@ -72,7 +88,7 @@ async def test_two_calls_are_one_question(
     assert await asked(model_server, secure, language, *calls) == JOINED[language]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", [*LANGUAGES, *VARIANTS])
 async def test_every_question_can_be_joined(hass: HomeAssistant, language: str) -> None:
     """Each question begins and ends as the language's frame says, or it could not be taken apart."""
     await async_phrase(hass, language, "ask_frame")

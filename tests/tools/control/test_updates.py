@@ -89,22 +89,26 @@ async def told(
     return speech(answer), tool_results(chats[-1])[-1] if len(chats) > 1 else {}
 
 
-async def confirm(agent: Agent, context: Context | None, asked: str) -> str:
+async def confirm(
+    agent: Agent, context: Context | None, asked: str, yes: str = "Yes", language: str = "en"
+) -> str:
     """Say yes, and wait for nothing but the answer."""
     who = {} if context else {"device_id": agent.device_id, "satellite_id": "assist_satellite.hall"}
     answer = await conversation.async_converse(
-        agent.hass, "Yes", asked, context or Context(), agent_id=agent.entity_id, language="en", **who
+        agent.hass, yes, asked, context or Context(), agent_id=agent.entity_id, language=language, **who
     )
     return speech(answer)
 
 
-async def ask(agent: Agent, context: Context | None, **args: Any) -> tuple[str, str]:
+async def ask(
+    agent: Agent, context: Context | None, sentence: str = "Install the update for the hub", **said: Any
+) -> tuple[str, str]:
     """Ask for the installation; return the question and the conversation."""
     agent.server.clear()
     agent.server.script(
-        [tool_calls([("ha_control", {"action": "install", "entity_id": HUB, **args})]), text("Fine.")]
+        [tool_calls([("ha_control", {"action": "install", "entity_id": HUB})]), text("Fine.")]
     )
-    answer = await agent.say("Install the update for the hub", context=context)
+    answer = await agent.say(sentence, context=context, **said)
     return speech(answer), str(answer.conversation_id)
 
 
@@ -121,15 +125,64 @@ async def test_installed_after_a_yes(hass: HomeAssistant, agent: Agent, admin: C
     assert hass.states.get(HUB).state == "off"
 
 
+@pytest.mark.parametrize(
+    ("language", "sentence", "question", "yes", "answer"),
+    [
+        (
+            "en",
+            "Install the update for the hub",
+            "Should I install the update Hub?",
+            "Yes",
+            "The update is being installed: Hub.",
+        ),
+        (
+            "de",
+            "Bring den Hub auf den neuesten Stand",
+            "Soll ich das Update Hub installieren?",
+            "Ja, mach das",
+            "Das Update wird installiert: Hub.",
+        ),
+        (
+            "fr",
+            "Mets le hub à jour",
+            "Dois-je installer la mise à jour Hub ?",
+            "Oui",
+            "La mise à jour est en cours : Hub.",
+        ),
+        (
+            "pt-BR",
+            "Atualiza o hub",
+            "Quer que instale a atualização Hub?",
+            "Sim",
+            "A atualização está sendo instalada: Hub.",
+        ),
+        (
+            "pl",
+            "Zaktualizuj hub",
+            "Hub: zainstalować aktualizację?",
+            "Tak",
+            "Trwa instalacja aktualizacji: Hub.",
+        ),
+    ],
+)
 async def test_a_long_installation_is_not_waited_for(
-    hass: HomeAssistant, agent: Agent, admin: Context, monkeypatch: pytest.MonkeyPatch
+    hass: HomeAssistant,
+    agent: Agent,
+    admin: Context,
+    monkeypatch: pytest.MonkeyPatch,
+    language: str,
+    sentence: str,
+    question: str,
+    yes: str,
+    answer: str,
 ) -> None:
-    """The answer comes when it has begun, and it goes on."""
+    """The answer comes when it has begun, and says that it goes on."""
     monkeypatch.setattr("custom_components.home_agent.tools.making.BEGIN_SECONDS", 0.05)
     firmware = await async_add(hass, Feature.INSTALL | Feature.PROGRESS)
     firmware.hold = asyncio.Event()
-    _, conversation_id = await ask(agent, admin)
-    assert await confirm(agent, admin, conversation_id) == "The update is being installed: Hub."
+    asked, conversation_id = await ask(agent, admin, sentence, language=language)
+    assert asked == question
+    assert await confirm(agent, admin, conversation_id, yes, language) == answer
     assert hass.states.get(HUB).attributes["in_progress"] is True
     firmware.hold.set()
     await hass.async_block_till_done(wait_background_tasks=True)
