@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.knowledge.house import House, is_exposed
 from custom_components.home_agent.safety.frozen import CallOrigin
 from custom_components.home_agent.safety.journal import AuditLog, Journal
 from custom_components.home_agent.safety.ledger import Ledger
+from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.tools.base import Speaker, ToolRun
 from custom_components.home_agent.tools.ha_query import QueryTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
@@ -24,6 +26,7 @@ class Guard:
 
     hass: HomeAssistant
     journal: Journal
+    policy: Policy
 
     def is_exposed(self, entity_id: str) -> bool:
         return self.hass.states.get(entity_id) is not None and is_exposed(self.hass, entity_id)
@@ -67,7 +70,11 @@ class QueryHouse:
         speaker = Speaker(context=self.context, language=self.language, area_id=self.area_id)
         run = ToolRun(
             hass=self.hass,
-            guard=Guard(self.hass, Journal(Ledger(self.hass), AuditLog(), lambda: None)),  # type: ignore[arg-type]
+            guard=Guard(  # type: ignore[arg-type]
+                self.hass,
+                Journal(Ledger(self.hass), AuditLog(), lambda: None),
+                Policy(self.hass, DEFAULTS),
+            ),
             house=await self.house.async_snapshot(),
             speaker=speaker,
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),

@@ -17,7 +17,7 @@ from ..knowledge.labels import labels_in
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun, as_list
-from .query.arguments import AGGREGATES, LABEL, QuerySchema, with_labels
+from .query.arguments import AGGREGATES, LABEL, QuerySchema, has_changed_by, with_labels
 from .query.causes import async_add_causes, async_cause_of_now, async_why
 from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
@@ -70,7 +70,7 @@ class QueryTool(HomeAgentTool):
             state = await async_read_filter(run.hass, said, found, run.speaker.language, broad=broad)
         asked = as_list(args.get("attributes"))
         may_read = await async_read_permission(run)
-        if why:
+        if why and not any(has_changed_by(asked, state) for _record, state in found):
             return await async_why(run, found, history or {}, state, may_read)
         if history:
             past = await async_history(run.hass, found, asked, history, state, run.speaker.language)

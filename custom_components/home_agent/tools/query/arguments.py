@@ -1,10 +1,13 @@
 """The arguments of a query: what models are offered, and what is read beside it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, override
 
 import probatio
+
+from homeassistant.components.alarm_control_panel.const import ATTR_CHANGED_BY
+from homeassistant.core import State
 
 from ..resolving.targets import NO_VALUE, texts
 
@@ -104,6 +107,11 @@ def _asks_why(args: Mapping[str, Any], history: object, attributes: object) -> b
     within = history if isinstance(history, Mapping) else {}
     named = _CAUSES.intersection(attributes if isinstance(attributes, list) else ())
     return bool(named) or any(_is_true(part.get(key)) for part in (args, within) for key in _CAUSES)
+
+
+def has_changed_by(asked: Sequence[str], state: State) -> bool:
+    """Return whether a query names the attribute of a lock or an alarm that says who used it."""
+    return ATTR_CHANGED_BY in asked and bool(state.attributes.get(ATTR_CHANGED_BY))
 
 
 def _is_true(value: object) -> bool:
