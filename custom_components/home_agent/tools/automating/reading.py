@@ -10,20 +10,16 @@ from homeassistant.core import State, valid_entity_id
 from ...automating.clauses import Clause
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
-from ...knowledge.name_index import name_index
-from ...knowledge.names import squash, without_article
-from ...languages.times import in_english
-from ...regex import lazy_regex
 from ..base import ToolRun
 from ..query.targets import with_door_sensors
 from ..resolving.candidates import plain
 from ..resolving.resolver import resolve
 from ..resolving.targets import Target, texts
 from .items import CONDITION_FORMS, FORMS, SENTENCE, Item, read_items
-from .moments import DayTime, as_duration, read_for, read_range, read_time, read_weekdays, take_length
+from .moments import DayTime, as_duration, read_for, read_range, read_time, read_weekdays
 from .people import Comings
+from .sentences import WrittenClauses, by_sun, read_number
 from .states import StateWords
-from .words import split_by
 
 GONE: Final = (STATE_UNKNOWN, STATE_UNAVAILABLE)
 """States that tell nothing: an entity that comes back from them has not changed."""
@@ -39,8 +35,6 @@ MEASURED: Final[Mapping[str, str]] = {
 """The attribute that is compared with a number where the state is none."""
 OF_LOCKS: Final = frozenset({"locked", "unlocked", "locking", "unlocking", "jammed"})
 """States that the door itself does not have."""
-_NUMBER: Final = lazy_regex(r"[+]?(-?\d{1,9}(?:[.,]\d{1,6})?)\s*(?:%|°\s*[cfk]?|[^\W\d]{0,12})?\.?")
-_COMPARED: Final = lazy_regex(r"([<>])=?\s*(.+)")
 
 
 class ClauseReader:
@@ -52,6 +46,7 @@ class ClauseReader:
         self._states = states
         self._language = run.speaker.language
         self._comings = Comings(run)
+        self._written = WrittenClauses(run, states, self._comings)
 
     def triggers(self, value: Any) -> tuple[Clause, ...]:
         """Return triggers. Raises ValidationError."""
@@ -84,7 +79,7 @@ class ClauseReader:
 
     def _trigger(self, item: Item) -> Clause:
         """Return one trigger."""
-        item = self._opened(item, "when")
+        item = self._written.opened(item, "when")
         if (clause := self._comings.trigger(item)) is not None:
             return clause
         if moment := self._moment(item):
@@ -118,14 +113,14 @@ class ClauseReader:
 
     def _conditions(self, item: Item) -> list[Clause]:
         """Return what one condition means; a time window with days is two."""
-        item = self._opened(item, "if")
+        item = self._written.opened(item, "if")
         if (clause := self._comings.condition(item)) is not None:
             return [clause]
         if isinstance(said := item.get("time"), str) and (ends := read_range(said)):
             item = {**item, "after": ends[0], "before": ends[1]}
             item.pop("time")
         if "sun" in item and "entity" not in item:
-            item = self._by_sun(item)
+            item = by_sun(item)
         found: list[Clause] = []
         if "after" in item or "before" in item:
             found += self._window(item)
@@ -151,87 +146,6 @@ class ClauseReader:
         }
         clause = Clause(key="is", config=config, entity_ids=tuple(_ids(records)), states=tuple(wanted))
         return [self._held(clause, item)]
-
-    def _by_sun(self, item: Item) -> Item:
-        """Return a condition by the sun as a window: "after sunset"."""
-        said = str(item["sun"]).casefold().replace("_", " ").split()
-        event = next((word for word in said if word in ("sunset", "sunrise")), None)
-        way = next((word for word in said if word in ("after", "before")), None)
-        if event is None:
-            raise ValidationError(f"if: sun: {str(item['sun'])[:40]!r} is neither sunset nor sunrise")
-        rest = {key: value for key, value in item.items() if key != "sun"}
-        return {**rest, way or "after": event}
-
-    def _opened(self, item: Item, slot: str) -> Item:
-        """Return a clause that was written as text, or with a comparison in its state, by its slots."""
-        if SENTENCE in item:
-            return {**self._sentence(str(item[SENTENCE]), slot), **_without(item, SENTENCE)}
-        said = item.get("to")
-        if isinstance(said, str) and "above" not in item and "below" not in item:
-            if match := _COMPARED.fullmatch(said.strip()):
-                way = "above" if match[1] == ">" else "below"
-                return {**_without(item, "to"), way: match[2]}
-            for way in ("above", "below"):
-                if (parts := split_by(said, way, self._language)) and parts[1]:
-                    return {**_without(item, "to"), way: _number_in(said)}
-        return item
-
-    def _sentence(self, text: str, slot: str) -> Item:
-        """Return the slots of a clause that was written as text."""
-        if (coming := self._comings.in_words(text)) is not None:
-            return coming
-        for way in ("above", "below"):
-            if (parts := split_by(text, way, self._language)) and parts[0]:
-                _, seconds = take_length(parts[1].split(), self._language)
-                item: Item = {"entity": self._named_in(parts[0]), way: _number_in(text)}
-                return {**item, "for": {"seconds": seconds}} if seconds else item
-        if slot == "if" and (window := self._one_side(text)):
-            return window
-        try:
-            read_time(self._run.hass, text, self._language)
-        except ValidationError:
-            pass
-        else:
-            return {"time": text}
-        if slot == "if" and (ends := read_range(text)):
-            return {"after": ends[0], "before": ends[1]}
-        return self._with_state(text, slot)
-
-    def _one_side(self, text: str) -> Item | None:
-        """Return a window with one end: "after sunset"; None for any other text."""
-        for form in (text.casefold(), *in_english(text, self._language)):
-            side, _, rest = form.strip().partition(" ")
-            if side in ("after", "before") and rest:
-                return {side: rest}
-        return None
-
-    def _named_in(self, text: str) -> str:
-        """Return the longest name of an entity that a text begins with, the text itself if it has none."""
-        said = without_article(text).split()
-        exact = name_index(self._run.house).exact
-        for size in range(len(said), 0, -1):
-            if found := exact.get(squash(" ".join(said[:size]))):
-                return found[0] if len(found) == 1 else " ".join(said[:size])
-        return " ".join(said)
-
-    def _with_state(self, text: str, slot: str) -> Item:
-        """Return the entity and the state of a text: "the front door opens"."""
-        words, seconds = take_length(without_article(text).split(), self._language)
-        exact = name_index(self._run.house).exact
-        for size in range(len(words), 0, -1):
-            ids = exact.get(squash(" ".join(words[:size])), ())
-            state = self._run.hass.states.get(ids[0]) if len(ids) == 1 else None
-            if state is None:
-                continue
-            for start in range(size, len(words)):
-                try:
-                    wanted = self._states.read(state, " ".join(words[start:]))
-                except ValidationError:
-                    continue
-                item: Item = {"entity": ids[0], "to": wanted}
-                return {**item, "for": {"seconds": seconds}} if seconds else item
-        forms = FORMS if slot == "when" else CONDITION_FORMS
-        raise ValidationError(f"{slot}: {text[:40]!r} is not understood. Give {forms}"[:300])
 
     def _moment(self, item: Item) -> DayTime | None:
         """Return the time of a trigger; None if it has none."""
@@ -372,25 +286,6 @@ class ClauseReader:
         return state
 
 
-def read_number(value: Any, slot: str) -> float:
-    """Return a number that may have a unit. Raises ValidationError."""
-    text = str(value).strip().replace("\u2212", "-").replace("\u2013", "-")
-    match = _NUMBER.fullmatch(text.casefold())
-    number = float(match[1].replace(",", ".")) if match and not isinstance(value, bool) else float("nan")
-    if not isfinite(number):
-        raise ValidationError(f"{slot}: {text[:40]!r} is no number")
-    return int(number) if number.is_integer() else number
-
-
-def _number_in(text: str) -> str:
-    """Return the first number of a text that is compared with one."""
-    found = _FIRST.search(text.replace("\u2212", "-").replace("\u2013", "-"))
-    return found[0] if found else text
-
-
-_FIRST: Final = lazy_regex(r"-?\d{1,9}(?:[.,]\d{1,6})?")
-
-
 def _told_number(number: float) -> str:
     """Return a number as it is spoken."""
     return f"{number:g}"
@@ -453,8 +348,3 @@ def _is_number(text: str) -> bool:
         return isfinite(float(text))
     except ValueError:
         return False
-
-
-def _without(item: Item, slot: str) -> Item:
-    """Return an item without a slot."""
-    return {key: value for key, value in item.items() if key != slot}

@@ -1,0 +1,134 @@
+"""Triggers and conditions that a model writes as text, or as numbers within text, put into their slots."""
+
+from math import isfinite
+from typing import Any, Final
+
+from ...errors import ValidationError
+from ...knowledge.name_index import name_index
+from ...knowledge.names import squash, without_article
+from ...languages.times import in_english
+from ...regex import lazy_regex
+from ..base import ToolRun
+from .items import CONDITION_FORMS, FORMS, SENTENCE, Item
+from .moments import read_range, read_time, take_length
+from .people import Comings
+from .states import StateWords
+from .words import split_by
+
+_NUMBER: Final = lazy_regex(r"[+]?(-?\d{1,9}(?:[.,]\d{1,6})?)\s*(?:%|°\s*[cfk]?|[^\W\d]{0,12})?\.?")
+_COMPARED: Final = lazy_regex(r"([<>])=?\s*(.+)")
+_FIRST: Final = lazy_regex(r"-?\d{1,9}(?:[.,]\d{1,6})?")
+
+
+class WrittenClauses:
+    """Reads the clauses of one call that are written as text."""
+
+    def __init__(self, run: ToolRun, states: StateWords, comings: Comings) -> None:
+        """Take the run that finds entities, the names of states, and the reader of persons."""
+        self._run = run
+        self._states = states
+        self._language = run.speaker.language
+        self._comings = comings
+
+    def opened(self, item: Item, slot: str) -> Item:
+        """Return a clause that was written as text, or with a comparison in its state, by its slots."""
+        if SENTENCE in item:
+            return {**self._sentence(str(item[SENTENCE]), slot), **_without(item, SENTENCE)}
+        said = item.get("to")
+        if isinstance(said, str) and "above" not in item and "below" not in item:
+            if match := _COMPARED.fullmatch(said.strip()):
+                way = "above" if match[1] == ">" else "below"
+                return {**_without(item, "to"), way: match[2]}
+            for way in ("above", "below"):
+                if (parts := split_by(said, way, self._language)) and parts[1]:
+                    return {**_without(item, "to"), way: _number_in(said)}
+        return item
+
+    def _sentence(self, text: str, slot: str) -> Item:
+        """Return the slots of a clause that was written as text."""
+        if (coming := self._comings.in_words(text)) is not None:
+            return coming
+        for way in ("above", "below"):
+            if (parts := split_by(text, way, self._language)) and parts[0]:
+                _, seconds = take_length(parts[1].split(), self._language)
+                item: Item = {"entity": self._named_in(parts[0]), way: _number_in(text)}
+                return {**item, "for": {"seconds": seconds}} if seconds else item
+        if slot == "if" and (window := self._one_side(text)):
+            return window
+        try:
+            read_time(self._run.hass, text, self._language)
+        except ValidationError:
+            pass
+        else:
+            return {"time": text}
+        if slot == "if" and (ends := read_range(text)):
+            return {"after": ends[0], "before": ends[1]}
+        return self._with_state(text, slot)
+
+    def _one_side(self, text: str) -> Item | None:
+        """Return a window with one end: "after sunset"; None for any other text."""
+        for form in (text.casefold(), *in_english(text, self._language)):
+            side, _, rest = form.strip().partition(" ")
+            if side in ("after", "before") and rest:
+                return {side: rest}
+        return None
+
+    def _named_in(self, text: str) -> str:
+        """Return the longest name of an entity that a text begins with, the text itself if it has none."""
+        said = without_article(text).split()
+        exact = name_index(self._run.house).exact
+        for size in range(len(said), 0, -1):
+            if found := exact.get(squash(" ".join(said[:size]))):
+                return found[0] if len(found) == 1 else " ".join(said[:size])
+        return " ".join(said)
+
+    def _with_state(self, text: str, slot: str) -> Item:
+        """Return the entity and the state of a text: "the front door opens"."""
+        words, seconds = take_length(without_article(text).split(), self._language)
+        exact = name_index(self._run.house).exact
+        for size in range(len(words), 0, -1):
+            ids = exact.get(squash(" ".join(words[:size])), ())
+            state = self._run.hass.states.get(ids[0]) if len(ids) == 1 else None
+            if state is None:
+                continue
+            for start in range(size, len(words)):
+                try:
+                    wanted = self._states.read(state, " ".join(words[start:]))
+                except ValidationError:
+                    continue
+                item: Item = {"entity": ids[0], "to": wanted}
+                return {**item, "for": {"seconds": seconds}} if seconds else item
+        forms = FORMS if slot == "when" else CONDITION_FORMS
+        raise ValidationError(f"{slot}: {text[:40]!r} is not understood. Give {forms}"[:300])
+
+
+def by_sun(item: Item) -> Item:
+    """Return a condition by the sun as a window: "after sunset"."""
+    said = str(item["sun"]).casefold().replace("_", " ").split()
+    event = next((word for word in said if word in ("sunset", "sunrise")), None)
+    way = next((word for word in said if word in ("after", "before")), None)
+    if event is None:
+        raise ValidationError(f"if: sun: {str(item['sun'])[:40]!r} is neither sunset nor sunrise")
+    rest = {key: value for key, value in item.items() if key != "sun"}
+    return {**rest, way or "after": event}
+
+
+def read_number(value: Any, slot: str) -> float:
+    """Return a number that may have a unit. Raises ValidationError."""
+    text = str(value).strip().replace("\u2212", "-").replace("\u2013", "-")
+    match = _NUMBER.fullmatch(text.casefold())
+    number = float(match[1].replace(",", ".")) if match and not isinstance(value, bool) else float("nan")
+    if not isfinite(number):
+        raise ValidationError(f"{slot}: {text[:40]!r} is no number")
+    return int(number) if number.is_integer() else number
+
+
+def _number_in(text: str) -> str:
+    """Return the first number of a text that is compared with one."""
+    found = _FIRST.search(text.replace("\u2212", "-").replace("\u2013", "-"))
+    return found[0] if found else text
+
+
+def _without(item: Item, slot: str) -> Item:
+    """Return an item without a slot."""
+    return {key: value for key, value in item.items() if key != slot}
