@@ -22,9 +22,6 @@ MAX_WORDS: Final = 12
 LONGEST: Final = 5
 """Words of a length of time."""
 _BARE_HOUR: Final = lazy_regex(r"(?:at )?(\d{1,2})(?: ?(?:h|oclock))?")
-_RANGE: Final = lazy_regex(
-    r"(\d{1,2}(?::\d{2}){1,2})\s*(?:[-\u2013]|to|until|and)\s*(\d{1,2}(?::\d{2}){1,2})"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +55,6 @@ def read_time(hass: HomeAssistant, value: Any, language: str, slot: str = "time"
     raise ValidationError(f"{slot}: {text[:40]!r} is no time of the day. Give {TIME_FORMS}")
 
 
-def read_range(text: str) -> tuple[str, str] | None:
-    """Return the ends of a range such as "22:00 - 6:00"; None for anything else."""
-    match = _RANGE.fullmatch(text.strip().casefold())
-    return (match[1], match[2]) if match else None
-
-
 def read_weekdays(value: Any, language: str) -> tuple[int, ...]:
     """Return days of the week; none for every day. Raises ValidationError."""
     said = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -87,7 +78,7 @@ def take_length(words: list[str], language: str) -> tuple[list[str], int]:
     for size in range(min(LONGEST, len(words)), 0, -1):
         for start in range(len(words) - size + 1):
             text = " ".join(words[start : start + size])
-            if any(map(str.isalpha, text)) and _is_length(text, language):
+            if words[start][0].isalnum() and any(map(str.isalpha, text)) and _is_length(text, language):
                 return [*words[:start], *words[start + size :]], read_for(text, language)
     return words, 0
 

@@ -16,7 +16,7 @@ from ..resolving.candidates import plain
 from ..resolving.resolver import resolve
 from ..resolving.targets import Target, texts
 from .items import CONDITION_FORMS, FORMS, SENTENCE, Item, read_items
-from .moments import DayTime, as_duration, read_for, read_range, read_time, read_weekdays
+from .moments import DayTime, as_duration, read_for, read_time, read_weekdays
 from .people import Comings
 from .sentences import WrittenClauses, by_sun, read_number
 from .states import StateWords
@@ -33,6 +33,8 @@ MEASURED: Final[Mapping[str, str]] = {
     "fan": "percentage",
 }
 """The attribute that is compared with a number where the state is none."""
+CHANGES: Final = frozenset({"change", "changes", "changed", "state_change", "state_changed", "state_changes"})
+"""Events that are any change of a state."""
 OF_LOCKS: Final = frozenset({"locked", "unlocked", "locking", "unlocking", "jammed"})
 """States that the door itself does not have."""
 
@@ -86,6 +88,9 @@ class ClauseReader:
             return _at(moment)
         if "above" in item or "below" in item:
             return self._compared(item, "numeric_state", "trigger")
+        event = str(item.get("event", "")).casefold().replace(" ", "_")
+        if event and event not in CHANGES and "to" not in item and "from" not in item:
+            item = {**item, "to": item["event"]}
         records = self._found(item, "when")
         config: dict[str, Any] = {"trigger": "state", "entity_id": _ids(records)}
         state = self._state(records[0])
@@ -116,11 +121,12 @@ class ClauseReader:
         item = self._written.opened(item, "if")
         if (clause := self._comings.condition(item)) is not None:
             return [clause]
-        if isinstance(said := item.get("time"), str) and (ends := read_range(said)):
-            item = {**item, "after": ends[0], "before": ends[1]}
-            item.pop("time")
+        if isinstance(said := item.get("time"), str) and (window := self._written.window(said)):
+            item = {key: value for key, value in item.items() if key != "time"} | window
         if "sun" in item and "entity" not in item:
             item = by_sun(item)
+        if "time" in item:
+            raise ValidationError(f"if: a time alone is no condition. Give {CONDITION_FORMS}"[:300])
         found: list[Clause] = []
         if "after" in item or "before" in item:
             found += self._window(item)
@@ -128,8 +134,6 @@ class ClauseReader:
             found.append(_on_days(days))
         if found or "days" in item:
             return found
-        if "time" in item:
-            raise ValidationError(f"if: a time alone is no condition. Give {CONDITION_FORMS}"[:300])
         if "above" in item or "below" in item:
             return [self._compared(item, "numeric_state", "condition")]
         records = self._found(item, "if")
@@ -188,6 +192,8 @@ class ClauseReader:
             }
             key = "_".join(f"{side}_{end.sun}" for side, end in by_sun.items())
             found.append(Clause(key=f"is_{key}", config=config, is_moment=True))
+        if "days" not in item and (days := {day for end in ends.values() for day in end.days}):
+            found.append(_on_days(tuple(sorted(days))))
         return found
 
     def _compared(self, item: Item, kind: str, role: str) -> Clause:
@@ -272,11 +278,15 @@ class ClauseReader:
         if sensor is None or (state := self._run.hass.states.get(sensor.entity_id)) is None:
             return found
         try:
-            of_lock = self._states.read(self._state(found[0]), item["to"])
-            is_door = self._states.read(state, item["to"]) in ("on", "off")
+            if self._states.read(state, item["to"]) not in ("on", "off"):
+                return found
         except ValidationError:
             return found
-        return [sensor] if is_door and of_lock not in OF_LOCKS else found
+        try:
+            of_lock = self._states.read(self._state(found[0]), item["to"])
+        except ValidationError:
+            return [sensor]
+        return found if of_lock in OF_LOCKS else [sensor]
 
     def _state(self, record: EntityRecord) -> State:
         """Return the state of an entity. Raises ValidationError if it has none."""

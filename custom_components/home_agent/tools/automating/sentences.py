@@ -1,5 +1,6 @@
 """Triggers and conditions that a model writes as text, or as numbers within text, put into their slots."""
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final
 
@@ -7,10 +8,12 @@ from ...errors import ValidationError
 from ...knowledge.name_index import name_index
 from ...knowledge.names import squash, without_article
 from ...languages.times import in_english
+from ...memory.sentences import negations
 from ...regex import lazy_regex
 from ..base import ToolRun
+from ..query.targets import with_door_sensors
 from .items import CONDITION_FORMS, FORMS, SENTENCE, Item
-from .moments import read_range, read_time, take_length
+from .moments import read_time, take_length
 from .people import Comings
 from .states import StateWords
 from .words import split_by
@@ -18,6 +21,13 @@ from .words import split_by
 _NUMBER: Final = lazy_regex(r"[+]?(-?\d{1,9}(?:[.,]\d{1,6})?)\s*(?:%|°\s*[cfk]?|[^\W\d]{0,12})?\.?")
 _COMPARED: Final = lazy_regex(r"([<>])=?\s*(.+)")
 _FIRST: Final = lazy_regex(r"-?\d{1,9}(?:[.,]\d{1,6})?")
+_BETWEEN: Final = lazy_regex(r" ?[-\u2013] ?| (?:to|until|and) ")
+"""What is between the ends of a time window."""
+SIDES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("after", "since", "from"), "after"),
+    **dict.fromkeys(("before", "until"), "before"),
+}
+"""The end of a time window that a word begins."""
 
 
 class WrittenClauses:
@@ -53,7 +63,7 @@ class WrittenClauses:
                 _, seconds = take_length(parts[1].split(), self._language)
                 item: Item = {"entity": self._named_in(parts[0]), way: _number_in(text)}
                 return {**item, "for": {"seconds": seconds}} if seconds else item
-        if slot == "if" and (window := self._one_side(text)):
+        if slot == "if" and (window := self.window(text)):
             return window
         try:
             read_time(self._run.hass, text, self._language)
@@ -61,17 +71,31 @@ class WrittenClauses:
             pass
         else:
             return {"time": text}
-        if slot == "if" and (ends := read_range(text)):
-            return {"after": ends[0], "before": ends[1]}
         return self._with_state(text, slot)
 
-    def _one_side(self, text: str) -> Item | None:
-        """Return a window with one end: "after sunset"; None for any other text."""
+    def window(self, text: str) -> Item | None:
+        """Return the ends of a time window: "after sunset", "between 22:00 and 6:00"; None for other text."""
         for form in (text.casefold(), *in_english(text, self._language)):
-            side, _, rest = form.strip().partition(" ")
-            if side in ("after", "before") and rest:
+            for separator in _BETWEEN.finditer(form):
+                first, start = _side(form[: separator.start()].removeprefix("between "))
+                second, end = _side(form[separator.end() :])
+                if self._is_time(start) and self._is_time(end):
+                    if (first, second) == ("before", "after"):
+                        start, end = end, start
+                    elif first == "before" or second == "after":
+                        continue
+                    return {"after": start, "before": end}
+            side, rest = _side(form)
+            if side and rest:
                 return {side: rest}
         return None
+
+    def _is_time(self, text: str) -> bool:
+        """Return whether a text is a time of every day."""
+        try:
+            return not read_time(self._run.hass, text, self._language).days
+        except ValidationError:
+            return False
 
     def _named_in(self, text: str) -> str:
         """Return the longest name of an entity that a text begins with, the text itself if it has none."""
@@ -88,18 +112,27 @@ class WrittenClauses:
         exact = name_index(self._run.house).exact
         for size in range(len(words), 0, -1):
             ids = exact.get(squash(" ".join(words[:size])), ())
-            state = self._run.hass.states.get(ids[0]) if len(ids) == 1 else None
-            if state is None:
+            record = self._run.house.entities.get(ids[0]) if len(ids) == 1 else None
+            if record is None:
                 continue
             for start in range(size, len(words)):
-                try:
-                    wanted = self._states.read(state, " ".join(words[start:]))
-                except ValidationError:
-                    continue
-                item: Item = {"entity": ids[0], "to": wanted}
-                return {**item, "for": {"seconds": seconds}} if seconds else item
+                if negations().intersection(words[size:start]):
+                    break
+                # What a lock does not know may be a state of its door.
+                for each in reversed(with_door_sensors(self._run.house, [record])):
+                    if wanted := self._state_said(each.entity_id, " ".join(words[start:])):
+                        item: Item = {"entity": each.entity_id, "to": wanted}
+                        return {**item, "for": {"seconds": seconds}} if seconds else item
         forms = FORMS if slot == "when" else CONDITION_FORMS
         raise ValidationError(f"{slot}: {text[:40]!r} is not understood. Give {forms}"[:300])
+
+    def _state_said(self, entity_id: str, text: str) -> str | None:
+        """Return the state of an entity that a text means; None if it has none of that name."""
+        state = self._run.hass.states.get(entity_id)
+        try:
+            return None if state is None else self._states.read(state, text)
+        except ValidationError:
+            return None
 
 
 def by_sun(item: Item) -> Item:
@@ -132,3 +165,9 @@ def _number_in(text: str) -> str:
 def _without(item: Item, slot: str) -> Item:
     """Return an item without a slot."""
     return {key: value for key, value in item.items() if key != slot}
+
+
+def _side(form: str) -> tuple[str, str]:
+    """Return which end of a window a text begins, empty if it does not say so, and the rest of it."""
+    word, _, rest = form.strip().partition(" ")
+    return (SIDES[word], rest.strip()) if word in SIDES else ("", form.strip())

@@ -13,11 +13,12 @@ from ...domains.binary_sensor import BINARY_WORDS
 from ...errors import ValidationError
 from ...knowledge.names import word_similarity
 from ...languages import DEFAULT, find, languages_with, table
+from ...memory.sentences import negations
 from ...texts import fold
 
 CATEGORY: Final = "entity_component"
 SAME: Final = 0.86
-OPEN: Final = frozenset({"on", "off"})
+ON_OFF: Final = frozenset({"on", "off"})
 MAX_STATE: Final = 60
 TRUE: Final = {True: "on", False: "off"}
 """What YAML makes of on and off."""
@@ -85,6 +86,9 @@ class StateWords:
                 return key
         if (meant := self._meant(word, allowed)) is not None:
             return meant
+        verb, _, last = word.partition(" ")
+        if last in ON_OFF and last in allowed and verb not in negations():  # "turns on"
+            return last
         if not allowed or (state.domain == "sensor" and "options" not in state.attributes):
             return state.state if word == fold(state.state) else value[:MAX_STATE]
         near = get_close_matches(word, [name for names in allowed.values() for name in names], 3, 0.5)
@@ -102,10 +106,12 @@ class StateWords:
             for key, names in allowed.items():
                 if any(fold(canonical) == fold(name) for name in (key, *names)):
                     return key
+        said = {**_states(DEFAULT), **(_states(own) if own else {})}
         near = {
             key
             for key, names in allowed.items()
-            if any(word_similarity(word, fold(name)) >= SAME for name in names)
+            for known in (*names, *(each for each, state in said.items() if state in (key, *names)))
+            if word_similarity(word, fold(known)) >= SAME
         }
         return near.pop() if len(near) == 1 else None
 

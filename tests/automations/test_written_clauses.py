@@ -1,0 +1,116 @@
+"""Triggers and conditions as small models write them: times in words, verbs as states."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.own_automations import OwnHome, async_own_home
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
+MOTION = {"entity_id": "binary_sensor.hallway_motion", "to": "on"}
+SORRY = text("Sorry, I cannot do that.")
+
+
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """Let timers of automations stay."""
+    return True
+
+
+@pytest.fixture
+async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
+    """Return the demo house with an agent."""
+    found = await async_own_home(hass, model_server, tmp_path)
+    yield found
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+
+
+async def asked(home: OwnHome, **args: Any) -> str:
+    """Return what is spoken after a call of the tool, or what the model was told of an error."""
+    home.conversation_id = None
+    call = tool_calls([("automation", {"action": "create", "do": [HALLWAY], **args})])
+    said = await home.say("Make an automation of it", call, SORRY)
+    if said != "Sorry, I cannot do that.":
+        return said.removesuffix(": turn on the Hallway Light. Should I create this automation?")
+    messages = home.agent.server.chats[-1].json["messages"]
+    return [str(message["content"]) for message in messages if message["role"] == "tool"][-1]
+
+
+CONDITIONS: list[tuple[Any, str]] = [
+    ([{"time": "after sunset"}], "after sunset"),
+    ({"time": "before 22:00"}, "before 22:00"),
+    ("after sunset", "after sunset"),
+    ("past 10 pm", "after 22:00"),
+    ("until 22:00", "before 22:00"),
+    ({"time": "between 22:00 and 06:00"}, "between 22:00 and 06:00"),
+    ("between 22:00 and 06:00", "between 22:00 and 06:00"),
+    ({"time": "22:00 - 6:00"}, "between 22:00 and 06:00"),
+    ({"time": "from 10 pm to 6 am"}, "between 22:00 and 06:00"),
+    ("after 22:00 and before 6:00", "between 22:00 and 06:00"),
+    ({"time": "before 6:00 and after 22:00"}, "between 22:00 and 06:00"),
+    ({"time": "between sunset and sunrise"}, "between sunset and sunrise"),
+    ("nach Sonnenuntergang", "after sunset"),
+    ({"time": "po 22:00"}, "after 22:00"),
+    ({"time": "after 22:00", "days": "weekends"}, "after 22:00 and at weekends"),
+    ("after 22:00 on weekends", "after 22:00 and at weekends"),
+]
+
+
+async def test_times_as_conditions(home: OwnHome) -> None:
+    """However a time window is written, it means the same."""
+    said = [await asked(home, when=[MOTION], **{"if": condition}) for condition, _ in CONDITIONS]
+    assert said == [f"When the Hallway Motion is detected, but only {each}" for _, each in CONDITIONS]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [{"time": "22:00"}, {"time": "22:00", "before": "6:00"}, "monday - friday", "sunset - 30 minutes"],
+)
+async def test_no_window(home: OwnHome, condition: Any) -> None:
+    """What has no window is refused; nothing that was given is left out."""
+    assert "if: " in await asked(home, when=[MOTION], **{"if": condition})
+    assert home.agent.entry.runtime_data.confirmations.pending == []
+
+
+TRIGGERS: list[tuple[Any, str]] = [
+    ("front door opens", "the Front Door Contact is open"),
+    ("the front door is opened", "the Front Door Contact is open"),
+    ("front door closes", "the Front Door Contact is closed"),
+    ({"entity": "front door contact", "to": "open"}, "the Front Door Contact is open"),
+    ({"entity": "front door contact", "to": "opens"}, "the Front Door Contact is open"),
+    ({"entity": "front door contact", "to": "closed"}, "the Front Door Contact is closed"),
+    ({"entity": "front door", "to": "closes"}, "the Front Door Contact is closed"),
+    ({"entity": "front door", "event": "opens"}, "the Front Door Contact is open"),
+    ("front door is unlocked", "the Front Door Lock is unlocked"),
+    ({"entity": "front door lock", "to": "unlocked"}, "the Front Door Lock is unlocked"),
+    ("coffee machine turns on", "the Coffee Machine is on"),
+    ("coffee machine is turned off", "the Coffee Machine is off"),
+    ({"entity": "coffee machine", "to": "turned off"}, "the Coffee Machine is off"),
+    ({"entity": "coffee machine", "to": "turns_on"}, "the Coffee Machine is on"),
+    ({"entity": "coffee machine", "event": "turned_on"}, "the Coffee Machine is on"),
+]
+
+
+async def test_doors_and_switches(home: OwnHome) -> None:
+    """A verb says the state that it leads to."""
+    said = [await asked(home, when=trigger) for trigger, _ in TRIGGERS]
+    assert said == [f"When {each}" for _, each in TRIGGERS]
+
+
+async def test_a_negation_is_not_left_out(home: OwnHome) -> None:
+    """ "Not open" never becomes "open"."""
+    assert "is not understood" in await asked(home, when="the front door is not open")
+
+
+async def test_any_change(home: OwnHome) -> None:
+    said = await asked(home, when={"trigger": "state_changed", "entity": "coffee machine"})
+    assert said == "When the Coffee Machine changes"
+
+
+async def test_a_form_of_the_description(home: OwnHome) -> None:
+    assert await asked(home, when="sunset - 30 minutes") == "30 min before sunset"
