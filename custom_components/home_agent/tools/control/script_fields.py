@@ -10,6 +10,7 @@ from homeassistant.helpers import config_validation as cv, label_registry as lr,
 
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
+from ...knowledge.labels import labels_in
 from ...knowledge.names import squash
 from ...texts import fold, one_line
 from ..base import ToolRun
@@ -198,7 +199,7 @@ def _label(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> An
     if labels.async_get_label(str(value)) is not None:
         return value
     if (found := labels.async_get_label_by_name(str(value))) is None:
-        known = ", ".join(sorted(label.name for label in labels.async_list_labels()))[:200]
+        known = ", ".join(sorted(labels_in(run.house)))[:200] or "none"
         raise ValidationError(f"{key}: there is no label {str(value)[:40]!r}. Known: {known}")
     return found.label_id
 
