@@ -114,3 +114,19 @@ async def test_any_change(home: OwnHome) -> None:
 
 async def test_a_form_of_the_description(home: OwnHome) -> None:
     assert await asked(home, when="sunset - 30 minutes") == "30 min before sunset"
+
+
+async def test_a_home_without_persons(home: OwnHome) -> None:
+    """The model learns why nobody comes home, and what the household can do."""
+    for name in ("anna", "tom", "mia"):
+        home.hass.states.async_remove(f"person.{name}")
+    comings: list[Any] = [{"person": who, "to": "home"} for who in ("me", "Anna", "nobody")]
+    told = [await asked(home, when=coming) for coming in comings]
+    assert ["The household adds them under Settings > People" in each for each in told] == [True] * 3
+
+
+async def test_a_speaker_without_a_person(home: OwnHome) -> None:
+    """They are told so, with the persons that there are."""
+    home.hass.states.async_remove("person.anna")
+    told = await asked(home, when={"person": "me", "to": "home"})
+    assert "the user has no person. Give the name of a person: Mia, Tom" in told

@@ -26,6 +26,11 @@ GONE: Final = [STATE_UNKNOWN, STATE_UNAVAILABLE]
 ENTERING: Final = frozenset({"enter", "enters", "arrive", "arrives", "home"})
 LEAVING: Final = frozenset({"leave", "leaves", "not_home", "away"})
 
+NO_PERSONS: Final = (
+    "person: Home Assistant has no persons. The household adds them under Settings > People. Nothing was "
+    "created; say so"
+)
+
 
 class Who(StrEnum):
     """Persons who are not named."""
@@ -144,13 +149,21 @@ class Comings:
             )
             if own is not None:
                 return own
-            raise ValidationError(f"person: no person belongs to who speaks. Name one of: {self._listed()}")
+            if not self._persons():
+                raise ValidationError(NO_PERSONS)
+            whose = "" if speaker.context.user_id is None else ", and the user has no person"
+            raise ValidationError(
+                f"person: it is not known which person is speaking{whose}. "
+                f"Give the name of a person: {self._listed()}"[:300]
+            )
         wanted = squash(said.removeprefix("person."))
         found = [
             state.entity_id
             for state in self._persons()
             if wanted in (squash(state.name), squash(state.object_id), squash(state.name.split()[0]))
         ]
+        if not self._persons():
+            raise ValidationError(NO_PERSONS)
         if len(found) != 1:
             raise ValidationError(f"person: {said[:40]!r} is not known. There are: {self._listed()}"[:300])
         return found[0]
@@ -171,7 +184,7 @@ class Comings:
 
     def _listed(self) -> str:
         """Return the names of the persons."""
-        return ", ".join(plain(state.name) for state in self._persons()) or "nobody"
+        return ", ".join(plain(state.name) for state in self._persons())
 
     def _zone(self, said: str) -> State:
         """Return the zone of a name. Raises ValidationError naming those that there are."""
@@ -235,9 +248,7 @@ class Comings:
         """Return a clause about nobody, somebody or everybody."""
         persons = [state.entity_id for state in self._persons()]
         if not persons or self._run.hass.states.get(HOME) is None:
-            raise ValidationError(
-                "person: there are no persons in Home Assistant; an administrator adds them"
-            )
+            raise ValidationError(NO_PERSONS)
         count: dict[str, Any] = {role: "numeric_state", "entity_id": HOME}
         # "Everybody leaves" is said as well as "nobody is home" and "the last one leaves".
         if who is Who.NOBODY or (who is Who.EVERYBODY and not comes):
