@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict
 
 from .agent.conversations import RecentConversations
+from .automating.records import OwnAutomations
 from .conversation_log import Line
 from .history_turns import PersonTurn
 from .knowledge.persons import Person
@@ -12,6 +13,7 @@ from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
 from .proactive.state import StoredSuggestion
 from .runtime import HomeAgentData, SharedData
 from .safety.journal import AuditEntry, Journal
+from .tools.automating.files import async_forget_person
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
@@ -60,6 +62,7 @@ class PersonalData(TypedDict):
     observations: list[SeenState]
     timers: list[dict[str, Any]]
     planned: list[dict[str, Any]]
+    automations: list[dict[str, Any]]
     audit: list[AuditEntry]
     log: list[Line]
 
@@ -84,6 +87,7 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
         ],
         "timers": [timer.as_dict() for timer in data.timers.of_user(person.user_id)],
         "planned": [command.as_dict() for command in data.planned.of_user(person.user_id)],
+        "automations": [one.as_dict() for one in _automations(data).of_user(person.user_id)],
         "audit": _journal(data).audit.of_user(person.user_id) if person.user_id else [],
         "log": await data.log.async_of_person(person.id),
     }
@@ -128,11 +132,14 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     counts["conversations"] = history.forget_person(data.entry_id, person.id)
     await data.log.async_forget(person=person.id)
     counts["sessions"] = counts["audit"] = counts["timers"] = counts["planned"] = 0
+    counts["automations"] = 0
     if person.user_id is not None:
         counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)
         counts["audit"] = _journal(data).forget_user(person.user_id)
         counts["timers"] = data.timers.forget_user(person.user_id)
         counts["planned"] = data.planned.forget_user(person.user_id)
+        await async_forget_person(data.handler.hass, _automations(data).concerning(person.user_id))
+        counts["automations"] = _automations(data).forget_user(person.user_id)
     _forget_recent(data.memory)
     data.turn_log.clear()
     await _async_flush(data)
@@ -144,6 +151,11 @@ async def _async_forget_suggestions(data: HomeAgentData, **whose: Any) -> int:
     if not data.suggested.suggestions:
         return 0
     return (await data.async_proactive()).suggestions.forget(**whose)
+
+
+def _automations(data: HomeAgentData) -> OwnAutomations:
+    """Return the automations that people have asked an agent for."""
+    return data.shared.automations.of(data.entry_id)
 
 
 def _journal(data: HomeAgentData) -> Journal:

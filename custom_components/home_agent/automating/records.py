@@ -19,6 +19,8 @@ ID_PREFIX: Final = f"{DOMAIN}_"
 MAX_CHANGES: Final = 20
 """Changes that can be undone."""
 MAX_AUTOMATIONS: Final = 200
+RECORDED: Final = ("Made by Home Agent for ", "Changed by Home Agent for ")
+"""How the lines of a description begin that say who asked, when, and in which words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,19 @@ class OwnAutomation:
             config=dict(stored["config"]),
             created=read_moment(stored["created"]),
         )
+
+    def without_person(self, user_id: str) -> Self:
+        """Return it without a user who asked for it, and without what people said."""
+        config = {**self.config, "description": without_record(str(self.config.get("description") or ""))}
+        if self.user_id != user_id:
+            return replace(self, config=config)
+        return replace(self, user_id=None, sentence="", config=config)
+
+
+def without_record(description: str) -> str:
+    """Return the description of an automation without the lines about who asked for it."""
+    lines = description.split("\n")
+    return "\n".join(line for line in lines if not line.startswith(RECORDED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +128,14 @@ class Change:
             conversation_id=speaker.conversation_id,
             device_id=speaker.device_id,
             turn_id=speaker.turn_id,
+        )
+
+    def without_person(self, user_id: str) -> Self:
+        """Return it without a user who asked for the automation, and without what people said."""
+        return replace(
+            self,
+            before=self.before.without_person(user_id) if self.before else None,
+            after=self.after.without_person(user_id) if self.after else None,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -206,16 +229,28 @@ class OwnAutomations:
         for listener in list(self._listeners):
             listener()
 
+    def of_user(self, user_id: str | None) -> list[OwnAutomation]:
+        """Return the automations that a user has asked for; none without a user."""
+        return [one for one in self.all() if user_id is not None and one.user_id == user_id]
+
+    def concerning(self, user_id: str) -> list[str]:
+        """Return the ids of the automations that a user has asked for or changed."""
+        changed = (one.automation.id for one in self._changes if one.user_id == user_id)
+        return list(dict.fromkeys((*(one.id for one in self.of_user(user_id)), *changed)))
+
     @callback
     def forget_user(self, user_id: str) -> int:
         """Forget who asked for automations, and what they said; the automations stay. Return how many."""
-        own = [one for one in self._automations.values() if one.user_id == user_id]
-        for one in own:
-            self._automations[one.id] = replace(one, user_id=None, sentence="")
+        ids = self.concerning(user_id)
         kept = [one for one in self._changes if one.user_id != user_id]
-        gone = len(own) + len(self._changes) - len(kept)
-        self._changes = deque(kept, MAX_CHANGES)
-        if gone:
+        gone = len(self.of_user(user_id)) + len(self._changes) - len(kept)
+        for each in ids:
+            if (own := self._automations.get(each)) is not None:
+                self._automations[each] = own.without_person(user_id)
+        self._changes = deque(
+            (one.without_person(user_id) if one.automation.id in ids else one for one in kept), MAX_CHANGES
+        )
+        if ids:
             self._changed()
         return gone
 

@@ -8,6 +8,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import dump
 
 from ...automating.clauses import Clause, Rule
+from ...automating.records import RECORDED
 from ...errors import ValidationError
 from ...texts import leaves, one_line
 from ..base import ServiceCall, ToolRun
@@ -84,8 +85,7 @@ def described(
     """Return an automation with its name and who asked for it, when, and in which words."""
     sentence = one_line(_without_marks(run.sentence), MAX_SENTENCE)
     who = plain(run.speaker.person or "") or "an administrator"
-    what = "Changed" if changed else "Made"
-    text = f"{what} by Home Agent for {who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
+    text = f"{RECORDED[changed]}{who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
     if changed and (earlier := str(config.get("description") or "")):
         text = f"{earlier}\n{text}"
     rest = {key: value for key, value in config.items() if key not in ("alias", "description")}

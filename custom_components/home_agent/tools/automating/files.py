@@ -4,8 +4,9 @@ What people wrote there stays as it is, with comments, order and secrets: only t
 change.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 import os
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util.file import WriteError, write_utf8_file_atomic
 from homeassistant.util.yaml import dump
 
+from ...automating.records import without_record
 from ...errors import HomeAgentError
 from ..own_calls import async_reload_automation
 
@@ -105,6 +107,19 @@ async def async_remove(hass: HomeAssistant, automation_id: str) -> None:
     await _async_edit(hass, lambda text, had: _replaced(text, had, automation_id, None))
     if (entity_id := entity_of(hass, automation_id)) is not None:
         er.async_get(hass).async_remove(entity_id)
+
+
+async def async_forget_person(hass: HomeAssistant, automation_ids: Iterable[str]) -> None:
+    """Remove from descriptions who asked for automations, and their words; unwritable files stay."""
+    for each in automation_ids:
+        with suppress(HomeAssistantError, AutomationRefusedError):
+            written = await async_read(hass, each)
+            described = str((written or {}).get("description") or "")
+            if written is None or (kept := without_record(described)) == described:
+                continue
+            item = {"id": each, **written, "description": kept}
+            await _async_edit(hass, partial(_replaced, automation_id=each, item=item))
+            await async_reload_automation(hass, each, Context())
 
 
 def _path(hass: HomeAssistant) -> Path:
