@@ -128,7 +128,10 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     "docs/everyday.md": [
         *(
             ("{}", TOKENS[tool])
-            for tool in ("todo_list", "calendar", "weather", "timer", "notify_person", "play_media")
+            for tool in (
+                *("todo_list", "calendar", "weather", "timer"),
+                *("notify_person", "play_media", "automation"),
+            )
         ),
         ("{}, with phones 74", TOKENS["look_at_camera"]),
         ("words of {} languages", len(languages_with("times"))),
