@@ -121,3 +121,23 @@ async def test_only_administrators_undo(home: OwnHome) -> None:
     await home.say("Undo that", tool_calls([("activity", {"action": "undo"})]), SORRY)
     assert "Only an administrator" in result(home)
     assert home.shows(ENTITY) == "off"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "asks"),
+    [
+        ("default_config:\n", False),
+        ("automation: []\n", False),
+        ("automation ours: !include automations.yaml\nautomation: []\n", True),
+        ("homeassistant:\n  packages: !include_dir_named packages\n", True),
+        ("homeassistant: [\n", True),
+    ],
+)
+async def test_a_file_that_is_not_included(home: OwnHome, configuration: str, asks: bool) -> None:
+    """Nobody is asked for a yes to what surely would not load."""
+    path = home.folder / "configuration.yaml"
+    await home.hass.async_add_executor_job(path.write_text, configuration)
+    said = await home.say("Light at seven", automate("create", when=[{"time": "7:00"}], do=[HALLWAY]), SORRY)
+    assert said.endswith("Should I create this automation?") is asks
+    if not asks:
+        assert "does not contain the line automation: !include automations.yaml" in result(home)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import probatio
 import yaml
 
-from homeassistant.config import AUTOMATION_CONFIG_PATH
+from homeassistant.config import AUTOMATION_CONFIG_PATH, YAML_CONFIG_FILE
 from homeassistant.const import STATE_UNAVAILABLE
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -23,10 +23,14 @@ from homeassistant.util.file import WriteError, write_utf8_file_atomic
 from homeassistant.util.yaml import dump
 
 from ...automating.records import without_record
-from ...errors import HomeAgentError
+from ...errors import HomeAgentError, ValidationError
 from ..own_calls import async_reload_automation
 
 AUTOMATION: Final = "automation"
+NOT_INCLUDED: Final = (
+    "configuration.yaml does not contain the line automation: !include automations.yaml, so the automation "
+    "would not load. Nothing was created; tell the person to add the line and to restart Home Assistant"
+)
 MAX_BYTES: Final = 10_000_000
 
 type Edit = Callable[[str, list[Any]], str]
@@ -51,6 +55,35 @@ async def async_check(hass: HomeAssistant, automation_id: str, config: Mapping[s
         await async_validate_config_item(hass, automation_id, {"id": automation_id, **config})
     except (probatio.Invalid, HomeAssistantError) as err:
         raise AutomationRefusedError("automation_invalid", error=str(err)[:200]) from err
+
+
+async def async_check_included(hass: HomeAssistant) -> None:
+    """Raise ValidationError if the configuration surely does not include the file of automations."""
+    if await hass.async_add_executor_job(_is_left_out, Path(hass.config.path(YAML_CONFIG_FILE))):
+        raise ValidationError(NOT_INCLUDED)
+
+
+def _is_left_out(path: Path) -> bool:
+    """Return whether no part of configuration.yaml may include automations; False for one that is not read.
+
+    Runs in a worker thread.
+    """
+    try:
+        found = _parse(_read(path) or "")
+    except OSError, UnicodeDecodeError, AutomationRefusedError:
+        return False
+    if not isinstance(found, dict):
+        return False
+    core = found.get("homeassistant")
+    if isinstance(core, tuple) or (isinstance(core, dict) and "packages" in core):
+        return False
+    # Each tag may include a file.
+    return not any(
+        isinstance(each, tuple)
+        for key, value in found.items()
+        if str(key).partition(" ")[0] == AUTOMATION
+        for each in (value if isinstance(value, list) else [value])
+    )
 
 
 @callback

@@ -22,7 +22,14 @@ from ...safety.journal import AuditKind
 from ...safety.rules import Verdict
 from ..automating.deeds import Deed, DeedReader
 from ..automating.drafting import PARTS, Draft, alias_of, async_draft, described
-from ..automating.files import AUTOMATION, async_add, async_check, async_read, async_remove
+from ..automating.files import (
+    AUTOMATION,
+    async_add,
+    async_check,
+    async_check_included,
+    async_read,
+    async_remove,
+)
 from ..automating.meant import Known, choose_automation, known_automations, seen_automations
 from ..automating.own_rules import async_check_allowed, calls_in, check_administrator, judge_switch
 from ..base import HomeAgentTool, ServiceCall, TargetsFailed, ToolRun
@@ -120,6 +127,7 @@ class AutomationTool(HomeAgentTool):
         """Draft an automation and ask about it."""
         if self.own.full:
             raise ValidationError("There are too many automations; delete some first")
+        await async_check_included(run.hass)
         draft = await async_draft(args, run, self._deeds(run))
         known = known_automations(run.hass, self.own)
         for one in known:
