@@ -20,7 +20,7 @@ ATTENDED = "needs a person's confirmation each time"
 DEEDS: list[tuple[Any, tuple[str, ...]]] = [
     ({"action": "unlock", "entity_id": "lock.front_door"}, (ATTENDED,)),
     ({"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}, (ATTENDED,)),
-    ("unlock the front door", (ATTENDED,)),
+    ("unlock the front door", ("Too uncertain for a lock",)),
     ({"action": "open", "entity_id": "cover.garage_door"}, (ATTENDED,)),
     ({"action": "disarm", "entity_id": "alarm_control_panel.home_alarm"}, (ATTENDED,)),
     ({"action": "turn_on", "entity_id": "switch.coffee_machine"}, (ATTENDED, "does not allow")),
@@ -28,7 +28,7 @@ DEEDS: list[tuple[Any, tuple[str, ...]]] = [
     ({"action": "unlock", "entity_id": "lock.tool_cabinet"}, (HIDDEN, "nothing is called", "exposed")),
 ]
 """What is to be done, and with which reasons an administrator may be refused."""
-PLACES = ["alone", "behind a light", "for a while"]
+PLACES = ["alone", "behind a light", "before a light"]
 WHO = ["Anna", "Tom", None]
 ANSWERS = ["Anna", "Tom", None]
 SORRY = text("Sorry.")
@@ -57,7 +57,7 @@ def steps(deed: Any, place: str) -> list[Any]:
     """Return the steps of an automation with a deed in it."""
     if place == "behind a light":
         return [HALLWAY, {"wait": "5 minutes"}, deed]
-    return [{**deed, "for": "5 minutes"} if place == "for a while" and isinstance(deed, dict) else deed]
+    return [deed, HALLWAY] if place == "before a light" else [deed]
 
 
 def told(home: OwnHome) -> str:
@@ -75,7 +75,7 @@ async def test_matrix(home: OwnHome, who: str | None) -> None:
         args = {"action": "create", "when": [{"time": "7:00"}], "do": steps(deed, place)}
         options = {} if who else {"device_id": "satellite"}
         await home.say("Do that every morning", tool_calls([("automation", args)]), SORRY, who=who, **options)
-        allowed = (*reasons, "for fits") if who == "Anna" else (ADMINISTRATOR,)
+        allowed = reasons if who == "Anna" else (ADMINISTRATOR,)
         if home.agent.entry.runtime_data.confirmations.pending or not any(
             each in told(home) for each in allowed
         ):
@@ -87,7 +87,7 @@ async def test_matrix(home: OwnHome, who: str | None) -> None:
 
 @pytest.mark.parametrize("answers", ANSWERS, ids=str)
 async def test_whose_yes(home: OwnHome, answers: str | None) -> None:
-    """Only the administrator who was asked says yes; the same person counts as nobody at a satellite."""
+    """Only the administrator who was asked can say yes."""
     when = {"action": "create", "when": [{"time": "7:00"}], "do": [HALLWAY]}
     await home.say("Light at seven", tool_calls([("automation", when)]))
     (waiting,) = home.agent.entry.runtime_data.confirmations.pending
