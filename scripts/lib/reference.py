@@ -14,6 +14,7 @@ from custom_components.home_agent.config import adding, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from custom_components.home_agent.services import base
 from homeassistant.helpers.selector import (
     BooleanSelector,
     DurationSelector,
@@ -108,12 +109,12 @@ def option_rows(heading: str) -> Iterator[Row]:
 def action_rows(name: str) -> Iterator[Row]:
     """Yield the rows of an action: field, whether it is required."""
     texts = ENGLISH["services"][name]["fields"]
-    for key in (*services.SERVICES[name].fields, services.ATTR_CONFIG_ENTRY_ID, services.ATTR_AGENT_ID):
+    for key in (*services.SERVICES[name].fields, base.ATTR_CONFIG_ENTRY_ID, base.ATTR_AGENT_ID):
         required = "yes" if isinstance(key, probatio.Required) else ""
         yield (f"`{key}`", required), texts[str(key)]["description"]
 
 
-def _texts(step: str) -> Mapping[str, tuple[str, str]]:
+def _texts(step: str) -> dict[str, tuple[str, str]]:
     """Return label and help of the fields of a form, also of those in sections."""
     found = _part(step)
     parts = (found, *found.get("sections", {}).values())

@@ -195,7 +195,7 @@ async function confirmations() {
 
 async function others() {
   await tab("activity");
-  await shows("Front Door Lock");
+  await shows("Front Door Lock: Unlock");
   await note("activity");
   await tab("suggestions");
   await shows("Learning is turned off");
