@@ -347,6 +347,7 @@ async def test_an_agent_that_is_removed(hass: HomeAssistant, model_server: Model
     """What was said of it goes with it."""
     model_server.default = status(404, "model 'test-model' not found")
     agent = await async_agent(hass, model_server)
+    await hass.async_block_till_done(wait_background_tasks=True)
     assert len(issues(hass, "model_missing")) == 1
     await hass.config_entries.async_remove(agent.entry.entry_id)
     assert issues(hass, "model_missing") == []

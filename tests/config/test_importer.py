@@ -543,7 +543,7 @@ async def test_in_the_language_of_the_house(hass: HomeAssistant, model_server: M
     hass.config.language = "de"
     old_agent(hass, model_server, functions="- {spec: {name: a}, function: {type: sqlite}}")
     _, report = await imported(hass)
-    assert "- `a`: kein Modell liest die Datenbank" in report
+    assert "- `a`: Modelle können in Home Agent die Datenbank nicht lesen" in report
 
 
 def test_one_step_that_works_out_a_value() -> None:
