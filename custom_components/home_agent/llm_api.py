@@ -118,7 +118,7 @@ class HomeAgentLLMAPI(llm.API):
     """The tools of one agent, by its policy and its lists."""
 
     agent_id: str | None = None
-    """The agent; None for the first one that runs: another one stands in for one that has no lists."""
+    """The agent. None means the first agent that runs, if the first agent of the home has no lists."""
 
     @override
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:

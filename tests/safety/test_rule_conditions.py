@@ -238,7 +238,7 @@ async def test_a_home_without_persons(
 async def test_whom(
     secure: SecureHouse, model_server: ModelServer, *, whom: list[str], limited: set[str]
 ) -> None:
-    """A person or a profile that is gone counts as everybody: who is meant is not known."""
+    """A deleted person or profile counts as everybody, because nobody knows who was meant."""
     options = {"policy_choices": [rule(NEVER, actions=["turn_on"], whom=whom)], "policy_profiles": [KIDS]}
     agent = await secure.async_agent(model_server, options)
     became = {name: await outcome(agent, secure, **who(secure, name)) for name in SPEAKERS}

@@ -137,7 +137,7 @@ async def test_what_models_are_shown(house: House) -> None:
 
 
 async def test_they_follow_the_home(hass: HomeAssistant, house: House) -> None:
-    """A script that is hidden, changed or written anew is hidden, changed or there in the next request."""
+    """The next request has the scripts as they are: without hidden ones, with changed and new ones."""
     first = await house.offered()
     assert await house.offered() == first
     async_expose_entity(hass, "conversation", "script.let_in", False)

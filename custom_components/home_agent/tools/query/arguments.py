@@ -89,7 +89,7 @@ def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _history_in(args: Mapping[str, Any]) -> Any:
-    """Return what is asked of the past, with what stands beside it."""
+    """Return the query about the past, with its arguments from the outer level."""
     history = args.get("history")
     if isinstance(history, str):
         history = {"duration": history} if texts(history) else {}
