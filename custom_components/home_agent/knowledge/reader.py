@@ -168,11 +168,6 @@ def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _labels_of(entry: er.RegistryEntry, device: dr.DeviceEntry | None, area: ar.AreaEntry | None) -> set[str]:
-    """Return the labels of an entity, which are also those of its device and of its area."""
-    return entry.labels | (device.labels if device else set()) | (area.labels if area else set())
-
-
 @callback
 def _label_names(hass: HomeAssistant, label_ids: Iterable[str]) -> tuple[str, ...]:
     """Return the names of labels, sorted."""

@@ -110,7 +110,7 @@ class PersonRow(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelCommand:
-    """One command of a user, who is an administrator unless the command is for everybody."""
+    """One command of a user. Only administrators may send it, unless it is for everybody."""
 
     hass: HomeAssistant
     data: HomeAgentData

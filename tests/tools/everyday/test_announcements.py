@@ -31,7 +31,7 @@ async def house(hass: HomeAssistant, model_server: ModelServer) -> TalkingHouse:
 
 
 async def test_everybody_hears_it(house: TalkingHouse) -> None:
-    """Every room, and the phone of who is away; who is at home hears it and gets no message."""
+    """Every room hears it. People who are away get it on the phone, people at home do not."""
     house.move("tom", "not_home")
     told = await house.tell("everybody", DINNER)
     assert house.said == {"Kitchen": [DINNER], "Living Room": [DINNER], "Bedroom": [DINNER]}
