@@ -61,6 +61,7 @@ class ServerWatch:
         self._queue.want(self._entry.entry_id, None)
         self._end_pause()
         withdraw(self._hass, self._down)
+        withdraw(self._hass, self._missing)
 
     @callback
     def _note_result(self, name: str, err: ModelServerError | None) -> None:
@@ -111,11 +112,13 @@ class ServerWatch:
             raise
 
     async def _async_check_model(self, models: list[str]) -> None:
-        """Request one token from an unlisted model: many servers accept names that they do not list."""
+        """Request one token from an unlisted model: many servers accept names that they do not list.
+
+        A list does not refute a refusal: only an answer of the model does.
+        """
         settings = self._entry.runtime_data.settings
         self._models = models
         if not models or settings[CONF_MODEL] in models:
-            withdraw(self._hass, self._missing)
             return
         request = ChatRequest(
             messages=[_NOTHING],
