@@ -16,6 +16,7 @@ LAYERS = (
     (
         "agent_options",
         "const",
+        "database",
         "embeds",
         "errors",
         "event_data",

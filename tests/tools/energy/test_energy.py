@@ -214,6 +214,26 @@ async def test_comparing_takes_the_same_part(home: Agent) -> None:
     assert month["period"] == "2026-02-01 00:00 to 2026-03-01 00:00"
 
 
+@pytest.mark.parametrize(
+    ("period", "before"),
+    [
+        ("2026-03-01", "2026-02-28 00:00 to 2026-03-01 00:00"),
+        ("last 6 hours", "2026-03-30 06:00 to 2026-03-30 12:00"),
+        ("yesterday morning", "2026-03-29 05:00 to 2026-03-29 12:00"),
+        ("diese Woche", "2026-03-23 00:00 to 2026-03-24 12:00"),
+        ("last month", "2026-01-01 00:00 to 2026-02-01 00:00"),
+        ("2026-03-10 to 2026-03-11", "2026-03-08 00:00 to 2026-03-10 00:00"),
+    ],
+)
+async def test_the_period_before(home: Agent, period: str, before: str) -> None:
+    """A day is compared with a day, also the first one of a month, and hours with the same hours."""
+    await configure(home.hass, [GRID])
+    count(home.hass, "sensor.grid_in", dict.fromkeys(range(24), 1.0))
+    home.hass.config.language = "de"
+    compared = (await counted(home, period=period, compare="previous"))["result"]["compared"]
+    assert compared["period"] == before
+
+
 async def test_devices_are_named_if_one_of_their_entities_is_exposed(home: Agent) -> None:
     """The dashboard shows totals to everybody; names of devices follow exposure."""
     hass = home.hass

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import Any, Final, override
 
 from homeassistant.components.sensor import ATTR_STATE_CLASS
 from homeassistant.const import (
@@ -14,11 +14,10 @@ from homeassistant.const import (
 )
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, State, callback
 from homeassistant.helpers.event import async_track_time_interval
-from homeassistant.helpers.recorder import DATA_INSTANCE, async_migration_in_progress
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
-from ...const import LOGGER
+from ...database import DatabaseError, RecorderOffError, async_read_database
 from ...domains import DOMAINS
 from ...domains.binary_sensor import BINARY_WORDS
 from ...idle import in_slices
@@ -29,9 +28,6 @@ from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from ..records import EntityRecord, HouseSnapshot
 from .words import NAME_CHARS
-
-if TYPE_CHECKING:
-    from homeassistant.components.recorder.core import Recorder
 
 EVERY: Final = timedelta(hours=6)
 PERIOD: Final = timedelta(hours=24)
@@ -95,19 +91,13 @@ class SummarySource(KnowledgeSource):
 
     async def async_refresh(self) -> None:
         """Read the last 24 hours; the result is empty without a recorder, and unchanged if it fails."""
-        instance = self._hass.data.get(DATA_INSTANCE)
-        if instance is None:
-            self._figures = {}
-            return
-        if async_migration_in_progress(self._hass) or not instance.async_recorder_ready.is_set():
-            return
-        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - the recorder has it, others need not
-
         end = dt_util.utcnow()
         try:
-            self._figures = await self._async_read(instance, end - PERIOD, end)
-        except SQLAlchemyError as err:
-            LOGGER.warning("The last 24 hours could not be read: %s", type(err).__name__)
+            self._figures = await self._async_read(end - PERIOD, end)
+        except RecorderOffError:
+            self._figures = {}
+            return
+        except DatabaseError:
             return
         self._until = end
         for listener in self._listeners:
@@ -141,17 +131,15 @@ class SummarySource(KnowledgeSource):
 
         return stop
 
-    async def _async_read(
-        self, instance: Recorder, start: datetime, end: datetime
-    ) -> dict[str, StateFigures]:
+    async def _async_read(self, start: datetime, end: datetime) -> dict[str, StateFigures]:
         """Read all entities worth it, a batch at a time, in the recorder's own threads."""
         house = await self._house.async_snapshot()
         timed, measured = _worth_reading(self._hass, house)
         found: dict[str, StateFigures] = {}
         for batch in in_batches(timed, BATCH):
-            found |= await instance.async_add_executor_job(_read_timed, self._hass, batch, start, end)
+            found |= await async_read_database(self._hass, _read_timed, self._hass, batch, start, end)
         if measured:
-            found |= await instance.async_add_executor_job(_read_measured, self._hass, measured, start, end)
+            found |= await async_read_database(self._hass, _read_measured, self._hass, measured, start, end)
         return found
 
 

@@ -6,16 +6,15 @@ from itertools import batched
 from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.recorder import DATA_INSTANCE, async_migration_in_progress
+from homeassistant.helpers.recorder import session_scope
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads_object
 
+from ...database import DatabaseError, async_read_database
 from .acts import UNKNOWN, Level, ObservedChange, SourceError
 
 if TYPE_CHECKING:
     from sqlalchemy import Row, Select
-
-    from homeassistant.components.recorder.core import Recorder
 
 MAX_ROWS: Final = 20_000
 """Rows of one reading; further ones, as of a chatty thermostat, are left out."""
@@ -53,34 +52,18 @@ class RecorderSource:
 
     async def _async_run[T](self, read: Callable[..., T], *args: Any) -> T:
         """Read something in the recorder's executor."""
-        if (instance := self._hass.data.get(DATA_INSTANCE)) is None:
-            raise SourceError("the recorder is off")
-        if async_migration_in_progress(self._hass) or not instance.async_recorder_ready.is_set():
-            raise SourceError("the recorder is starting or upgrading its database")
         try:
-            return await instance.async_add_executor_job(_safely, self._hass, instance, read, *args)
-        except RuntimeError as err:  # its threads have ended
-            raise SourceError("the recorder is stopping") from err
-
-
-def _safely[T](hass: HomeAssistant, instance: Recorder, read: Callable[..., T], *args: Any) -> T:
-    """Read; a database that fails is a SourceError."""
-    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - the recorder has it, others need not
-
-    try:
-        return read(hass, instance, *args)
-    except SQLAlchemyError as err:
-        raise SourceError(f"the recorder's database cannot be read ({type(err).__name__})") from err
+            return await async_read_database(self._hass, read, self._hass, *args)
+        except DatabaseError as err:
+            raise SourceError(str(err)) from err
 
 
 def _read_changes(
-    hass: HomeAssistant, instance: Recorder, entity_ids: Sequence[str], start: datetime, end: datetime
+    hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
 ) -> list[ObservedChange]:
     """Return the changes of some entities; runs in the recorder's executor."""
-    from homeassistant.helpers.recorder import session_scope  # noqa: PLC0415
-
     changes: list[ObservedChange] = []
-    with session_scope(session=instance.get_session(), read_only=True) as session:
+    with session_scope(hass=hass, read_only=True) as session:
         machines = {row[0] for row in session.execute(_select_machines(start, end))}
         for with_target in (False, True):
             wanted = [key for key in entity_ids if key.startswith(WITH_TARGET) is with_target]
@@ -175,7 +158,6 @@ def _target(row: Row[Any]) -> float | None:
 
 def _read_levels(
     hass: HomeAssistant,
-    _instance: Recorder,
     sensors: set[str],
     start: datetime,
     end: datetime,

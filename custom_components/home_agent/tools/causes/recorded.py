@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers.recorder import DATA_INSTANCE, async_migration_in_progress
+from homeassistant.helpers.recorder import session_scope
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads_object
 
 from ...const import DOMAIN, LOGGER
+from ...database import DatabaseError, async_read_database, async_recorder
 from ...domains import DOMAINS
 from ..differences import COMPARED
 from .records import Asked, Change, Evidence, Happening, Kind, Origin
@@ -47,35 +48,29 @@ _SETTINGS_ALONE: Final = 0.001
 
 async def async_recorded(hass: HomeAssistant, asked: Iterable[Asked]) -> Evidence | None:
     """Return what the recorder knows, read in its executor; None if it cannot be asked, or takes too long."""
-    instance = hass.data.get(DATA_INSTANCE)
-    if instance is None or async_migration_in_progress(hass) or not instance.async_recorder_ready.is_set():
+    try:
+        await _async_written(async_recorder(hass))
+        async with asyncio.timeout(READ_SECONDS):
+            return await async_read_database(hass, _read, hass, tuple(asked))
+    except (TimeoutError, DatabaseError) as err:
+        LOGGER.debug("The recorder did not answer: %s", err)
         return None
+
+
+async def _async_written(recorder: Recorder) -> None:
+    """Wait until the newest changes are in the database."""
     try:
         async with asyncio.timeout(SYNC_SECONDS):
-            await instance.async_block_till_done()
+            await recorder.async_block_till_done()
     except TimeoutError:
         LOGGER.debug("The recorder is busy: the newest changes may be missing")
-    try:
-        async with asyncio.timeout(READ_SECONDS):
-            return await instance.async_add_executor_job(_read_safely, instance, tuple(asked))
-    except TimeoutError, RuntimeError:  # too slow, or its threads have ended
-        LOGGER.debug("The recorder did not answer")
-        return None
 
 
-def _read_safely(instance: Recorder, asked: Sequence[Asked]) -> Evidence | None:
-    """Read; a database that fails knows nothing."""
-    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - the recorder has it, others need not
-
-    from homeassistant.helpers.recorder import session_scope  # noqa: PLC0415
-
-    try:
-        with session_scope(session=instance.get_session(), read_only=True) as session:
-            changes = [change for item in asked for change in _changes(session, item)]
-            return Evidence(changes, _happenings(session, changes))
-    except SQLAlchemyError as err:
-        LOGGER.warning("The causes of changes could not be read: %s", type(err).__name__)
-        return None
+def _read(hass: HomeAssistant, asked: Sequence[Asked]) -> Evidence:
+    """Return what the recorder knows; runs in its executor."""
+    with session_scope(hass=hass, read_only=True) as session:
+        changes = [change for item in asked for change in _changes(session, item)]
+        return Evidence(changes, _happenings(session, changes))
 
 
 def _changes(session: Session, asked: Asked) -> list[Change]:

@@ -4,22 +4,18 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from homeassistant.const import UnitOfEnergy, UnitOfVolume
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.recorder import DATA_INSTANCE, async_migration_in_progress
 from homeassistant.util import dt as dt_util
 from homeassistant.util.unit_system import METRIC_SYSTEM
 
-from ...const import LOGGER
+from ...database import DatabaseError, async_read_database
 from ...errors import ToolExecutionError
 from ..query.periods import Period
 from .flows import Amounts, Flows, flows_of
 from .preferences import Preferences, Source
-
-if TYPE_CHECKING:
-    from homeassistant.components.recorder.core import Recorder
 
 READ_SECONDS: Final = 20.0
 FEW_DAYS: Final = timedelta(days=3)
@@ -113,30 +109,21 @@ async def async_counted(
 
     Raises ToolExecutionError if there are no statistics to read.
     """
-    instance = hass.data.get(DATA_INSTANCE)
-    if instance is None:
-        raise ToolExecutionError("The recorder is off, so nothing is counted")
-    if async_migration_in_progress(hass) or not instance.async_recorder_ready.is_set():
-        raise ToolExecutionError("The recorder is still starting or upgrading its database; try again later")
     try:
         async with asyncio.timeout(READ_SECONDS):
-            return await instance.async_add_executor_job(_read_safely, hass, instance, wanted, tuple(periods))
+            return await async_read_database(hass, _read_all, hass, wanted, tuple(periods))
     except TimeoutError as err:
         raise ToolExecutionError("The recorder's database did not answer in time") from err
+    except DatabaseError as err:
+        raise ToolExecutionError(str(err)) from err
 
 
-def _read_safely(
-    hass: HomeAssistant, _instance: Recorder, wanted: Preferences, periods: Sequence[tuple[Period, Step]]
+def _read_all(
+    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, Step]]
 ) -> list[Counted]:
-    """Read all periods; a database that fails is a ToolExecutionError."""
-    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - the recorder has it, others need not
-
-    try:
-        units = _units(hass, wanted)
-        return [_read(hass, wanted, period, step, units) for period, step in periods]
-    except SQLAlchemyError as err:
-        LOGGER.warning("The statistics of energy could not be read: %s", type(err).__name__)
-        raise ToolExecutionError("The recorder's database could not be read") from err
+    """Return what was counted in some periods; runs in the recorder's executor."""
+    units = _units(hass, wanted)
+    return [_read(hass, wanted, period, step, units) for period, step in periods]
 
 
 def _units(hass: HomeAssistant, wanted: Preferences) -> dict[str, str]:

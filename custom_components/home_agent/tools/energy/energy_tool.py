@@ -29,7 +29,6 @@ PREVIOUS: Final = frozenset(
 DEFAULT: Final = "today"
 NOW: Final = timedelta(seconds=5)
 """A period that ends so shortly before now is not over."""
-MIDDAY: Final = timedelta(hours=12)
 
 
 class EnergySchema(probatio.Schema):
@@ -107,38 +106,25 @@ class EnergyTool(HomeAgentTool):
 
 
 def _read(text: str, now: datetime, language: str) -> tuple[Period, datetime]:
-    """Return a period of whole hours or days, and when the day, week or month ends that it is of."""
+    """Return a period of whole hours or days, and its end, or that of the day, week or month that it is.
+
+    The dashboard shows all of a month that has begun.
+    """
     period = parse_period(text, now, language)
     start = dt_util.as_local(period.start)
     if period.length >= timedelta(days=2):
         start = dt_util.start_of_local_day(start)
     else:
         start = start.replace(minute=0, second=0, microsecond=0)
-    period = Period(start, period.end)
-    return period, _nominal_end(text.casefold(), period)
-
-
-def _nominal_end(words: str, period: Period) -> datetime:
-    """Return when a day, week, month or year that has begun will end: the dashboard shows all of it."""
-    start = dt_util.as_local(period.start)
-    day = start.date()
-    if "week" in words:
-        return max(period.end, dt_util.start_of_local_day(day + timedelta(days=7)))
-    if "year" in words and (day.month, day.day) == (1, 1):
-        return dt_util.start_of_local_day(day.replace(year=day.year + 1))
-    if day.day == 1 and period.length > MIDDAY and "day" not in words:
-        following = (day + timedelta(days=31)).replace(day=1)
-        return max(period.end, dt_util.start_of_local_day(following))
-    return period.end
+    return Period(start, period.end), period.closes or period.end
 
 
 def _earlier(text: str, period: Period, whole: datetime, now: datetime, language: str) -> tuple[Period, Step]:
     """Return the period to compare with, as much of it as has passed of the first one."""
     start = dt_util.as_local(period.start)
     if text.strip().casefold() in PREVIOUS:
-        before = _start_before(start.date(), dt_util.as_local(whole).date())
-        end = dt_util.start_of_local_day(start.date())
-        earlier, ending = Period(dt_util.start_of_local_day(before), end), end
+        earlier = _before(start, dt_util.as_local(whole))
+        ending = earlier.end
     else:
         earlier, ending = _read(text, now, language)
     if now - period.end < NOW:
@@ -152,10 +138,16 @@ def _earlier(text: str, period: Period, whole: datetime, now: datetime, language
     return earlier, "hour" if ends_within_day else step_of(earlier, ending)
 
 
-def _start_before(start: date, end: date) -> date:
-    """Return when the period of the same length before one began: of a month the month before it."""
-    if start.day == end.day == 1:
-        months = (end.year - start.year) * 12 + end.month - start.month
-        first = start.year * 12 + start.month - 1 - months
-        return date(first // 12, first % 12 + 1, 1)
-    return start - max(end - start, timedelta(days=1))
+def _before(start: datetime, end: datetime) -> Period:
+    """Return the period before one: the month before a month, the same hours of an earlier day."""
+    days = max(end.date() - start.date(), timedelta(days=1))
+    if start != dt_util.start_of_local_day(start):
+        return Period(start - days, end - days)
+    day = start.date()
+    if day.day == end.day == 1 and end.date() > day:
+        months = (end.year - day.year) * 12 + end.month - day.month
+        first = day.year * 12 + day.month - 1 - months
+        before = date(first // 12, first % 12 + 1, 1)
+    else:
+        before = day - days
+    return Period(dt_util.start_of_local_day(before), start)

@@ -42,6 +42,8 @@ class Period:
 
     start: datetime
     end: datetime
+    closes: datetime | None = None
+    """When the day, week, month or year ends that it is; None if it is no such part of the calendar."""
 
     @property
     def length(self) -> timedelta:
@@ -171,29 +173,38 @@ def _day_of(words: str, now: datetime) -> Period | None:
 def _named(words: str, now: datetime) -> Period | None:
     """Return a period of the calendar in local time."""
     today = dt_util.start_of_local_day(dt_util.as_local(now))
-    week = _days_before(today, today.weekday())
-    month = _days_before(today, today.day - 1)
-    last_month_days = _days_before(month, 1).day
+    week = _days_after(today, -today.weekday())
+    month = _days_after(today, 1 - today.day)
+    year = dt_util.start_of_local_day(today.date().replace(month=1, day=1))
     named = {
-        "today": (today, now),
-        "yesterday": (_days_before(today, 1), today),
-        "this week": (week, now),
-        "last week": (_days_before(week, 7), week),
-        "this month": (month, now),
-        "last month": (_days_before(month, last_month_days), month),
-        "last year": (
-            dt_util.start_of_local_day(today.date().replace(year=today.year - 1, month=1, day=1)),
-            dt_util.start_of_local_day(today.date().replace(month=1, day=1)),
-        ),
-        "this year": (dt_util.start_of_local_day(today.date().replace(month=1, day=1)), now),
+        "today": (today, _days_after(today, 1)),
+        "yesterday": (_days_after(today, -1), today),
+        "this week": (week, _days_after(week, 7)),
+        "last week": (_days_after(week, -7), week),
+        "this month": (month, _month_after(month)),
+        "last month": (_days_after(month, -_days_after(month, -1).day), month),
+        "this year": (year, _year_after(year, 1)),
+        "last year": (_year_after(year, -1), year),
     }
-    ends = named.get(words)
-    return Period(*ends) if ends else None
+    if words not in named:
+        return None
+    start, closes = named[words]
+    return Period(start, min(now, closes), closes)
 
 
-def _days_before(day: datetime, days: int) -> datetime:
-    """Return the beginning of an earlier local day, right across a change of the clocks."""
-    return dt_util.start_of_local_day(day.date() - timedelta(days=days))
+def _days_after(day: datetime, days: int) -> datetime:
+    """Return the beginning of a later local day, right across a change of the clocks."""
+    return dt_util.start_of_local_day(day.date() + timedelta(days=days))
+
+
+def _month_after(first: datetime) -> datetime:
+    """Return the beginning of the month after one, from its first day."""
+    return dt_util.start_of_local_day((first.date() + timedelta(days=31)).replace(day=1))
+
+
+def _year_after(first: datetime, years: int) -> datetime:
+    """Return the beginning of a later year, from the first day of one."""
+    return dt_util.start_of_local_day(first.date().replace(year=first.year + years))
 
 
 def _one_day(words: str, now: datetime) -> Period | None:
@@ -205,7 +216,8 @@ def _one_day(words: str, now: datetime) -> Period | None:
     if day is None:
         return None
     start = dt_util.start_of_local_day(day)
-    return Period(start, min(now, dt_util.start_of_local_day(day + timedelta(days=1))))
+    closes = _days_after(start, 1)
+    return Period(start, min(now, closes), closes)
 
 
 def _days(words: str, now: datetime) -> Period | None:
@@ -227,8 +239,8 @@ def _month(words: str, now: datetime) -> Period | None:
     year = int(found["iso"] or found["year"] or today.year - (month > today.month))
     first = today.replace(year=year, month=month, day=1)
     start = dt_util.start_of_local_day(first)
-    end = dt_util.start_of_local_day((first + timedelta(days=31)).replace(day=1))
-    return Period(start, min(dt_util.as_local(now), end))
+    closes = _month_after(start)
+    return Period(start, min(dt_util.as_local(now), closes), closes)
 
 
 def _length(words: str, now: datetime) -> Period | None:

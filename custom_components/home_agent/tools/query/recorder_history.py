@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from homeassistant.const import (
     COMPRESSED_STATE_ATTRIBUTES,
@@ -12,15 +12,12 @@ from homeassistant.const import (
     COMPRESSED_STATE_STATE,
 )
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers.recorder import DATA_INSTANCE, async_migration_in_progress
+from homeassistant.helpers.recorder import get_instance
 from homeassistant.util import dt as dt_util
 
-from ...const import LOGGER
+from ...database import DatabaseError, async_read_database
 from ...errors import ToolExecutionError
 from .periods import Period
-
-if TYPE_CHECKING:
-    from homeassistant.components.recorder.core import Recorder
 
 MAX_ROWS = 20_000
 """Changes read for one entity; the newest are kept."""
@@ -87,41 +84,19 @@ async def async_read(hass: HomeAssistant, wanted: Iterable[Wanted], period: Peri
 
     Raises ToolExecutionError if there is no history to read.
     """
-    if (instance := hass.data.get(DATA_INSTANCE)) is None:
-        raise ToolExecutionError("The recorder is off, so there is no history, only the current state")
-    if async_migration_in_progress(hass) or not instance.async_recorder_ready.is_set():
-        raise ToolExecutionError("The recorder is still starting or upgrading its database; try again later")
     asked = tuple(wanted)
     current = {item.entity_id: hass.states.get(item.entity_id) for item in asked}
-    return await instance.async_add_executor_job(_read_safely, hass, instance, asked, current, period)
-
-
-def _read_safely(
-    hass: HomeAssistant,
-    instance: Recorder,
-    wanted: Sequence[Wanted],
-    current: dict[str, State | None],
-    period: Period,
-) -> dict[str, Series]:
-    """Read every series; a database that fails is a ToolExecutionError."""
-    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - the recorder has it, others need not
-
     try:
-        return _read_all(hass, instance, wanted, current, period)
-    except SQLAlchemyError as err:
-        LOGGER.warning("The history of %d entities could not be read: %s", len(wanted), type(err).__name__)
-        raise ToolExecutionError("The recorder's database could not be read") from err
+        return await async_read_database(hass, _read_all, hass, asked, current, period)
+    except DatabaseError as err:
+        raise ToolExecutionError(str(err)) from err
 
 
 def _read_all(
-    hass: HomeAssistant,
-    instance: Recorder,
-    wanted: Sequence[Wanted],
-    current: dict[str, State | None],
-    period: Period,
+    hass: HomeAssistant, wanted: Sequence[Wanted], current: dict[str, State | None], period: Period
 ) -> dict[str, Series]:
     """Read every series; runs in the recorder's executor."""
-    hours = _read_hours(hass, instance, wanted, period)
+    hours = _read_hours(hass, wanted, period)
     series = {}
     for item in wanted:
         known = hours.get(item.entity_id, [])
@@ -140,14 +115,12 @@ def _after(hours: Sequence[Hour], period: Period) -> Period:
     return Period(dt_util.utc_from_timestamp(hours[-1].start + HOUR_SECONDS), period.end)
 
 
-def _read_hours(
-    hass: HomeAssistant, instance: Recorder, wanted: Sequence[Wanted], period: Period
-) -> dict[str, list[Hour]]:
+def _read_hours(hass: HomeAssistant, wanted: Sequence[Wanted], period: Period) -> dict[str, list[Hour]]:
     """Return hourly statistics of the sensors that have them, for periods that call for them."""
     from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
 
     is_long = period.length > STATISTICS_FROM
-    reaches_back = dt_util.utcnow() - period.start > timedelta(days=instance.keep_days)
+    reaches_back = dt_util.utcnow() - period.start > timedelta(days=get_instance(hass).keep_days)
     ids = {item.entity_id for item in wanted if item.use_statistics and item.attribute is None}
     if not ids or not (is_long or reaches_back):
         return {}
