@@ -12,6 +12,8 @@ import tempfile
 from typing import Any
 from unittest.mock import patch
 
+import tests.releases  # noqa: F401 - before the test plugin  # isort: skip
+
 import aiohttp
 from aiohttp.resolver import ThreadedResolver
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant

@@ -122,7 +122,16 @@ install_requirements() {
     cp "$root"/scripts/lib/audio_stand_ins/*.py "$venv"/lib/python3.14/site-packages/
   fi
   CFLAGS="-I$base/include" CXXFLAGS="-I$base/include" \
-    "$uv" pip install -q --no-config -p "$venv/bin/python" -r "$file" || die "the packages of ${venv##*/} could not be installed"
+    "$uv" pip install -q --no-config --no-deps -p "$venv/bin/python" -r "$file" || die "the packages of ${venv##*/} could not be installed"
+}
+
+# ensure_tests VERSION: sets `test_python` to that of the environment for the unit tests on this release.
+ensure_tests() {
+  local name=test-$1
+  [[ $1 != "$ha_unit" ]] || name=test
+  [[ -f $root/requirements/$name.txt ]] || die "requirements/$name.txt is missing: the unit tests do not run on $1"
+  ensure_venv "$name" "$root/requirements/$name.txt"
+  test_python=$cache/$name/bin/python
 }
 
 # ensure_home_assistant VERSION: the environment .cache/ha-VERSION with everything that the demo house needs.

@@ -133,7 +133,7 @@ def carries_command(slots: Mapping[str, Any]) -> bool:
 def is_scripted(hass: HomeAssistant, intent_type: str) -> bool:
     """Return whether the household's `intent_script` handles an intent."""
     handler = _handler(hass, intent_type)
-    return handler is not None and type(handler).__module__ == INTENT_SCRIPT
+    return handler is not None and _belongs(handler, INTENT_SCRIPT)
 
 
 def _handler(hass: HomeAssistant, intent_type: str) -> intent.IntentHandler | None:
@@ -143,8 +143,12 @@ def _handler(hass: HomeAssistant, intent_type: str) -> intent.IntentHandler | No
 
 def _is_core(handler: intent.IntentHandler) -> bool:
     """Return whether a handler is Home Assistant's own. Anybody may put another one in its place."""
-    module = type(handler).__module__
-    return module.startswith("homeassistant.") and module != INTENT_SCRIPT
+    return _belongs(handler, "homeassistant") and not _belongs(handler, INTENT_SCRIPT)
+
+
+def _belongs(handler: intent.IntentHandler, package: str) -> bool:
+    """Return whether a package defines a handler, in whichever of its modules: they differ by release."""
+    return f"{type(handler).__module__}.".startswith(f"{package}.")
 
 
 def _call(domain: str, service: str, state: State) -> ServiceCall:
