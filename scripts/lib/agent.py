@@ -184,8 +184,15 @@ async def prefer_agent(client: Client, agent: str, name: str = "Home Agent") -> 
     return str(known)
 
 
-async def say(client: Client, text: str, *, pipeline: str, conversation_id: str | None = None) -> Answer:
-    """Say something through the pipeline, as the chat dialog does. Raises CallError."""
+async def say(
+    client: Client,
+    text: str,
+    *,
+    pipeline: str,
+    conversation_id: str | None = None,
+    device_id: str | None = None,
+) -> Answer:
+    """Say something through the pipeline, as the chat dialog or a device does. Raises CallError."""
     body: dict[str, Any] = {
         "start_stage": "intent",
         "end_stage": "intent",
@@ -193,6 +200,8 @@ async def say(client: Client, text: str, *, pipeline: str, conversation_id: str 
         "pipeline": pipeline,
         "conversation_id": conversation_id,
     }
+    if device_id is not None:
+        body["device_id"] = device_id
     deltas: list[Json] = []
     async with client.subscribe("assist_pipeline/run", **body) as events:
         async for event in events:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 import json
 import os
 from pathlib import Path
-import shutil
 import signal
 import socket
 import time
@@ -21,6 +20,8 @@ DEMO = ROOT / "demo"
 START_SECONDS = 180
 STOP_SECONDS = 30
 POLL_SECONDS = 0.1
+OWN_AUTOMATIONS = "\nautomation that people add: !include automations.yaml\n"
+"""The file of what is made by talking and in the editor, beside the automations of the demo house."""
 UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")  # variables that slow it down or lead it astray
 
 # Only the owner is left to create: the other steps would set up services of the internet.
@@ -61,6 +62,8 @@ class HomeAssistant:
     config: Path
     port: int = field(default_factory=free_port)
     host: str = "127.0.0.1"
+    more: Path | None = None
+    """The folder of one more integration, with the configuration to add."""
     process: asyncio.subprocess.Process | None = None
 
     @property
@@ -123,12 +126,16 @@ class HomeAssistant:
     def _write_config(self) -> None:
         components = self.config / "custom_components"
         components.mkdir(parents=True, exist_ok=True)
-        sources = (ROOT / "custom_components" / "home_agent", DEMO / "custom_components" / "demo_house")
+        sources = [ROOT / "custom_components" / "home_agent", DEMO / "custom_components" / "demo_house"]
+        configuration = (DEMO / "configuration.yaml").read_text(encoding="utf-8") + OWN_AUTOMATIONS
+        if self.more is not None:
+            sources.append(self.more)
+            configuration += (self.more / "configuration.yaml").read_text(encoding="utf-8")
         for source in sources:
             link = components / source.name
             link.unlink(missing_ok=True)
             link.symlink_to(source)
-        shutil.copy(DEMO / "configuration.yaml", self.config / "configuration.yaml")
+        (self.config / "configuration.yaml").write_text(configuration, encoding="utf-8")
         for name in ("automations.yaml", "secrets.yaml"):
             (self.config / name).touch()
         storage = self.config / ".storage"

@@ -1,8 +1,9 @@
 """A running Home Assistant of each supported release, with the demo house and a scripted model."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+import itertools
 from pathlib import Path
 import re
 from typing import Any
@@ -20,6 +21,9 @@ from tests.servers.replies import Reply, text
 RELEASES = sorted(path.stem.removeprefix("ha-") for path in (ROOT / "requirements").glob("ha-*.txt"))
 KEY = "sk-end-to-end-0123456789"
 HERE = Path(__file__).parent
+STAND_INS = HERE / "stand_ins"
+WAIT_SECONDS = 30
+LOOK_SECONDS = 0.1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -80,6 +84,14 @@ class Household:
         """Return the state of an entity."""
         return str((await self.client.state(entity_id))["state"])
 
+    async def until(self, entity_id: str, state: str) -> None:
+        """Wait until an entity has a state. Raises TimeoutError."""
+
+        async def shows() -> bool:
+            return await self.state(entity_id) == state
+
+        await until(shows)
+
     async def restart(self) -> None:
         """Restart Home Assistant and connect again."""
         await self.client.__aexit__()
@@ -109,7 +121,7 @@ async def household(
     """Return a running house in which Home Agent is set up."""
     model.clear()
     config = tmp_path_factory.mktemp(f"home-{request.param}")
-    async with HomeAssistant(version=request.param, config=config) as home:
+    async with HomeAssistant(version=request.param, config=config, more=STAND_INS) as home:
         token = await onboard(home.url)
         client = await Client(home.url, token).__aenter__()
         await client.wait_running()
@@ -164,6 +176,15 @@ def heard(words: str) -> Predicate:
 def switch(entity_id: str, action: str = "turn_on") -> Reply:
     """Return a model's call of ha_control."""
     return Reply(calls=[("ha_control", {"action": action, "entity_id": entity_id})])
+
+
+async def until(look: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until something is so. Raises TimeoutError."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        for _ in itertools.count():
+            if await look():
+                return
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 async def run(*command: str | Path, env: dict[str, str], seconds: float) -> tuple[int, str]:

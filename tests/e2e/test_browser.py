@@ -18,6 +18,12 @@ from .conftest import KEY, RELEASES, heard, keep_log, pass_probe, run, switch
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"
 QUESTION = "Should I unlock the Front Door Lock?"
+ARRIVES = "When I come home, turn on the hallway light"
+AUTOMATION = {
+    "action": "create",
+    "when": [{"person": "me", "to": "home"}],
+    "do": [{"action": "turn_on", "entity_id": ["light.hallway"]}],
+}
 STORY = [f"Sentence {number} of a long answer. " for number in range(12)]
 SECONDS = 300
 
@@ -46,6 +52,7 @@ async def use(home: HomeAssistant, model: ModelServer, plan: Path) -> dict[str, 
         model.default = text("The lamp is on.")
         model.on(heard("reading lamp"), switch(LAMP))
         model.on(heard("Unlock the front door"), switch(DOOR, "unlock"))
+        model.on(heard(ARRIVES), Reply(calls=[("automation", AUTOMATION)]))
         model.on(heard("Tell me a story"), Reply(chunks=STORY, gap=0.3))
         pass_probe(model)
         write_plan(plan, home, model)
@@ -69,6 +76,8 @@ def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
             {"say": "No", "expect": "Okay, I won't.", "name": "rejected"},
             {"say": "Unlock the front door", "expect": QUESTION, "name": "asked-again", "times": 2},
             {"say": "Yes", "expect": "Unlocked the Front Door Lock.", "name": "confirmed"},
+            {"say": ARRIVES, "expect": "light.hallway", "name": "automation"},
+            {"say": "Yes", "expect": "I created the automation", "name": "created"},
         ],
         "browser": os.environ["HOME_AGENT_BROWSER"],
         "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],

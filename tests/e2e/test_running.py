@@ -161,11 +161,17 @@ async def test_model_that_is_gone_costs_a_sentence_only(household: Household) ->
     assert (await household.say("And now?")).text == "Done."
 
 
-async def test_history_survives_a_restart(household: Household) -> None:
+async def test_plans_and_history_survive_a_restart(household: Household) -> None:
+    await household.client.call("light.turn_off", {"entity_id": LAMP})
+    call = {"action": "turn_on", "entity_id": LAMP, "when": "15 seconds"}
+    household.teach("in 15 seconds", Reply(calls=[("ha_control", call)]))
+    await household.say("Turn on the reading lamp in 15 seconds")
+    assert await household.state(LAMP) == "off"
     first = await household.say("Remember the number 4711")
     await household.restart()
     await household.say("Which number was it?", first.conversation_id)
     assert "Remember the number 4711" in json.dumps(household.requests("Which number")[-1].messages)
+    await household.until(LAMP, "on")
 
 
 async def test_restart_without_the_model_server(household: Household) -> None:
