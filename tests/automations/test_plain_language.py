@@ -65,6 +65,7 @@ async def test_one_sentence_and_one_yes(home: OwnHome) -> None:
     asked = await home.say(WHEN_HOME, automate(**COMES_HOME))
     assert asked == "When Anna comes home: turn on the Hallway Light. Should I create this automation?"
     (waiting,) = home.agent.entry.runtime_data.confirmations.pending
+    assert max(len(line) for line in waiting.details.splitlines()) <= 46, "characters on a phone"
     assert yaml.safe_load(waiting.details)["triggers"] == [
         {
             "trigger": "state",

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import yaml
+
 from homeassistant.util import dt as dt_util
-from homeassistant.util.yaml import dump
 
 from ...automating.clauses import Clause, Rule
 from ...automating.records import RECORDED
@@ -20,6 +21,8 @@ from .states import StateWords
 
 MAX_ALIAS: Final = 80
 MAX_SENTENCE: Final = 400
+SHOWN_WIDTH: Final = 40
+"""Characters of a line. A longer one in Assist's dialog cuts off the question above it as well."""
 PARTS: Final[Mapping[str, str]] = {"when": "triggers", "if": "conditions", "do": "actions"}
 """What the parts of a call are in Home Assistant's YAML."""
 
@@ -40,8 +43,8 @@ class Draft:
 
     @property
     def yaml(self) -> str:
-        """Return it as YAML."""
-        return str(dump(self.config))
+        """Return it as YAML, in lines that fit into a chat on a phone."""
+        return str(yaml.safe_dump(self.config, allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH))
 
 
 async def async_draft(
