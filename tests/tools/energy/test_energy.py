@@ -56,12 +56,14 @@ def count(hass: HomeAssistant, statistic: str, hourly: Mapping[int, float], unit
     count_hours(hass, statistic, hours, unit)
 
 
-async def counted(agent: Agent, sentence: str = "How much electricity did we use?", **args: Any) -> Any:
+async def counted(
+    agent: Agent, sentence: str = "How much electricity did we use?", *, language: str = "en", **args: Any
+) -> Any:
     """Return what the model reads of a call of the tool."""
     await get_instance(agent.hass).async_block_till_done()
     agent.server.clear()
     agent.server.script([tool_calls([("energy", args)]), text("I looked.")])
-    await agent.at_satellite().say(sentence)
+    await agent.at_satellite().say(sentence, language=language)
     return tool_results(agent.server.chats[-1])[-1]
 
 
@@ -205,7 +207,7 @@ async def test_comparing_takes_the_same_part(home: Agent) -> None:
     told = (await counted(home, period="today", compare="yesterday"))["result"]
     assert told["compared"]["period"] == "2026-03-30 00:00 to 2026-03-30 12:00"
     assert told["compared"]["electricity"]["used"] == "12 kWh"
-    assert told["compared"]["now_compared_with_then"] == {"electricity": "+0 kWh (+0%)"}
+    assert told["compared"]["now_compared_with_then"] == {"electricity": "the same"}
     week = (await counted(home, period="this week", compare="last week"))["result"]["compared"]
     assert week["period"] == "2026-03-23 00:00 to 2026-03-24 12:00"
     before = (await counted(home, period="yesterday", compare="previous"))["result"]["compared"]
@@ -317,3 +319,91 @@ async def test_an_agent_with_a_list(home: Agent) -> None:
     assert told["result"] is None
     await home.set_options(visible_entities={"entities": ["sensor.grid_in", "sensor.grid_out"]})
     assert (await counted(home))["success"]
+
+
+def count_today_double(hass: HomeAssistant, statistic: str, amount: float, unit: str = "kWh") -> None:
+    """Have a meter count the same in each hour of March, and twice as much today."""
+    hours, at, today = [], BEGINNING, NOON.date()
+    while at < NOON.replace(minute=0):
+        hours.append((at, amount * (2 if dt_util.as_local(at).date() == today else 1)))
+        at += timedelta(hours=1)
+    count_hours(hass, statistic, hours, unit)
+
+
+@pytest.mark.parametrize(
+    ("compare", "language"),
+    [("usual", "en"), ("the average", "en"), ("d'habitude", "fr"), ("sonst", "de"), ("zwykle", "pl")],
+)
+async def test_more_than_usual(home: Agent, compare: str, language: str) -> None:
+    """Half of this day is compared with the same hours of the seven days before it."""
+    await configure(home.hass, [{**GRID, "stat_cost": "sensor.grid_cost"}])
+    count_today_double(home.hass, "sensor.grid_in", 1.0)
+    count_today_double(home.hass, "sensor.grid_cost", 0.25, "EUR")
+    told = (await counted(home, language=language, period="today", compare=compare))["result"]
+    assert told["electricity"]["used"] == "24 kWh"
+    assert told["compared"] == {
+        "average_of": "7 earlier periods",
+        "first": "2026-03-24 00:00 to 2026-03-24 12:00",
+        "last": "2026-03-30 00:00 to 2026-03-30 12:00",
+        "electricity": "11.86 kWh",  # one of the nights was an hour shorter
+        "electricity cost": "2.96 EUR",
+        "now_compared_with_usual": {
+            "electricity": "+12.14 kWh (+102%)",
+            "electricity cost": "+3.04 EUR (+102%)",
+        },
+    }
+
+
+async def test_nothing_is_usual_yet(home: Agent) -> None:
+    await configure(home.hass, [GRID])
+    count(home.hass, "sensor.grid_in", {1: 5.0})
+    told = (await counted(home, period="2026-02-28", compare="usual"))["result"]["compared"]
+    assert told == {"error": "nothing is counted before this period, so what is usual is not known"}
+    month = (await counted(home, period="this month", compare="usual"))["result"]["compared"]
+    assert month["last"] == "2026-02-01 00:00 to 2026-03-01 00:00"
+
+
+@pytest.mark.parametrize(
+    ("period", "compare", "language"),
+    [
+        ("last week", "week before", "en"),
+        ("last week", "die Woche davor", "de"),
+        ("last week", "la semana anterior", "es"),
+        ("last week", "last week", "en"),
+        ("2026-03-16 to 2026-03-22", "last week", "en"),
+    ],
+)
+async def test_the_week_before(home: Agent, period: str, compare: str, language: str) -> None:
+    """The later one of two periods is compared with the earlier one, whichever was named first."""
+    await configure(home.hass, [GRID])
+    count(home.hass, "sensor.grid_in", {1: 5.0})
+    told = (await counted(home, language=language, period=period, compare=compare))["result"]
+    assert told["period"] == "2026-03-23 00:00 to 2026-03-30 00:00"
+    assert told["compared"]["period"] == "2026-03-16 00:00 to 2026-03-23 00:00"
+
+
+async def test_devices_are_compared(home: Agent) -> None:
+    hass = home.hass
+    hass.states.async_set("sensor.car", "1", {"friendly_name": "Car"})
+    async_expose_entity(hass, "conversation", "sensor.car", True)
+    await configure(hass, [GRID], {"stat_consumption": "sensor.car", "name": "Car"})
+    count(hass, "sensor.grid_in", {1: 5.0})
+    count_today_double(hass, "sensor.car", 0.25)
+    told = (await counted(home, period="today", compare="yesterday"))["result"]
+    assert told["devices"]["Car"] == "6 kWh"
+    assert told["compared"]["devices"] == {"Car": "3 kWh"}
+    assert told["compared"]["now_compared_with_then"] == {"electricity": "the same", "Car": "+3 kWh (+100%)"}
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        ({"period": "the dragon"}, "period: 'the dragon' is not understood; give 90m"),
+        ({"compare": "the dragon"}, "compare: 'the dragon' is not understood; give previous, usual"),
+    ],
+)
+async def test_an_error_names_the_parameter(home: Agent, args: dict[str, str], error: str) -> None:
+    await configure(home.hass, [GRID])
+    result = await counted(home, **args)
+    assert error in result["error"]
+    assert "history" not in result["error"]

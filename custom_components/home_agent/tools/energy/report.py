@@ -6,7 +6,7 @@ from datetime import timedelta
 from math import isfinite
 from typing import Final
 
-from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, PERCENTAGE, UnitOfEnergy, UnitOfPower
+from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, PERCENTAGE, UnitOfEnergy, UnitOfPower, UnitOfVolume
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
@@ -31,6 +31,9 @@ KWH: Final = UnitOfEnergy.KILO_WATT_HOUR
 UNTIL: Final = "counted until the last full hour"
 NO_PRICE: Final = "no price is set in the Energy dashboard"
 HIDDEN: Final = "other devices, not exposed"
+NOTHING: Final = 0.001
+"""Smaller differences come from adding numbers."""
+_UNITS: Final = frozenset({KWH, *UnitOfVolume})
 METER: Final = {"grid": "electricity", "gas": "gas", "water": "water"}
 
 type Told = dict[str, JsonValueType]
@@ -67,24 +70,56 @@ def compared(run: ToolRun, wanted: Preferences, counted: Counted, other: Counted
         answer["error"] = "nothing is counted in this period"
         return answer
     answer |= _totals(run.hass, wanted, other)
-    mine, others = _used(wanted, counted), _used(wanted, other)
+    if devices := _named_devices(run, wanted, other):
+        answer["devices"] = {name: _kwh(amount) for name, amount in devices.items()}
+    mine, others = _used(run, wanted, counted), _used(run, wanted, other)
+    answer["now_compared_with_then"] = {
+        kind: _difference(amount, others[kind][0], unit)
+        for kind, (amount, unit) in mine.items()
+        if kind in others
+    }
+    return answer
+
+
+def usual(run: ToolRun, wanted: Preferences, counted: Counted, others: Sequence[Counted]) -> Told:
+    """Return the average of earlier periods, and how the first one differs from it."""
+    known = [other for other in others if other.begins is not None]
+    if not known:
+        return {"error": "nothing is counted before this period, so what is usual is not known"}
+    answer: Told = {
+        "average_of": f"{len(known)} earlier periods",
+        "first": _period(known[-1]),
+        "last": _period(known[0]),
+    }
+    mine = _used(run, wanted, counted)
+    others_used = [_used(run, wanted, other) for other in known]
     differences: Told = {}
     for kind, (amount, unit) in mine.items():
-        if kind in others and (told := _difference(amount, others[kind][0], unit)):
-            differences[kind] = told
-    answer["now_compared_with_then"] = differences
+        amounts = [used[kind][0] for used in others_used if kind in used]
+        if amounts:
+            average = sum(amounts) / len(amounts)
+            answer[kind] = _with_unit(average, unit)
+            differences[kind] = _difference(amount, average, unit)
+    answer["now_compared_with_usual"] = differences
     return answer
+
+
+def _with_unit(amount: float, unit: str) -> str:
+    """Return an amount; money has two digits."""
+    return f"{tidy(amount)} {unit}" if unit in _UNITS or not unit else f"{amount:.2f} {unit}"
 
 
 def _difference(now: float, then: float, unit: str) -> str:
     """Return how much more or less it is."""
     change = now - then
+    if abs(change) < NOTHING:
+        return "the same"
     share = f" ({change / then:+.0%})" if then > 0 else ""
-    return f"{'+' if change >= 0 else ''}{tidy(change)} {unit}{share}"
+    return f"{'+' if change >= 0 else ''}{_with_unit(change, unit)}{share}"
 
 
-def _used(wanted: Preferences, counted: Counted) -> dict[str, tuple[float, str]]:
-    """Return what was used of each kind, with its unit."""
+def _used(run: ToolRun, wanted: Preferences, counted: Counted) -> dict[str, tuple[float, str]]:
+    """Return what was used of each kind and by each device, and what it cost, each with its unit."""
     used: dict[str, tuple[float, str]] = {}
     if _has_electricity(wanted, counted):
         used["electricity"] = (max(0.0, counted.flows(wanted).used), KWH)
@@ -92,7 +127,21 @@ def _used(wanted: Preferences, counted: Counted) -> dict[str, tuple[float, str]]
         sources = wanted.of(kind)
         if (amount := counted.total(source.taken for source in sources)) is not None:
             used[kind] = (amount, counted.units.get(sources[0].taken, ""))
-    return used
+    for kind, name in METER.items():
+        if (cost := counted.total(source.cost for source in wanted.of(kind))) is not None:
+            used[f"{name} cost"] = (cost, run.hass.config.currency)
+    return used | {name: (amount, KWH) for name, amount in _named_devices(run, wanted, counted).items()}
+
+
+def _named_devices(run: ToolRun, wanted: Preferences, counted: Counted) -> dict[str, float]:
+    """Return what the devices used whose names may be told, those that used most."""
+    amounts = {
+        name: amount
+        for device in wanted.devices
+        if (amount := counted.total([device.statistic])) is not None
+        and (name := _device_name(run, device)) is not None
+    }
+    return dict(sorted(amounts.items(), key=lambda pair: -pair[1])[:MOST_DEVICES])
 
 
 def _has_electricity(wanted: Preferences, counted: Counted) -> bool:

@@ -33,7 +33,10 @@ MEALS = {"breakfast": 7, "lunch": 12, "dinner": 18}
 """Hours at which meals begin."""
 YEARS = 2 * MAX_PERIOD.total_seconds()
 _MOMENTS = "03:00, yesterday 3:00, a date with time or 2h ago"
-_FORMS = "90m, 24h, 7d, today, this morning, last night, yesterday, this week, since 8:00 or a date"
+_FORMS = (
+    "90m, 24h, 7d, today, this morning, last night, yesterday, this week, last month, 2026-10, since 8:00"
+    " or a date"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +54,23 @@ class Period:
         return timedelta(seconds=self.end.timestamp() - self.start.timestamp())
 
 
-def parse_period(text: str, now: datetime, language: str = "") -> Period:
+def parse_period(
+    text: str, now: datetime, language: str = "", name: str = "history.duration", accepted: str = _FORMS
+) -> Period:
     """Return the period that a model means, ending now or at the end of the day it names.
 
-    Raises ValidationError that names what is accepted.
+    `name` is the parameter, and `accepted` what it takes. Raises ValidationError that names both.
     """
     short = text if len(text) <= TIME_CHARS else ""
     words = " ".join(short.strip().strip("\"'").casefold().replace("_", " ").split())
     forms = (words, *in_english(words, language, past=True))
     period = next((found for form in forms if (found := _read(form, now)) is not None), None)
     if period is None:
-        raise ValidationError(f"history.duration: {text[:40]!r} is not understood; give {_FORMS}")
+        raise ValidationError(f"{name}: {text[:40]!r} is not understood; give {accepted}")
     if period.start >= now:
-        raise ValidationError(f"history.duration: {text[:40]!r} has not begun yet")
+        raise ValidationError(f"{name}: {text[:40]!r} has not begun yet")
     if period.length > MAX_PERIOD:
-        raise ValidationError(f"history.duration: {text[:40]!r} is too long; at most 1y")
+        raise ValidationError(f"{name}: {text[:40]!r} is too long; at most 1y")
     return period
 
 
