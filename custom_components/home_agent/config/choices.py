@@ -15,7 +15,6 @@ from homeassistant.helpers.selector import (
     EntitySelector,
     EntitySelectorConfig,
     ObjectSelector,
-    ObjectSelectorConfig,
     SelectOptionDict,
     Selector,
     SelectSelector,
@@ -58,7 +57,7 @@ from ..safety.rules import Effect
 from .choice_labels import OF_PLACES, PLACES, async_labels, in_form
 from .fields import Checked, Field
 from .labels import Labels
-from .lists import profiles_selector
+from .lists import items_selector, profiles_selector
 from .validators import clean_names
 
 MAX_CHOICES: Final = 100
@@ -78,15 +77,7 @@ def choices_selector(labels: Labels) -> ObjectSelector:
         PRESENCE: _select(words[PRESENCE], multiple=False),
         WHOM: _select(words[WHOM]),
     }
-    return ObjectSelector(
-        ObjectSelectorConfig(
-            fields={
-                key: {"selector": selector, "required": key == DECISION} for key, selector in fields.items()
-            },
-            multiple=True,
-            translation_key=CONF_POLICY_CHOICES,
-        )
-    )
+    return items_selector(CONF_POLICY_CHOICES, fields, (DECISION,))
 
 
 def _select(options: list[str], *, multiple: bool = True) -> SelectSelector:

@@ -1,6 +1,6 @@
 """Options that are lists of items with fields: their selectors, and the checks of proactive rules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
@@ -53,6 +53,28 @@ from .labels import Labels
 from .validators import clean_names
 
 
+def items_selector(
+    key: str,
+    fields: Mapping[str, Selector[Any]],
+    needed: Collection[str],
+    shown: tuple[str, str] | None = None,
+) -> ObjectSelector:
+    """Return a selector of items with fields, some of which each item needs.
+
+    `key` is that of the translations, `shown` the fields that tell an item in the list; without them all do.
+    """
+    config = ObjectSelectorConfig(
+        fields={
+            name: {"selector": selector, "required": name in needed} for name, selector in fields.items()
+        },
+        multiple=True,
+        translation_key=key,
+    )
+    if shown is not None:
+        config["label_field"], config["description_field"] = shown
+    return ObjectSelector(config)
+
+
 def profiles_selector(options: list[SelectOptionDict]) -> ObjectSelector:
     """Return a selector of profiles: whom each is for, and its rules; some rules to choose from."""
     config = SelectSelectorConfig(
@@ -65,17 +87,7 @@ def profiles_selector(options: list[SelectOptionDict]) -> ObjectSelector:
         AREAS: AreaSelector(AreaSelectorConfig(multiple=True)),
     }
     fields = {"name": TextSelector(), **whom, **rules}
-    return ObjectSelector(
-        ObjectSelectorConfig(
-            fields={
-                key: {"selector": selector, "required": key == "name"} for key, selector in fields.items()
-            },
-            multiple=True,
-            label_field="name",
-            description_field=PERSONS,
-            translation_key="policy_profiles",
-        )
-    )
+    return items_selector("policy_profiles", fields, ("name",), ("name", PERSONS))
 
 
 def owners_selector() -> ObjectSelector:
@@ -84,15 +96,7 @@ def owners_selector() -> ObjectSelector:
         DEVICE: DeviceSelector(DeviceSelectorConfig()),
         PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
     }
-    return ObjectSelector(
-        ObjectSelectorConfig(
-            fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
-            multiple=True,
-            label_field=PERSON,
-            description_field=DEVICE,
-            translation_key="device_persons",
-        )
-    )
+    return items_selector("device_persons", fields, fields, (PERSON, DEVICE))
 
 
 def proactive_labels(texts: Mapping[str, str]) -> Labels:
@@ -133,15 +137,7 @@ def proactive_selector(labels: Labels) -> ObjectSelector:
         ASK_ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
         ALOUD: BooleanSelector(),
     }
-    return ObjectSelector(
-        ObjectSelectorConfig(
-            fields={key: {"selector": selector, "required": key == RULE} for key, selector in fields.items()},
-            multiple=True,
-            label_field=RULE,
-            description_field=ENTITIES,
-            translation_key="proactive_rules",
-        )
-    )
+    return items_selector("proactive_rules", fields, (RULE,), (RULE, ENTITIES))
 
 
 def chats_selector(options: list[SelectOptionDict]) -> ObjectSelector:
@@ -151,15 +147,7 @@ def chats_selector(options: list[SelectOptionDict]) -> ObjectSelector:
         CHAT: chats,
         PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
     }
-    return ObjectSelector(
-        ObjectSelectorConfig(
-            fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
-            multiple=True,
-            label_field=PERSON,
-            description_field=CHAT,
-            translation_key="telegram_chat_persons",
-        )
-    )
+    return items_selector("telegram_chat_persons", fields, fields, (PERSON, CHAT))
 
 
 def notify_selector(options: list[SelectOptionDict]) -> ObjectSelector:
@@ -169,15 +157,7 @@ def notify_selector(options: list[SelectOptionDict]) -> ObjectSelector:
         PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
         TARGETS: targets,
     }
-    return ObjectSelector(
-        ObjectSelectorConfig(
-            fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
-            multiple=True,
-            label_field=PERSON,
-            description_field=TARGETS,
-            translation_key="notify_targets",
-        )
-    )
+    return items_selector("notify_targets", fields, fields, (PERSON, TARGETS))
 
 
 MAX_WATCHED: Final = 50

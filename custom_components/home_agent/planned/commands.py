@@ -4,15 +4,15 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, override
 
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN, LOGGER
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore, read_list
-from ..timers.repeating import NextDue
+from ..timers.due import DueItems
 from .cancelled import Cancellation
 from .records import Held, PlannedCommand
 
@@ -36,30 +36,21 @@ def is_missed(command: PlannedCommand, due: datetime, now: datetime) -> bool:
     return not command.restores and now - due > most
 
 
-class PlannedCommands:
+class PlannedCommands(DueItems[PlannedCommand, Run]):
     """The planned commands of one agent."""
 
     def __init__(
         self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[None]]
     ) -> None:
         """Start with none; `changed` has a change written soon, `flush` at once."""
-        self._hass = hass
-        self._changed = changed
-        self._flush = flush
-        self._commands: dict[str, PlannedCommand] = {}
+        super().__init__(hass, changed, flush)
         self.cancelled: deque[Cancellation] = deque(maxlen=MAX_CANCELLED)
         """What was cancelled lately, timers too, the oldest first."""
-        self._run: Run | None = None
-        self._next = NextDue(hass, "home_agent planned commands", self._ring)
 
     @property
     def full(self) -> bool:
         """Return whether there is no space for another one."""
-        return sum(not command.restores for command in self._commands.values()) >= MAX_COMMANDS
-
-    def all(self) -> list[PlannedCommand]:
-        """Return all commands, the next one first."""
-        return sorted(self._commands.values(), key=lambda command: command.due)
+        return sum(not command.restores for command in self._items.values()) >= MAX_COMMANDS
 
     def seen_by(self, speaker: Speaker) -> list[PlannedCommand]:
         """Return the commands of a speaker, of the device that is spoken to, and of unknown voices."""
@@ -71,30 +62,19 @@ class PlannedCommands:
             or (command.owner.device_id is not None and command.owner.device_id == speaker.device_id)
         ]
 
-    def stored(self) -> list[dict[str, Any]]:
-        """Return all that is to be written; called in a worker thread."""
-        return [command.as_dict() for command in list(self._commands.values())]
-
     def restore(self, stored: object) -> Exception | None:
         """Restore stored commands; return the problems of invalid ones. Raises TypeError for no list."""
         found, problem = read_list(stored, PlannedCommand.from_dict)
-        self._commands = {command.id: command for command in found}
+        self._items = {command.id: command for command in found}
         return problem
 
     async def async_add(self, command: PlannedCommand) -> None:
         """Keep a command and write it at once: a restart may be near. What is due runs at once."""
-        self._commands[command.id] = command
+        self._items[command.id] = command
         if self._run is not None and command.due <= (now := dt_util.utcnow()):
             self._ring(now)
         else:
             self._note()
-        await self._flush()
-
-    async def async_cancel(self, command_ids: Iterable[str]) -> None:
-        """Drop commands."""
-        for command_id in command_ids:
-            self._commands.pop(command_id, None)
-        self._note()
         await self._flush()
 
     @callback
@@ -105,7 +85,7 @@ class PlannedCommands:
         """
         wanted = set(entity_ids)
         taken: dict[str, Held] = {}
-        for command in [command for command in self._commands.values() if command.restores]:
+        for command in [command for command in self._items.values() if command.restores]:
             mine = {key: held for key, held in command.held.items() if key in wanted}
             if not mine:
                 continue
@@ -118,22 +98,16 @@ class PlannedCommands:
     @callback
     def drop_of_turn(self, turn_id: str) -> None:
         """Restore no more what a turn has changed, as it was undone."""
-        gone = [
-            command.id
-            for command in self._commands.values()
-            if command.restores and command.owner.turn_id == turn_id
-        ]
-        for command_id in gone:
-            del self._commands[command_id]
-        if gone:
-            self._note()
+        self._forget(
+            command for command in self.all() if command.restores and command.owner.turn_id == turn_id
+        )
 
     def _keep(self, command: PlannedCommand, held: Mapping[str, Held]) -> None:
         """Keep only a part of what a command restores."""
         if held:
-            self._commands[command.id] = replace(command, held=held, entity_ids=tuple(held))
+            self._items[command.id] = replace(command, held=held, entity_ids=tuple(held))
         else:
-            del self._commands[command.id]
+            del self._items[command.id]
 
     def of_user(self, user_id: str | None) -> list[PlannedCommand]:
         """Return the commands of a user; none without a user."""
@@ -148,38 +122,9 @@ class PlannedCommands:
         """Drop the commands of a user; return how many."""
         kept = [one for one in self.cancelled if not one.concerns(user_id)]
         self.cancelled = deque(kept, MAX_CANCELLED)
-        gone = [command.id for command in self.of_user(user_id)]
-        for command_id in gone:
-            del self._commands[command_id]
-        if gone:
-            self._note()
-        return len(gone)
+        return self._forget(self.of_user(user_id))
 
-    @callback
-    def async_start(self, run: Run) -> CALLBACK_TYPE:
-        """Begin to run what is due, what became due meanwhile at once; return how to stop."""
-        self._run = run
-        self._ring(dt_util.utcnow())
-
-        @callback
-        def stop() -> None:
-            self._run = None
-            self._next.wait(None)
-
-        return stop
-
-    @callback
-    def _note(self) -> None:
-        """Have a change written, and wait for what is the next one now."""
-        self._changed()
-        self._wait()
-
-    @callback
-    def _wait(self) -> None:
-        """Wait for the next command."""
-        waits = self._run is not None and self._commands
-        self._next.wait(min(command.due for command in self._commands.values()) if waits else None)
-
+    @override
     @callback
     def _ring(self, now: datetime) -> None:
         """Run what is due. A repeated one waits for its next time; any other is dropped before it runs."""
@@ -187,9 +132,9 @@ class PlannedCommands:
         for command in due:
             again = self._next_after(command, now)
             if again is None:
-                del self._commands[command.id]
+                del self._items[command.id]
             else:
-                self._commands[command.id] = command.at(again)
+                self._items[command.id] = command.at(again)
             if self._run is not None:
                 self._hass.async_create_task(self._run(command, command.due), "home_agent planned command")
         if due:

@@ -1,11 +1,9 @@
-"""What timers and planned commands share: waiting for the next one, and repetitions on days of the week."""
+"""Repetitions on days of the week."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import datetime, time, timedelta
 from typing import Final
 
-from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
-from homeassistant.helpers.event import async_track_point_in_utc_time
 from homeassistant.util import dt as dt_util
 
 EVERY_DAY: Final = tuple(range(7))
@@ -31,28 +29,3 @@ def next_at(clock: time, days: Collection[int], after: datetime) -> datetime:
         if due > after and day.weekday() in days:
             return due
         day += timedelta(days=1)
-
-
-class NextDue:
-    """Waits for the next of several moments."""
-
-    def __init__(self, hass: HomeAssistant, name: str, ring: Callable[[datetime], None]) -> None:
-        """Call `ring` at the moment, with the time in UTC."""
-        self._hass = hass
-        self._job = HassJob(ring, name, cancel_on_shutdown=True)
-        self._cancel: CALLBACK_TYPE | None = None
-
-    @callback
-    def wait(self, due: datetime | None) -> None:
-        """Wait for a moment in UTC instead of another one; None waits for nothing."""
-        if self._cancel is not None:
-            self._cancel()
-            self._cancel = None
-        if due is not None:
-            self._cancel = async_track_point_in_utc_time(self._hass, self._rung, due)
-
-    @callback
-    def _rung(self, now: datetime) -> None:
-        """Note that the moment has come."""
-        self._cancel = None
-        self._hass.async_run_hass_job(self._job, now)

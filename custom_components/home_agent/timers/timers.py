@@ -3,18 +3,18 @@
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final, override
 
 from homeassistant.components.intent import TimerInfo, async_device_supports_timers
 from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import TimerManager, TimerNotFoundError
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
 from ..store import EntryStore, read_list
+from .due import DueItems
 from .records import Timer
-from .repeating import NextDue
 
 MAX_SECONDS: Final = 24 * 3600
 """Longer timers are announced by the agent: no device counts down for days."""
@@ -112,38 +112,25 @@ type Announce = Callable[[Timer, datetime, bool], Awaitable[None]]
 """Announces a timer; gets the time when it was due, and whether its device rings on its own."""
 
 
-class Timers:
+class Timers(DueItems[Timer, Announce]):
     """The timers of one agent."""
 
     def __init__(
         self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[None]]
     ) -> None:
         """Start with none; `changed` has a change written soon, `flush` at once."""
-        self._hass = hass
-        self._changed = changed
-        self._flush = flush
-        self._timers: dict[str, Timer] = {}
+        super().__init__(hass, changed, flush)
         self._countdown = Countdown(hass)
-        self._announce: Announce | None = None
-        self._next = NextDue(hass, "home_agent timer", self._ring)
 
     @property
     def full(self) -> bool:
         """Return whether there is no space for another one."""
-        return len(self._timers) >= MAX_TIMERS
-
-    def all(self) -> list[Timer]:
-        """Return all timers, the next one first; of those due together the one that was set first."""
-        return sorted(self._timers.values(), key=lambda timer: timer.due)
-
-    def stored(self) -> list[dict[str, Any]]:
-        """Return all that is to be written; called in a worker thread."""
-        return [timer.as_dict() for timer in list(self._timers.values())]
+        return len(self._items) >= MAX_TIMERS
 
     def restore(self, stored: object) -> Exception | None:
         """Restore stored timers; return the problems of invalid ones. Raises TypeError for no list."""
         found, problem = read_list(stored, Timer.from_dict)
-        self._timers = {timer.id: timer for timer in found}
+        self._items = {timer.id: timer for timer in found}
         self._countdown = Countdown(self._hass)
         return problem
 
@@ -153,11 +140,11 @@ class Timers:
         One that `counts` is shown on the device where it was set, if that can count down.
         """
         seconds = (timer.due - dt_util.utcnow()).total_seconds()
-        if timer.id in self._timers:
+        if timer.id in self._items:
             self._countdown.move(timer.id, seconds)
         elif counts and timer.repeat is None:
             self._countdown.show(timer.id, timer.device_id, seconds, timer.name, timer.language)
-        self._timers[timer.id] = timer
+        self._items[timer.id] = timer
         self._note()
         await self._flush()
 
@@ -169,7 +156,7 @@ class Timers:
         for there in list(self._countdown.others(device_id)) if device_id else ():
             due = dt_util.utcnow() + timedelta(seconds=there.seconds_left)
             timer = Timer(due=due, name=there.name or "", language=language, device_id=device_id)
-            self._timers[timer.id] = timer
+            self._items[timer.id] = timer
             self._countdown.adopt(timer.id, there.id)
             changed.append(True)
         if any(changed):
@@ -184,20 +171,14 @@ class Timers:
         due = dt_util.utcnow() + timedelta(seconds=left)
         if abs(due - timer.due) <= 2 * AHEAD:
             return False
-        self._timers[timer.id] = replace(timer, due=due)
+        self._items[timer.id] = replace(timer, due=due)
         return True
 
-    def _drop(self, timer_id: str) -> None:
+    @override
+    def _drop(self, item_id: str) -> None:
         """Forget a timer, on its device too."""
-        self._timers.pop(timer_id, None)
-        self._countdown.end(timer_id)
-
-    async def async_cancel(self, timer_ids: list[str]) -> None:
-        """Drop timers."""
-        for timer_id in timer_ids:
-            self._drop(timer_id)
-        self._note()
-        await self._flush()
+        super()._drop(item_id)
+        self._countdown.end(item_id)
 
     def of_user(self, user_id: str | None) -> list[Timer]:
         """Return the timers of a user; none without a user."""
@@ -206,42 +187,14 @@ class Timers:
     @callback
     def forget_user(self, user_id: str) -> int:
         """Drop the timers of a user; return how many."""
-        gone = [timer.id for timer in self._timers.values() if timer.user_id == user_id]
-        for timer_id in gone:
-            self._drop(timer_id)
-        if gone:
-            self._note()
-        return len(gone)
+        return self._forget(self.of_user(user_id))
 
-    @callback
-    def async_start(self, announce: Announce) -> CALLBACK_TYPE:
-        """Begin to tell what is due, what became due meanwhile at once; return how to stop."""
-        self._announce = announce
-        self._ring(dt_util.utcnow())
-
-        @callback
-        def stop() -> None:
-            self._announce = None
-            self._wait()
-
-        return stop
-
-    @callback
-    def _note(self) -> None:
-        """Have a change written, and wait for what is the next one now."""
-        self._changed()
-        self._wait()
-
-    @callback
-    def _wait(self) -> None:
-        """Wait for the next timer."""
-        waits = self._announce is not None and self._timers
-        self._next.wait(min(self._asked_at(timer) for timer in self._timers.values()) if waits else None)
-
-    def _asked_at(self, timer: Timer) -> datetime:
+    @override
+    def _asked_at(self, item: Timer) -> datetime:
         """Return when the outcome of a timer is checked."""
-        return timer.due - AHEAD if self._countdown.is_shown(timer.id) else timer.due
+        return item.due - AHEAD if self._countdown.is_shown(item.id) else item.due
 
+    @override
     @callback
     def _ring(self, now: datetime) -> None:
         """Tell what is due. A repeated one waits for its next time, any other is done."""
@@ -255,11 +208,11 @@ class Timers:
                 self._countdown.leave(timer.id)
             due.append((timer, shown))
             if (again := timer.next_after(now)) is None:
-                del self._timers[timer.id]
+                del self._items[timer.id]
             else:
-                self._timers[timer.id] = replace(timer, due=again)
-        if due and self._announce is not None:
-            self._hass.async_create_task(_async_announce_all(self._announce, due), "home_agent timer")
+                self._items[timer.id] = replace(timer, due=again)
+        if due and self._run is not None:
+            self._hass.async_create_task(_async_announce_all(self._run, due), "home_agent timer")
         if changed:
             self._changed()
         self._wait()
