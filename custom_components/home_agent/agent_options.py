@@ -9,7 +9,7 @@ CONF_CONTROLLABLE: Final = "controllable_entities"
 CONF_ANNOUNCE_EXCLUDED: Final = "announce_excluded"
 """Satellites and speakers that never announce anything."""
 CONF_SHARED_MEMORY: Final = "shared_memory"
-"""Whether a further agent uses the memory of the first one."""
+"""Whether a further agent uses the first one's memory. Not set: it does if CONF_VISIBLE is empty."""
 
 AGENT_DEFAULTS: Final[dict[str, Any]] = {
     CONF_VISIBLE: {},

@@ -1,12 +1,13 @@
 """Further agents on the connection of an entry: their settings, and their parts."""
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, override
+from typing import TYPE_CHECKING, Any, Final, override
 
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.core import HomeAssistant
 
-from .agent_options import CONF_SHARED_MEMORY
+from .agent_options import CONF_SHARED_MEMORY, CONF_VISIBLE
 from .agent_parts import AgentParts
 from .building import assemble
 from .channels.asking import Asker
@@ -24,6 +25,7 @@ from .inference.router import Router
 from .knowledge.indexer import Indexer
 from .knowledge.library import Library
 from .knowledge.semantic import SemanticIndex
+from .knowledge.view import AllowList
 from .memory.memories import Memories
 from .memory.profile import Profile
 from .runtime import FurtherAgent, HomeAgentConfigEntry, HomeAgentData
@@ -45,12 +47,22 @@ def further_agent(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> Furt
     if (model := subentry.data.get(CONF_MODEL)) and model != data[CONF_MODEL]:
         data = {key: value for key, value in data.items() if key not in PROBED}
         data |= {key: subentry.data[key] for key in (CONF_MODEL, *PROBED) if key in subentry.data}
-    shares = bool(subentry.data.get(CONF_SHARED_MEMORY, True))
-    options = {**household, **own, **ONCE, CONF_SHARED_MEMORY: shares}
-    if not shares:
+    shared = shares_memory(subentry.data)
+    options = {**household, **own, **ONCE, CONF_SHARED_MEMORY: shared}
+    if not shared:
         name = household.get(CONF_MEMORY_COLLECTION, DEFAULTS[CONF_MEMORY_COLLECTION])
         options[CONF_MEMORY_COLLECTION] = f"{name}_{subentry.subentry_id.lower()}"
     return FurtherAgent(config_entry=entry, subentry=subentry, data=data, options=options)
+
+
+def shares_memory(stored: Mapping[str, Any]) -> bool:
+    """Return whether a further agent uses the household's memory.
+
+    One that sees a part of the home only must not repeat what was said about the rest, unless somebody wants
+    that.
+    """
+    chosen = stored.get(CONF_SHARED_MEMORY)
+    return not AllowList.of(stored.get(CONF_VISIBLE)).narrows if chosen is None else bool(chosen)
 
 
 def build_further(hass: HomeAssistant, agent: FurtherAgent, first: HomeAgentData) -> HomeAgentData:

@@ -143,10 +143,21 @@ async def test_events_name_the_agent(hass: HomeAssistant, model_server: ModelSer
     assert [event.get("subentry_id") for event in finished] == [None, guests.agent_id]
 
 
-@pytest.mark.parametrize("shared", [True, False])
-async def test_memory(hass: HomeAssistant, model_server: ModelServer, shared: bool) -> None:
-    """A further agent remembers with the household, or for itself."""
-    household, guests = await two(hass, model_server, shared_memory=shared)
+@pytest.mark.parametrize(
+    ("own", "shared"),
+    [
+        ({"shared_memory": True}, True),
+        ({"shared_memory": False}, False),
+        ({}, False),
+        ({"visible_entities": {}}, True),
+    ],
+    ids=["household", "own", "with-a-list", "without-a-list"],
+)
+async def test_memory(
+    hass: HomeAssistant, model_server: ModelServer, own: dict[str, Any], shared: bool
+) -> None:
+    """A further agent remembers with the household or for itself; by default its list decides."""
+    household, guests = await two(hass, model_server, **own)
     bins = {"action": "remember", "text": "The bins go out on Tuesday"}
     await call(guests, "memory", bins, "Remember that the bins go out on Tuesday")
     for agent, knows in ((guests, True), (household, shared)):

@@ -32,7 +32,7 @@ async def add(hass: HomeAssistant, agent: Agent, **typed: Any) -> str:
     """Add an agent and return its id."""
     result = await begin(hass, agent)
     assert result["type"] is FlowResultType.FORM
-    defaults = {"name": "Guests", "copy_from": "connection", "shared_memory": True}
+    defaults = {"name": "Guests", "copy_from": "connection", "shared_memory": "automatic"}
     result = await go_on(hass, result, {**defaults, **typed})
     assert result["type"] is FlowResultType.CREATE_ENTRY, result
     (found,) = (one for one in agent.entry.subentries.values() if one.title == result["title"])
@@ -59,7 +59,6 @@ async def test_add(hass: HomeAssistant, model_server: ModelServer) -> None:
         "persona": "Butler",
         "policy_blocked": ["siren"],
         "visible_entities": {"areas": ["kitchen"]},
-        "shared_memory": True,
     }
     assert hass.states.get("conversation.guests") is not None
     assert agent.entry.runtime_data.further[added].runtime_data.settings["persona"] == "Butler"
@@ -70,7 +69,7 @@ async def test_copy(hass: HomeAssistant, model_server: ModelServer) -> None:
     agent = await async_agent(hass, model_server, {"persona": "Butler"})
     guests = await add(hass, agent, copy_from="defaults", **LIST)
     assert "persona" not in stored(agent, guests)
-    kids = await add(hass, agent, name="Kids", copy_from=guests, shared_memory=False)
+    kids = await add(hass, agent, name="Kids", copy_from=guests, shared_memory="own")
     assert stored(agent, kids)["visible_entities"] == {"areas": ["kitchen"]}
     assert stored(agent, kids)["shared_memory"] is False
     result = await go_on(hass, await begin(hass, agent, kids), {"next_step_id": "answers"})
@@ -108,7 +107,7 @@ async def test_name_model_and_memory(hass: HomeAssistant, model_server: ModelSer
     guests = await add(hass, agent)
     result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": "agent"})
     model_server.script([text("OK")] * 4)
-    typed = {"name": "Visitors", "llm_model": "test-model", "shared_memory": False, "memory_enabled": True}
+    typed = {"name": "Visitors", "llm_model": "test-model", "shared_memory": "own", "memory_enabled": True}
     result = await go_on(hass, result, typed)
     assert result["type"] is FlowResultType.MENU, result
     subentry = agent.entry.subentries[guests]
@@ -122,6 +121,36 @@ async def test_names_are_taken_once(hass: HomeAssistant, model_server: ModelServ
     agent = await async_agent(hass, model_server)
     await add(hass, agent)
     for name in every(["guests", "Home Agent"]):
-        typed = {"name": name, "copy_from": "defaults", "shared_memory": True}
+        typed = {"name": name, "copy_from": "defaults", "shared_memory": "automatic"}
         result = await go_on(hass, await begin(hass, agent), typed)
         assert result["errors"] == {"name": "name_taken"}
+
+
+async def test_whose_memory(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An agent that sees a part of the home has its own memory, unless somebody wants another one."""
+    agent = await async_agent(hass, model_server)
+    guests = await add(hass, agent, **LIST)
+    assert owns_memory(agent, guests)
+    everywhere = await add(hass, agent, name="Everywhere")
+    assert not owns_memory(agent, everywhere)
+    result = await go_on(hass, await begin(hass, agent, everywhere), {"next_step_id": "permissions"})
+    await go_on(hass, result, LIST)
+    assert owns_memory(agent, everywhere)
+    shown = await go_on(hass, await begin(hass, agent, everywhere), {"next_step_id": "agent"})
+    assert suggested(shown)["shared_memory"] == "automatic"
+    typed = {"name": "Everywhere", "shared_memory": "household"}
+    result = await go_on(hass, shown, typed)
+    assert result["type"] is FlowResultType.MENU, result
+    assert not owns_memory(agent, everywhere)
+    shown = await go_on(hass, await begin(hass, agent, everywhere), {"next_step_id": "agent"})
+    assert suggested(shown)["shared_memory"] == "household"
+
+
+def owns_memory(agent: Agent, subentry_id: str) -> bool:
+    """Return whether a further agent has a memory of its own."""
+    return agent.entry.runtime_data.further[subentry_id].runtime_data.owns_memory
+
+
+def suggested(result: SubentryFlowResult) -> dict[str, Any]:
+    """Return what a form shows."""
+    return {str(key): key.description["suggested_value"] for key in result["data_schema"].schema}

@@ -11,14 +11,19 @@ from homeassistant.config_entries import (
     ConfigSubentryFlow,
     SubentryFlowResult,
 )
-from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
+from homeassistant.helpers.selector import (
+    SelectOptionDict,
+    SelectSelector,
+    SelectSelectorConfig,
+    SelectSelectorMode,
+)
 
 from ..agent_options import CONF_CONTROLLABLE, CONF_SHARED_MEMORY, CONF_VISIBLE
 from ..const import CONF_MODEL, CONF_NAME, CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING, DEFAULTS
 from ..errors import InvalidInput
 from .agent_pages import AGENT_KEYS, AGENT_PAGES, MEMORY
 from .allow_lists import allow_list_field
-from .fields import Checked, Field, check, form, stripped, switch, text
+from .fields import Checked, Field, check, choice, form, stripped, text
 from .pages import OptionPages, page_step
 from .probe import async_probe_model, typed_endpoint
 
@@ -35,7 +40,15 @@ OWN_KEYS: Final = frozenset(
 
 NAME: Final = Field(key=CONF_NAME, selector=text(), clean=stripped, required=True)
 MODEL: Final = Field(key=CONF_MODEL, selector=text(), clean=stripped)
-SHARED: Final = switch(CONF_SHARED_MEMORY)
+AUTOMATIC: Final = "automatic"
+MEMORIES: Final = {AUTOMATIC: None, "household": True, "own": False}
+"""Whose memory an agent uses, as the form and as the options have it."""
+SHARED: Final = Field(
+    key=CONF_SHARED_MEMORY,
+    selector=choice(CONF_SHARED_MEMORY, MEMORIES),
+    clean=MEMORIES.__getitem__,
+    show=lambda shared: next((name for name, stored in MEMORIES.items() if stored is shared), AUTOMATIC),
+)
 ABOUT: Final = (NAME, MODEL, SHARED, *MEMORY)
 
 
@@ -46,7 +59,10 @@ def named(fields: tuple[Field, ...], entry: ConfigEntry) -> tuple[Field, ...]:
         *(SelectOptionDict(value=one.subentry_id, label=one.title) for one in entry.subentries.values()),
         SelectOptionDict(value=DEFAULTS_CHOICE, label=DEFAULTS_CHOICE),
     ]
-    selector = SelectSelector(SelectSelectorConfig(options=options, translation_key=FIELD_COPY))
+    config = SelectSelectorConfig(
+        options=options, mode=SelectSelectorMode.DROPDOWN, translation_key=FIELD_COPY
+    )
+    selector = SelectSelector(config)
     return (fields[0], Field(key=FIELD_COPY, selector=selector, required=True), *fields[1:])
 
 
@@ -59,7 +75,7 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
         fields = named(
             (NAME, allow_list_field(CONF_VISIBLE), allow_list_field(CONF_CONTROLLABLE), MODEL, SHARED), entry
         )
-        shown = {FIELD_COPY: CONNECTION, CONF_SHARED_MEMORY: True}
+        shown = {FIELD_COPY: CONNECTION, CONF_SHARED_MEMORY: None}
         if user_input is None:
             return self._show("user", fields, shown)
         checked = check(fields, user_input, {})
@@ -90,7 +106,7 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
     async def async_step_agent(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Show the page with the name, the model and the memory, or save it."""
         subentry = self._get_reconfigure_subentry()
-        stored = {CONF_SHARED_MEMORY: True, **subentry.data, CONF_NAME: subentry.title}
+        stored = {CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
         if user_input is None:
             shown = {**{field.key: DEFAULTS[field.key] for field in MEMORY}, **stored}
             return self._show("agent", ABOUT, shown)
