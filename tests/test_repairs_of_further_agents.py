@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 
 from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
@@ -69,10 +70,15 @@ async def test_a_template_that_fails(
     assert hass.config_entries.subentries.async_get(flow_id)["step_id"] == "answers"
 
 
-async def test_a_list_names_what_is_gone(hass: HomeAssistant, model_server: ModelServer) -> None:
+@pytest.mark.parametrize(
+    "listed", [{"areas": ["kitchen", "bedroom"]}, {"areas": ["kitchen"], "excluded": {"areas": ["bedroom"]}}]
+)
+async def test_a_list_names_what_is_gone(
+    hass: HomeAssistant, model_server: ModelServer, listed: dict[str, Any]
+) -> None:
     """It is reported for the agent whose list it is."""
     agent = await async_agent(hass, model_server)
-    guests = await async_add_further(hass, agent, visible_entities={"areas": ["kitchen", "bedroom"]})
+    guests = await async_add_further(hass, agent, visible_entities=listed)
     assert issue(hass, "rules_unmatched", guests.agent_id) is None
     ar.async_get(hass).async_delete("bedroom")
     await hass.async_block_till_done(wait_background_tasks=True)

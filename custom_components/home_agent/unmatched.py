@@ -59,7 +59,7 @@ from .const import (
 )
 from .issues import report, withdraw
 from .knowledge.persons import DEVICE, PERSON
-from .knowledge.view import FLOORS, LISTED
+from .knowledge.view import EXCLUDED, FLOORS, LISTED
 from .parts import NAMING
 from .proactive.rules import ENTITIES, PERSONS as TOLD
 from .runtime import Agent
@@ -109,7 +109,9 @@ def named_in(options: Mapping[str, Any], keys: Iterable[str]) -> Iterator[NamedT
         if option in SWITCHES and not options.get(SWITCHES[option], DEFAULTS[SWITCHES[option]]):
             continue
         value = options.get(option) or []
-        for item in [value] if isinstance(value, Mapping | str) else value:
+        items = [value] if isinstance(value, Mapping | str) else list(value)
+        taken_out = [item[EXCLUDED] for item in items if isinstance(item, Mapping) and EXCLUDED in item]
+        for item in [*items, *taken_out]:
             if not isinstance(item, Mapping):
                 yield NamedThing(option, "", str(item))
                 continue

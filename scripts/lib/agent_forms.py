@@ -32,11 +32,11 @@ def with_copies(texts: dict[str, Any]) -> dict[str, Any]:
         agent["step"]["reconfigure"]["menu_options"][page] = steps[menu]["menu_options"][page]
     agent["step"]["reconfigure"]["menu_options"]["done"] = steps["init"]["menu_options"]["done"]
     for part in ("data", "data_description"):
-        for key in LISTS:
-            agent["step"]["user"][part][key] = steps["permissions"][part][key]
         for key in MEMORY:
             if key in steps["memory"][part]:
                 agent["step"]["agent"][part][key] = steps["memory"][part][key]
+    for key in LISTS:
+        agent["step"]["user"]["data"][key] = steps["permissions"]["data"][key]
     own = {key: text for key, text in agent["error"].items() if key not in found["options"]["error"]}
     agent["error"] = {**found["options"]["error"], **own}
     return found

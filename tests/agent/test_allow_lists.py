@@ -222,6 +222,27 @@ async def test_lists_follow_the_home(hass: HomeAssistant, model_server: ModelSer
     assert (await call(agent, "ha_query", {"entity_id": "light.kitchen_ceiling"}))["success"]
 
 
+async def test_what_is_excluded(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It is not in the list although its area is, or it is all that the list leaves out."""
+    taken_out = {"excluded": {"entities": ["light.kitchen_counter"]}}
+    agent = await kitchen_agent(hass, model_server, visible_entities={"areas": ["kitchen"], **taken_out})
+    for listed, on in (
+        ({"areas": ["kitchen"], **taken_out}, {"light.kitchen_ceiling"}),
+        (taken_out, set(LAMPS) - {"light.kitchen_counter"}),
+        ({"areas": ["kitchen"], "excluded": {"areas": ["kitchen"]}}, set[str]()),
+    ):
+        await agent.set_options(visible_entities=listed)
+        model_server.clear()
+        model_server.script([text("Hello.")])
+        await agent.say("Which lights are there?")
+        messages = model_server.chats[0].messages
+        told = json.dumps([messages[0], messages[-1]])
+        assert {lamp for lamp in LAMPS if lamp in told} == on
+        await call(agent, "ha_control", {"action": "turn_on", "entity_id": "light.*"}, "All on")
+        assert {lamp for lamp, state in states(hass).items() if state == "on"} == on
+        await hass.services.async_call("light", "turn_off", {"entity_id": list(LAMPS)}, blocking=True)
+
+
 async def test_a_list_of_what_is_gone_shows_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A list is never taken for an empty one because its area was deleted."""
     agent = await kitchen_agent(hass, model_server, visible_entities={"areas": ["gone"]})

@@ -1,8 +1,11 @@
 """What people type: addresses, headers, keys, patterns."""
 
+from typing import Any
+
 from hypothesis import given, strategies as st
 import pytest
 
+from custom_components.home_agent.config.allow_lists import clean_allow_list, show_allow_list
 from custom_components.home_agent.config.probe import candidates
 from custom_components.home_agent.config.validators import normalise_url
 from custom_components.home_agent.connection import is_cloud, parse_headers, render_key
@@ -135,3 +138,21 @@ async def test_rendered_keys(hass: HomeAssistant) -> None:
     with pytest.raises(AuthenticationError) as err:
         render_key(hass, "{{ secret | nosuchfilter }}")
     assert "secret" not in str(err.value)
+
+
+@pytest.mark.parametrize(
+    ("picked", "stored"),
+    [
+        ({"area_id": ["kitchen"], "entity_id": []}, {"areas": ["kitchen"]}),
+        (
+            {"floor_id": ["upstairs"], "exclude": {"entity_id": ["light.bed"], "label_id": ["private"]}},
+            {"floors": ["upstairs"], "excluded": {"entities": ["light.bed"], "labels": ["private"]}},
+        ),
+        ({"exclude": {"device_id": ["tv"]}}, {"excluded": {"devices": ["tv"]}}),
+        ({"area_id": [], "exclude": {"area_id": []}}, None),
+    ],
+)
+def test_lists_of_entities(picked: dict[str, Any], stored: dict[str, Any] | None) -> None:
+    """What Home Assistant's selector gives is stored with what it excludes, and shown again."""
+    assert clean_allow_list(picked) == stored
+    assert clean_allow_list(show_allow_list(stored)) == stored

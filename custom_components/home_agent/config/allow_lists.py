@@ -6,7 +6,7 @@ from typing import Any, Final
 from homeassistant.helpers.selector import TargetSelector
 
 from ..errors import InvalidInput
-from ..knowledge.view import AREAS, DEVICES, ENTITIES, FLOORS, LABELS
+from ..knowledge.view import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
 from ..safety.profiles import as_texts
 from .fields import Field
 
@@ -19,23 +19,34 @@ KEYS: Final = {
     LABELS: "label_id",
 }
 """The name that Home Assistant's selector has for each."""
+EXCLUDE: Final = "exclude"
 
 
-def clean_allow_list(value: Any) -> dict[str, list[str]] | None:
+def clean_allow_list(value: Any) -> dict[str, Any] | None:
     """Return what a target selector gave as it is stored, None for nothing. Raises InvalidInput."""
     if not isinstance(value, Mapping):
         return None
-    named = {key: list(dict.fromkeys(as_texts(value.get(picked)))) for key, picked in KEYS.items()}
-    if sum(map(len, named.values())) > MAX_NAMED:
+    named, excluded = _named(value), _named(value.get(EXCLUDE))
+    if sum(map(len, (*named.values(), *excluded.values()))) > MAX_NAMED:
         raise InvalidInput("too_many_listed", limit=str(MAX_NAMED))
-    return {key: texts for key, texts in named.items() if texts} or None
+    return named | ({EXCLUDED: excluded} if excluded else {}) or None
 
 
-def show_allow_list(stored: Any) -> dict[str, list[str]] | None:
+def _named(value: Any) -> dict[str, list[str]]:
+    """Return what a target names, by the stored keys."""
+    if not isinstance(value, Mapping):
+        return {}
+    named = {key: list(dict.fromkeys(as_texts(value.get(picked)))) for key, picked in KEYS.items()}
+    return {key: texts for key, texts in named.items() if texts}
+
+
+def show_allow_list(stored: Any) -> dict[str, Any] | None:
     """Return a stored list as the selector shows it."""
     if not isinstance(stored, Mapping):
         return None
-    return {KEYS[key]: as_texts(texts) for key, texts in stored.items() if key in KEYS}
+    shown: dict[str, Any] = {KEYS[key]: as_texts(texts) for key, texts in stored.items() if key in KEYS}
+    excluded = show_allow_list(stored.get(EXCLUDED))
+    return shown | ({EXCLUDE: excluded} if excluded else {})
 
 
 def allow_list_field(key: str) -> Field:

@@ -1,8 +1,8 @@
 """What one agent may see of the home, and what it may control there: exposure, narrowed by two lists.
 
-The lists name entities, devices, areas, floors and labels; an empty list narrows nothing. Everything that an
-agent is told of the home comes from the snapshots here, and the guard and the policy ask here again at each
-call.
+The lists name entities, devices, areas, floors and labels, and what is excluded. An empty list narrows
+nothing. Everything that an agent is told of the home comes from the snapshots here, and the guard and the
+policy ask here again at each call.
 """
 
 from collections.abc import Hashable, Mapping
@@ -24,6 +24,8 @@ FLOORS: Final = "floors"
 LABELS: Final = "labels"
 LISTED: Final = (ENTITIES, DEVICES, AREAS, FLOORS, LABELS)
 """What a list names, each by its ids."""
+EXCLUDED: Final = "excluded"
+"""What is taken out of a list, by the same keys. Home Assistant's forms offer that since 2026.11."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,9 @@ class AllowList:
     areas: frozenset[str] = frozenset()
     floors: frozenset[str] = frozenset()
     labels: frozenset[str] = frozenset()
+    names_any: bool = False
+    """Whether the list names anything; one that only excludes contains everything else."""
+    excluded: AllowList | None = None
     narrows: bool = False
     """Whether there is a list; without one everything is contained."""
 
@@ -44,14 +49,28 @@ class AllowList:
         if not stored:
             return cls()
         if not isinstance(stored, Mapping):
-            return cls(narrows=True)
+            return cls(names_any=True, narrows=True)
         named = {key: frozenset(_texts(stored.get(key))) for key in LISTED}
-        return cls(**named, narrows=any(stored.values()))
+        excluded = cls.of(stored.get(EXCLUDED))
+        names_any = any(value for key, value in stored.items() if key != EXCLUDED)
+        return cls(
+            **named,
+            names_any=names_any,
+            excluded=excluded if excluded.narrows else None,
+            narrows=names_any or excluded.narrows,
+        )
 
     @callback
     def has(self, hass: HomeAssistant, entity_id: str) -> bool:
         """Return whether the list contains an entity, asked now."""
-        if not self.narrows or entity_id in self.entities:
+        if self.names_any and not self._names(hass, entity_id):
+            return False
+        return self.excluded is None or not self.excluded.has(hass, entity_id)
+
+    @callback
+    def _names(self, hass: HomeAssistant, entity_id: str) -> bool:
+        """Return whether the list names an entity, or what it belongs to."""
+        if entity_id in self.entities:
             return True
         entry = er.async_get(hass).async_get(entity_id)
         if entry is None:
