@@ -93,7 +93,7 @@ async def test_each_page(hass: HomeAssistant, model_server: ModelServer) -> None
         visible = [key for key in result["data_schema"].schema if str(key) != "copy_from"]
         assert len(visible) <= 8 or page in ("context", "llm", "history")
     result = await go_on(hass, await begin(hass, agent, guests), {"next_step_id": "permissions"})
-    result = await go_on(hass, result, {"policy_pin": "4711", **LIST})
+    result = await go_on(hass, result, {"confirming": {"policy_pin": "4711"}, **LIST})
     assert stored(agent, guests)["policy_pin"] != "4711"
     assert agent.entry.runtime_data.further[guests].runtime_data.confirmations.wants_pin
     assert not agent.entry.runtime_data.confirmations.wants_pin

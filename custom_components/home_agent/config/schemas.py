@@ -91,12 +91,15 @@ ANSWERS: Final = (
 PERMISSIONS: Final = (
     Field(key=const.CONF_POLICY_CHOICES, selector=choices_selector(NO_LABELS), clean=clean_choices),
     Field(key=const.CONF_POLICY_PROFILES, selector=profiles_selector([]), clean=clean_profiles),
-    Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
-    int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
-    switch(const.CONF_ALLOW_SCRIPTS),
-    switch(const.CONF_ALLOW_AUTOMATIONS),
     allow_list_field(CONF_VISIBLE),
     allow_list_field(CONF_CONTROLLABLE),
+    switch(const.CONF_ALLOW_SCRIPTS),
+    switch(const.CONF_ALLOW_AUTOMATIONS),
+    *in_section(
+        "confirming",
+        Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
+        int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
+    ),
 )
 
 MEMORY: Final = (
