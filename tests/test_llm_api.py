@@ -9,7 +9,7 @@ import pytest
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.other_apis import named_tools, wire_name
+from custom_components.home_agent.tools.outside.other_apis import named_tools, wire_name
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.intent import async_register_timer_handler
 from homeassistant.components.intent.const import TIMER_DATA

@@ -9,7 +9,7 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.sessions import (
+from custom_components.home_agent.conversations.sessions import (
     MAX_SESSIONS,
     STORE_KEY,
     ConversationSessionManager,

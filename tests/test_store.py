@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
-from custom_components.home_agent.history import STORE_KEY
+from custom_components.home_agent.conversations.history import STORE_KEY
 from custom_components.home_agent.store import KeptStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir

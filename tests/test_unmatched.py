@@ -7,7 +7,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.unmatched import CALM_SECONDS
+from custom_components.home_agent.watching.unmatched import CALM_SECONDS
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import EVENT_HOMEASSISTANT_STARTED
 from homeassistant.core import CoreState, HomeAssistant

@@ -20,8 +20,10 @@ from homeassistant.util import dt as dt_util
 from . import domains, languages
 from .agent_records import AgentRecords
 from .agents import agents_of
+from .agents.building import build
+from .agents.removal import async_forget_agent, async_forget_removed, async_look_after_kept
+from .agents.starting import async_hide_panel, async_run_agent, async_start_agent, async_stop_agent
 from .automating.records import AutomationStore
-from .building import build
 from .channels.phones import NotificationChannel as NotificationChannel, PhoneChannel as PhoneChannel
 from .const import (
     CONF_DEBUG_LOGGING,
@@ -41,9 +43,10 @@ from .const import (
     EXTRACTION_EXTERNAL as EXTRACTION_EXTERNAL,
     LOGGER,
 )
+from .conversations.history import ConversationHistoryManager
+from .conversations.sessions import ConversationSessionManager
 from .event_data import HistorySaved
 from .events import EventEmitter
-from .history import ConversationHistoryManager
 from .knowledge.backends import async_remove_files
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
@@ -66,20 +69,17 @@ from .parts import (
 from .planned.commands import PlannedStore
 from .proactive.state import ProactiveStore
 from .regex import compile_all
-from .removal import async_forget_agent, async_forget_removed, async_look_after_kept
 from .runtime import DATA_SHARED, FurtherAgent, HomeAgentConfigEntry, SharedData
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
 from .self_test_reports import SelfTestStore
-from .server_watch import ServerWatch
 from .services import async_setup_services
 from .services.tools import async_load_custom_tools
-from .sessions import ConversationSessionManager
 from .settings import settings_of
-from .starting import async_hide_panel, async_run_agent, async_start_agent, async_stop_agent
 from .timers.timers import TimerStore
 from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 from .usage import UsageStore
+from .watching.server import ServerWatch
 
 CONFIG_SCHEMA = CUSTOM_TOOLS_SCHEMA
 
@@ -191,7 +191,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
 async def _async_build_further(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Build the further agents of a connection."""
-    part = await async_part(hass, "further")
+    part = await async_part(hass, "agents.further")
     for subentry in entry.subentries.values():
         agent: FurtherAgent = part.further_agent(entry, subentry)
         await async_load_parts(hass, settings_of(agent))

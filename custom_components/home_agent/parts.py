@@ -76,7 +76,7 @@ PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
     "memory.learner.setup": is_learning_enabled,
     "panel.websocket": is_panel_enabled,
     "tools.search.providers": is_search_enabled,
-    "unmatched": names_things,
+    "watching.unmatched": names_things,
 }
 """Modules, and which options want them. What they alone import loads with them."""
 

@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 
 from .agent.conversations import RecentConversations
 from .automating.records import OwnAutomations
-from .conversation_log import Line
-from .history_turns import PersonTurn
+from .conversations.log import Line
+from .conversations.turns import PersonTurn
 from .knowledge.persons import Person
 from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
 from .proactive.state import StoredSuggestion

@@ -18,6 +18,7 @@ from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, Sel
 from homeassistant.helpers.storage import STORAGE_DIR
 
 from .agents import async_change_options, async_find_agent, stored_options
+from .agents.removal import ISSUE as KEPT, async_erase_kept, async_give_kept, async_receivers
 from .config.expert import EXPERT
 from .config.options import SOURCE_REPAIR
 from .const import (
@@ -27,14 +28,13 @@ from .const import (
     DOMAIN,
     EXTRACTION_LOCAL,
 )
-from .pipelines import async_end_bypass
 from .proactive.state import Suggestion, SuggestionAnswer
 from .proactive.suggestions import ISSUE as SUGGESTION
-from .removal import ISSUE as KEPT, async_erase_kept, async_give_kept, async_receivers
 from .runtime import Agent, FurtherAgent, HomeAgentConfigEntry
 from .services.tools import async_reload_custom_tools
 from .store import ASIDE
-from .unmatched import renamed_of, with_renamed
+from .watching.pipelines import async_end_bypass
+from .watching.unmatched import renamed_of, with_renamed
 
 type Data = Mapping[str, str | int | float | None]
 type Fix = Callable[[HomeAssistant, Data], Awaitable[tuple[FlowType, str] | None]]

@@ -1,4 +1,4 @@
-"""What the entries share, and the parts that each is made of; building.py puts them together."""
+"""What the entries share, and the parts that each is made of; agents/building.py puts them together."""
 
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -30,9 +30,10 @@ from .const import (
     DOMAIN,
 )
 from .context.manager import ContextManager
-from .conversation_log import ConversationLog
+from .conversations.history import ConversationHistoryManager
+from .conversations.log import ConversationLog
+from .conversations.sessions import ConversationSessionManager
 from .events import EventEmitter
-from .history import ConversationHistoryManager
 from .inference.router import FALLBACK, Router
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
@@ -52,14 +53,13 @@ from .safety.disclosure import DataPolicy
 from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
 from .self_test_reports import SelfTestStore
-from .sessions import ConversationSessionManager
 from .store import StoredFile
 from .timers.timers import Timers, TimerStore
 from .tools.base import HomeAgentTool
 from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler
-from .tools.outgoing import Outgoing
-from .tools.planned_runs import PlannedRuns
+from .tools.outside.outgoing import Outgoing
+from .tools.planned.runs import PlannedRuns
 from .tools.quality import CallVerdict, Quality
 from .usage import UsageStore
 

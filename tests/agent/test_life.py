@@ -19,7 +19,7 @@ from custom_components.home_agent.agent.conversations import MAX_CONVERSATIONS
 from custom_components.home_agent.agent.phrases import async_phrase
 from custom_components.home_agent.agent.turn import Turn
 from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED, EVENT_ERROR
-from custom_components.home_agent.history import MAX_CONVERSATIONS as MAX_HISTORIES
+from custom_components.home_agent.conversations.history import MAX_CONVERSATIONS as MAX_HISTORIES
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components import conversation
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

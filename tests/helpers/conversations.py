@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.history import STORE_KEY, ConversationHistoryManager
+from custom_components.home_agent.conversations.history import STORE_KEY, ConversationHistoryManager
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 

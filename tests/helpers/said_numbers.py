@@ -5,14 +5,16 @@ import json
 import re
 from typing import Any
 
-from custom_components.home_agent import const, history_turns, removal, server_watch, timespans, usage
+from custom_components.home_agent import const, timespans, usage
 from custom_components.home_agent.agent import closing, pictures, turn, turn_log
+from custom_components.home_agent.agents import removal
 from custom_components.home_agent.channels import announcing
 from custom_components.home_agent.channels.telegram import bridge
 from custom_components.home_agent.config import importer, lists
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.context import kind_lines, retrieval, window
 from custom_components.home_agent.context.providers import entities
+from custom_components.home_agent.conversations import turns as history_turns
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference import calls
 from custom_components.home_agent.inference.client import ModelClient
@@ -32,18 +34,12 @@ from custom_components.home_agent.self_test import cases, report, runner
 from custom_components.home_agent.services import memories as services_memories
 from custom_components.home_agent.timers import timers
 from custom_components.home_agent.tools import (
-    activity,
     base,
     call_events,
-    external_llm,
-    foreign,
     ha_control,
     ha_query,
     knowledge_tools,
-    memory_tools,
     taking_turns,
-    undoing,
-    web_search,
 )
 from custom_components.home_agent.tools.calls import bounds
 from custom_components.home_agent.tools.custom import mcp, mcp_client, mcp_import, rest
@@ -55,9 +51,13 @@ from custom_components.home_agent.tools.everyday import (
     todo_tool,
     weather_tool,
 )
+from custom_components.home_agent.tools.outside import external_llm, foreign
 from custom_components.home_agent.tools.query import present
-from custom_components.home_agent.tools.search import base as search
+from custom_components.home_agent.tools.remembering import memory_tools
+from custom_components.home_agent.tools.search import base as search, web_search
+from custom_components.home_agent.tools.undo import activity, undoing
 from custom_components.home_agent.vector import embedded, table
+from custom_components.home_agent.watching import server as server_watch
 from scripts.lib import ordinary_words
 from tests.helpers import spoken_languages
 from tests.helpers.documents import PAGES, ROOT, code, rows

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent import agent_parts
+from custom_components.home_agent.agents import parts as agent_parts
 from custom_components.home_agent.tools import everyday, native
 from custom_components.home_agent.tools.base import HomeAgentTool
 from homeassistant.core import HomeAssistant

@@ -36,8 +36,8 @@ LAYERS = (
     ("domains",),
     ("safety", "knowledge", "memory", "timers", "planned", "automating"),
     (
-        *("tools", "context", "conversation_log", "history", "history_turns"),
-        *("agent_records", "self_test_reports", "sessions", "usage"),
+        *("tools", "context", "conversations"),
+        *("agent_records", "self_test_reports", "usage"),
     ),
     ("agent", "channels", "proactive", "privacy", "runtime", "entity"),
 )

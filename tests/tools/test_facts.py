@@ -10,7 +10,7 @@ from custom_components.home_agent.safety.disclosure import DataCategory
 from custom_components.home_agent.tools.base import ServiceCall, Speaker
 from custom_components.home_agent.tools.control.arguments import clean
 from custom_components.home_agent.tools.native import NATIVE, disclosed_by
-from custom_components.home_agent.tools.other_apis import named_tools
+from custom_components.home_agent.tools.outside.other_apis import named_tools
 from custom_components.home_agent.tools.vetted import TARGET_KEYS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm

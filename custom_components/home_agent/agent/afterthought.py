@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant
 
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, LOGGER
 from ..context.tokens import cut_tail
-from ..history import ConversationHistoryManager
+from ..conversations.history import ConversationHistoryManager
 from ..idle import IdleQueue
 from ..inference.callers import background
 from ..inference.errors import ModelServerError
@@ -22,7 +22,7 @@ from ..safety.disclosure import DataPolicy
 from .model_errors import as_agent_error
 
 if TYPE_CHECKING:
-    from ..tools.external_llm import ExternalModel
+    from ..tools.outside.external_llm import ExternalModel
 
 MAX_TOKENS = 600
 NOBODY = "the speaker"

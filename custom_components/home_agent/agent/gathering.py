@@ -19,8 +19,8 @@ from ..context.fitting import RequestDraft
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..context.states import describe_state
+from ..conversations.turns import kept_at_home
 from ..errors import WAITED, WAITS
-from ..history_turns import kept_at_home
 from ..inference.models import Message
 from ..knowledge.house import HouseSnapshot
 from ..knowledge.view import AgentView
@@ -29,8 +29,8 @@ from ..safety.firewall import firewall
 from ..safety.firewall.own_values import without_outside
 from ..safety.sanitizer.origins import PUBLIC
 from ..tools.base import HomeAgentTool
-from ..tools.other_apis import source_of
-from ..tools.outgoing import texts_of
+from ..tools.outside.other_apis import source_of
+from ..tools.outside.outgoing import texts_of
 from .log import from_contents, show_request
 from .request import history_for
 from .tool_schemas import async_other_tools

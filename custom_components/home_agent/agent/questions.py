@@ -26,7 +26,7 @@ from ..safety.frozen import (
 from ..safety.pending import Question
 from ..timespans import format_span
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
-from ..tools.other_apis import inner_name
+from ..tools.outside.other_apis import inner_name
 from ..tools.resolving.candidates import plain
 from ..tools.vetted import is_message
 from . import automation_words

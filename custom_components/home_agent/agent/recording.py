@@ -9,8 +9,8 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 
 from ..const import CONF_HISTORY, CONF_HISTORY_PERSIST, CONF_PANEL
+from ..conversations.turns import kept_at_home
 from ..errors import HomeAgentError
-from ..history_turns import kept_at_home
 from ..inference.models import FunctionCall, Message
 from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code

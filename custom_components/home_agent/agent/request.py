@@ -19,8 +19,8 @@ from ..const import (
     LOGGER,
 )
 from ..context.fitting import FittedRequest, RequestDraft, fit
+from ..conversations.turns import AT_HOME_ONLY
 from ..event_data import ContextInjected, ContextOptimized
-from ..history_turns import AT_HOME_ONLY
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest, Message, MessageCall, TokenUsage
 from ..safety.disclosure import DataCategory, Disclosure

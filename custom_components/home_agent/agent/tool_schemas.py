@@ -13,9 +13,9 @@ from ..context.catalogue import Catalogue
 from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool, parameters_in, useful_tools
 from ..tools.calls.validation import serialize
-from ..tools.foreign import async_report_refused, async_sanitize
 from ..tools.handler import ToolHandler
-from ..tools.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
+from ..tools.outside.foreign import async_report_refused, async_sanitize
+from ..tools.outside.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
 from ..tools.script_tool import ScriptTools
 
 

@@ -68,7 +68,7 @@ def profiles_of(value: object) -> list[Mapping[str, Any]]:
 async def _async_check_rules(
     hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], entry: ConfigEntry
 ) -> None:
-    """Record rules that match nothing. Stored ones stay: a repair issue names them, see unmatched.py."""
+    """Record rules that match nothing. Stored ones stay; `watching/unmatched.py` reports them."""
     new = {
         option: [
             rule

@@ -29,7 +29,7 @@ from ..runtime import Agent
 from ..safety.defaults import BLOCKED, GENERIC_SERVICES, restricted_rules
 from ..safety.rules import RULE
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
-from ..tools.other_apis import async_instances, inner_name
+from ..tools.outside.other_apis import async_instances, inner_name
 
 TOOL: Final = "tool:"
 PLACES: Final = ("area", "floor", "label", "room")

@@ -7,7 +7,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 
-from ..building import build
+from ..agents.building import build
 from ..const import DOMAIN
 from ..parts import async_load_parts, async_part
 from ..runtime import DATA_SHARED, SharedData

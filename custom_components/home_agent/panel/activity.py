@@ -15,8 +15,8 @@ from ..knowledge.speaker import Speaker
 from ..llm_api import async_one_call
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
-from ..tools.activity import ActivityTool
-from ..tools.undoing import last_change
+from ..tools.undo.activity import ActivityTool
+from ..tools.undo.undoing import last_change
 from .commands import CommandRow, EmptyAnswer, PanelCommand, int_in_range
 
 

@@ -26,11 +26,11 @@ from ..parts import async_part
 from ..runtime import Agent
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
-from ..tools.activity import ActivityTool
 from ..tools.calls.bounds import MAX_TOOL_NAME
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
 from ..tools.native import NATIVE
-from ..tools.undoing import last_change
+from ..tools.undo.activity import ActivityTool
+from ..tools.undo.undoing import last_change
 from .base import CommonService, Response, Service, async_caller, llm_context
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import clean, cut
 from .named import entities_in, registry_ids
-from .other_apis import inner_name
+from .outside.other_apis import inner_name
 from .vetted import is_message
 
 MAX_VALUE: Final = 60

@@ -42,7 +42,7 @@ from .intents import check_intent_slots, is_scripted, predicted_calls
 from .making import as_made, async_waited
 from .messages import Messages, heard_on, judged_as
 from .named import entities_in, places_in
-from .other_apis import inner_name, intent_of, script_of, values_of
+from .outside.other_apis import inner_name, intent_of, script_of, values_of
 from .service_errors import translate_service_errors
 from .taking_turns import taking_turns
 from .vetted import GATED_OFF, check_administrator, is_message, is_offered, is_spoken, target_keys

@@ -39,8 +39,8 @@ from .control.direction import check_calls
 from .guard import Guard
 from .ha_control import ControlTool
 from .native import disclosed_by_all
-from .other_apis import declared_by_tool, inner_name, intent_of, source_of
-from .outgoing import Leaving, Outgoing, texts_of
+from .outside.other_apis import declared_by_tool, inner_name, intent_of, source_of
+from .outside.outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, envelope_of, failed, partly, succeeded, together
 from .telling import Told
 from .turn_calls import Attempt, TurnCalls, call_key

@@ -11,7 +11,6 @@ from typing import Final
 
 from ..safety.disclosure import DataCategory
 from ..safety.rules import Effect, RuleSet
-from .activity import ActivityTool
 from .base import HomeAgentTool
 from .energy.energy_tool import EnergyTool
 from .everyday.automation_tool import AutomationTool
@@ -22,14 +21,15 @@ from .everyday.notify_tool import NotifyTool
 from .everyday.timer_tool import TimerTool
 from .everyday.todo_tool import TodoTool
 from .everyday.weather_tool import WeatherTool
-from .external_llm import ExternalModelTool
 from .ha_control import ControlTool
 from .ha_query import QueryTool
 from .knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
-from .memory_tool import MemoryTool
-from .memory_tools import ForgetMemoryTool, RecallMemoryTool, StoreMemoryTool
-from .profile_tools import GetProfileTool, UpdateProfileTool
-from .web_search import SearchTool
+from .outside.external_llm import ExternalModelTool
+from .remembering.memory_tool import MemoryTool
+from .remembering.memory_tools import ForgetMemoryTool, RecallMemoryTool, StoreMemoryTool
+from .remembering.profile_tools import GetProfileTool, UpdateProfileTool
+from .search.web_search import SearchTool
+from .undo.activity import ActivityTool
 
 NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
     tool.name: tool

@@ -28,7 +28,7 @@ from .control.script_fields import (
     scripts_as_tools,
 )
 from .making import script_service
-from .other_apis import wire_name
+from .outside.other_apis import wire_name
 from .results import to_json
 from .telling import Told
 from .waiting import STILL_RUNNING

@@ -14,8 +14,8 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
-from custom_components.home_agent.tools import hosts
 from custom_components.home_agent.tools.custom import http
+from custom_components.home_agent.tools.outside import hosts
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.custom_tools import async_confirm, async_offer, async_use, reported

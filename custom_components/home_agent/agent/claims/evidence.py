@@ -17,7 +17,7 @@ from ...tools.base import HomeAgentTool, Kept
 from ...tools.control.mentions import Mention
 from ...tools.native import NATIVE
 from ...tools.turn_calls import CallRecord, TurnCalls
-from ...tools.uncancelling import SET_AGAIN
+from ...tools.undo.uncancelling import SET_AGAIN
 from .kinds import ClaimKind, SentenceKind
 from .sentences import Reading
 from .states import StateJudge, Truth

@@ -13,7 +13,7 @@ from ...texts import leaves
 from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
 from ..calls.validation import JsonSchema
-from ..outgoing import Leaving, Outgoing, declared_by
+from ..outside.outgoing import Leaving, Outgoing, declared_by
 from .checks import Writer, YamlSection, variables_of
 
 

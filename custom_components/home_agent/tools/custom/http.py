@@ -20,8 +20,8 @@ from homeassistant.helpers.redact import REDACTED
 
 from ...errors import ToolExecutionError
 from ...regex import lazy_regex
-from ..hosts import leads_home
-from ..unpacking import Packed, unpacker
+from ..outside.hosts import leads_home
+from ..outside.unpacking import Packed, unpacker
 from .checks import Text, Variables, Writer, YamlSection
 
 MAX_URL: Final = 8_000

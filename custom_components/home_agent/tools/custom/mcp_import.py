@@ -15,8 +15,8 @@ from ...const import DOMAIN, LOGGER
 from ...errors import ToolExecutionError
 from ...issues import report, withdraw
 from ..calls.validation import JsonSchema
-from ..foreign import async_report_refused, async_sanitize, imitates
-from ..other_apis import wire_name
+from ..outside.foreign import async_report_refused, async_sanitize, imitates
+from ..outside.other_apis import wire_name
 from .base import Definition, Recipe
 from .mcp import McpTool, McpTools
 from .mcp_client import LISTED_SECONDS, RemoteTool

@@ -12,7 +12,7 @@ from homeassistant.util.hass_dict import HassKey
 from ...const import CONF_MCP_WRITES, CONF_TOOLS_DISABLED, DOMAIN
 
 if TYPE_CHECKING:
-    from ..outgoing import Outgoing
+    from ..outside.outgoing import Outgoing
     from .base import CustomTool, Recipe
     from .checks import ToolProblem
     from .mcp_import import McpImport

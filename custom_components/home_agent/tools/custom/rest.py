@@ -16,7 +16,7 @@ from ...const import CONF_REST_ALLOWED_HOSTS
 from ...errors import PermissionDenied, ToolExecutionError
 from ...safety.redaction import is_secret
 from ..base import ToolRun
-from ..hosts import async_session, is_allowed, is_local_name
+from ..outside.hosts import async_session, is_allowed, is_local_name
 from .auth import Auth, OAuth2, read_auth
 from .base import CustomTool
 from .checks import Text, Variables, Writer, YamlSection, rendered

@@ -19,7 +19,7 @@ from ...memory.profile import Profile
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from ..messages import Messages, Speaking, language_of
-from ..private_words import PrivateWords
+from ..remembering.private_words import PrivateWords
 from ..resolving.candidates import plain
 from .audience import Finder, Receivers, names_of
 

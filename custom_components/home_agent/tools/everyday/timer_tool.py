@@ -31,9 +31,9 @@ from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Kept, Speaker, ToolOutput, ToolRun
 from ..control.direction import commanded
 from ..control.telling import tell_names
-from ..planned_rows import called_so, entities_of, listed_plans, newest_of, planned_row, planned_rows
+from ..planned.rows import called_so, entities_of, listed_plans, newest_of, planned_row, planned_rows
+from ..planned.time_names import is_described
 from ..telling import Told, ToldValue, ValueKind
-from ..time_names import is_described
 from .choosing import user_of
 from .days import read_days
 from .moments import FORMS, at_clock, read_length, read_moment, readable

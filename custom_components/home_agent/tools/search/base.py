@@ -16,8 +16,8 @@ from ...errors import ToolExecutionError
 from ...inference.errors import retry_seconds, shorten
 from ...inference.transport import failure
 from ...texts import clean
-from ..hosts import is_local_name, leads_home
-from ..unpacking import unpacker
+from ..outside.hosts import is_local_name, leads_home
+from ..outside.unpacking import unpacker
 
 SECONDS: Final = 15
 """For one question and its whole answer."""

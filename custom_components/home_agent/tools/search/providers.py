@@ -17,13 +17,13 @@ from ...const import (
     SEARCH_SEARXNG,
     SEARCH_TAVILY,
 )
-from ..hosts import async_session
-from ..outgoing import Outgoing
-from ..web_search import SearchTool
+from ..outside.hosts import async_session
+from ..outside.outgoing import Outgoing
 from .base import SearchProvider, Web
 from .duckduckgo import DuckDuckGo
 from .searxng import SearXNG
 from .tavily import Tavily
+from .web_search import SearchTool
 
 PROVIDERS: Final[Mapping[str, type[SearchProvider]]] = {
     SEARCH_TAVILY: Tavily,

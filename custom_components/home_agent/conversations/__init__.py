@@ -1,0 +1,1 @@
+"""Conversations as they are kept: their turns, their sessions, and the log in files."""

@@ -1,0 +1,400 @@
+"""Turns and conversations as immutable values, and the window of them that a request carries."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NotRequired, Self, TypedDict, cast
+
+from homeassistant.util import dt as dt_util
+
+from ..context.tokens import messages_tokens
+from ..inference.models import Message, MessageCall
+from ..store import read_moment, read_text_or_none
+from ..texts import fold_letters
+
+MAX_MESSAGES = 500
+"""Messages kept of one conversation."""
+MAX_TOKENS = 60_000
+"""Tokens kept of one conversation; more than the largest window."""
+MAX_MESSAGE_CHARS = 16_000
+RECENT_TURNS = 3
+"""Turns in which entities were mentioned that a sentence may go on about."""
+MAX_ABOUT = 20
+"""Entities that are kept of a turn."""
+
+SUMMARY_FROM = 0.6
+"""Share of its limits from which on a window is summarised, before it moves on."""
+SUMMARY_HEADING = "[Added by Home Assistant: what was said earlier in this conversation]"
+
+AT_HOME_ONLY = "at_home"
+"""Key of messages that an external model must not receive."""
+
+_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_HOME_ONLY})
+_ROLES = frozenset({"user", "assistant", "tool"})
+
+
+class TurnContent(TypedDict):
+    """A turn as it is written to the store."""
+
+    at: str
+    person: str | None
+    messages: list[Message]
+    tainted: NotRequired[bool]
+    about: NotRequired[list[str]]
+
+
+class PersonTurn(TypedDict):
+    """A turn in which a person spoke, with the id of its conversation."""
+
+    conversation: str
+    at: str
+    messages: list[Message]
+
+
+class ConversationContent(TypedDict):
+    """A conversation as it is written to the store."""
+
+    turns: list[TurnContent]
+    start: int
+    summary: NotRequired[str]
+    ready: NotRequired[str]
+    tainted: NotRequired[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """The sentence of one person, and the calls and the answer."""
+
+    at: datetime
+    messages: tuple[Message, ...]
+    tokens: int
+    persist: bool = True
+    person: str | None = None
+    """Id of the speaker, if known."""
+    tainted: bool = False
+    """Whether it has read text from an untrusted source, or continues a turn that has."""
+    about: tuple[str, ...] = ()
+    """Ids of the entities that it changed, else that were asked about."""
+
+    def content(self) -> TurnContent:
+        """Return the data to store."""
+        stored: TurnContent = {
+            "at": self.at.isoformat(),
+            "person": self.person,
+            "messages": list(self.messages),
+        }
+        if self.tainted:
+            stored["tainted"] = True
+        return {**stored, "about": list(self.about)} if self.about else stored
+
+    def holds(self, texts: Iterable[str]) -> bool:
+        """Return whether any of these folded texts is in it."""
+        whole = fold_letters(" ".join(_words_of(message) for message in self.messages))
+        return any(text in whole for text in texts)
+
+    def words_only(self) -> Self:
+        """Return the turn without its tool calls: the sentence and the last answer."""
+        said = [message for message in self.messages if message["role"] == "user"]
+        answers = [
+            _without_calls(message)
+            for message in self.messages
+            if message["role"] == "assistant" and message["content"]
+        ]
+        messages = (*said, *answers[-1:])
+        return replace(self, messages=messages, tokens=messages_tokens(messages))
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Turns, oldest first, and the index of the turn at which the window begins."""
+
+    turns: tuple[StoredTurn, ...] = ()
+    start: int = 0
+    summary: str = ""
+    """What was said before the window, as the model put it; it stays as long as the window does."""
+    ready: str = ""
+    """The summary that is shown when the window moves on."""
+    tainted: frozenset[str] = frozenset()
+    """Which of both come from turns that have read text from outside: "summary", "ready"."""
+
+    @property
+    def reads_outside(self) -> bool:
+        """Return whether the window, or the summary in front of it, holds text from outside."""
+        told = any(turn.tainted for turn in self.turns[self.start :])
+        return told or bool(self.summary and "summary" in self.tainted)
+
+    def with_summary(self, summary: str) -> Self:
+        """Return the conversation with a summary for when the window moves on."""
+        tainted = self.tainted - {"ready"} | ({"ready"} if self.reads_outside else set())
+        return replace(self, ready=summary, tainted=frozenset(tainted))
+
+    @cached_property
+    def at_home(self) -> bool:
+        """Return whether anything in it is for models in the home only; then its summary is too."""
+        return any(message.get(AT_HOME_ONLY) for turn in self.turns for message in turn.messages)
+
+    @cached_property
+    def message_count(self) -> int:
+        """Return how many messages are kept."""
+        return sum(len(turn.messages) for turn in self.turns)
+
+    @cached_property
+    def tokens(self) -> int:
+        """Return how many tokens are kept."""
+        return sum(turn.tokens for turn in self.turns)
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Return the entities of the newest turn that was about any, among the last ones."""
+        return next((turn.about for turn in reversed(self.turns[-RECENT_TURNS:]) if turn.about), ())
+
+    @property
+    def last_at(self) -> datetime:
+        """Return when the last turn ended."""
+        return self.turns[-1].at
+
+    def with_turn(self, turn: StoredTurn) -> Conversation:
+        """Return the conversation with one turn more, without the oldest beyond the limits."""
+        turns = (*self.turns, turn)
+        messages = self.message_count + len(turn.messages)
+        tokens = self.tokens + turn.tokens
+        dropped = 0
+        while (messages > MAX_MESSAGES or tokens > MAX_TOKENS) and dropped < len(turns) - 1:
+            messages -= len(turns[dropped].messages)
+            tokens -= turns[dropped].tokens
+            dropped += 1
+        return replace(self, turns=turns[dropped:], start=max(0, self.start - dropped))
+
+    def window(self, max_messages: int, max_tokens: int) -> tuple[Sequence[StoredTurn], Conversation]:
+        """Return the turns that fit, and the conversation with the window where it then begins."""
+        if self.summary:
+            taken = summary_messages(self.summary)
+            max_messages = max(1, max_messages - len(taken))
+            max_tokens = max(1, max_tokens - messages_tokens(taken))
+        usable = [_fitting(turn, max_messages, max_tokens) for turn in self.turns[self.start :]]
+        if _fit(usable, max_messages, max_tokens):
+            return _present(usable), self
+        skip = 0
+        while not _fit(usable[skip:], max_messages // 2, max_tokens // 2) and skip < len(usable) - 1:
+            skip += 1
+        moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
+        if self.ready:
+            moved = replace(moved, tainted=frozenset({"summary"} if "ready" in self.tainted else ()))
+        return _present(usable[skip:]), moved
+
+    def without(self, is_unwanted: Callable[[StoredTurn], bool]) -> Conversation | None:
+        """Return the conversation without some turns, None if nothing is left.
+
+        What was summed up from them goes too.
+        """
+        kept = tuple(turn for turn in self.turns if not is_unwanted(turn))
+        if len(kept) == len(self.turns):
+            return self
+        gone_before = sum(is_unwanted(turn) for turn in self.turns[: self.start])
+        start = min(self.start - gone_before, max(0, len(kept) - 1))
+        return Conversation(kept, start) if kept else None
+
+    def wants_summary(self, max_messages: int, max_tokens: int) -> bool:
+        """Return whether the window will soon move on without a summary of what it leaves behind."""
+        if self.ready:
+            return False
+        window = self.turns[self.start :]
+        messages, tokens = sum(len(turn.messages) for turn in window), sum(turn.tokens for turn in window)
+        return messages >= SUMMARY_FROM * max_messages or tokens >= SUMMARY_FROM * max_tokens
+
+    def content(self) -> ConversationContent | None:
+        """Return the data to store; None if nothing may be stored."""
+        turns = [turn.content() for turn in self.turns if turn.persist]
+        if not turns:
+            return None
+        unstored = sum(not turn.persist for turn in self.turns[: self.start])
+        stored: ConversationContent = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
+        if len(turns) == len(self.turns):
+            if self.summary:
+                stored["summary"] = self.summary
+            if self.ready:
+                stored["ready"] = self.ready
+            if self.tainted:
+                stored["tainted"] = sorted(self.tainted)
+        return stored
+
+    @classmethod
+    def from_messages(cls, messages: Any, now: datetime) -> Conversation:
+        """Return a conversation from a plain list of messages.
+
+        Raises ValueError or TypeError for invalid data.
+        """
+        if not isinstance(messages, list):
+            raise TypeError("not a list of messages")
+        conversation = cls()
+        part: list[Any] = []
+        for message in messages:
+            if message["role"] == "user" and part:
+                conversation = _with_part(conversation, part, now)
+                part = []
+            part.append(message)
+        return _with_part(conversation, part, now)
+
+
+def _with_part(conversation: Conversation, part: Sequence[Any], now: datetime) -> Conversation:
+    """Return a conversation with a turn made of messages that may carry a time of their own."""
+    at = now
+    if part and part[-1].get("timestamp"):
+        at = _any_moment(part[-1]["timestamp"])
+    turn = make_turn(part, at=at, persist=True)
+    return conversation if turn is None else conversation.with_turn(turn)
+
+
+def _any_moment(value: Any) -> datetime:
+    """Return a time that was stored as text or as seconds."""
+    return dt_util.utc_from_timestamp(value) if isinstance(value, int | float) else read_moment(value)
+
+
+def parse_conversation(content: Any) -> Conversation:
+    """Return a stored conversation.
+
+    Raises LookupError, TypeError, ValueError or AttributeError where it is not one.
+    """
+    conversation = Conversation()
+    for stored in content["turns"]:
+        person = read_text_or_none(stored.get("person"))
+        turn = make_turn(
+            stored["messages"],
+            at=read_moment(stored["at"]),
+            persist=True,
+            person=person,
+            tainted=bool(stored.get("tainted")),
+            about=map(str, stored.get("about", ())),
+        )
+        if turn is not None:
+            conversation = conversation.with_turn(turn)
+    if not conversation.turns:
+        raise ValueError("no turns")
+    start = content.get("start", 0)
+    return replace(
+        conversation,
+        start=max(0, min(int(start), len(conversation.turns) - 1)),
+        summary=str(content.get("summary", "")),
+        ready=str(content.get("ready", "")),
+        tainted=frozenset(map(str, content.get("tainted", ()))),
+    )
+
+
+def summary_messages(summary: str, *, at_home: bool = False) -> list[Message]:
+    """Return a summary as messages: a pair, since some models want person and assistant to take turns."""
+    pair: list[Message] = [
+        {"role": "user", "content": f"{SUMMARY_HEADING}\n{summary}"},
+        {"role": "assistant", "content": "OK."},
+    ]
+    return kept_at_home(pair) if at_home else pair
+
+
+def kept_at_home(messages: Iterable[Message]) -> list[Message]:
+    """Return messages marked as for models in the home only."""
+    return [{**message, "at_home": True} for message in messages]
+
+
+def make_turn(
+    messages: Iterable[Mapping[str, Any]],
+    *,
+    at: datetime,
+    persist: bool,
+    person: str | None = None,
+    tainted: bool = False,
+    about: Iterable[str] = (),
+) -> StoredTurn | None:
+    """Return a turn in which every call has its result; None without an answer of the assistant.
+
+    Raises TypeError, LookupError or AttributeError for invalid messages.
+    """
+    kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
+    if not any(message["role"] == "assistant" for message in kept):
+        return None
+    return StoredTurn(
+        at, tuple(kept), messages_tokens(kept), persist, person, tainted, tuple(about)[:MAX_ABOUT]
+    )
+
+
+def _words_of(message: Message) -> str:
+    """Return all text of a message, including the arguments of tool calls."""
+    calls = (call["function"]["arguments"] for call in message.get("tool_calls", ()))
+    return " ".join((message["content"], *calls))
+
+
+def _clean(message: Mapping[str, Any]) -> Message:
+    """Return the parts of a message that a request needs, with overlong text cut."""
+    kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
+    kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
+    if calls := kept.pop("tool_calls", None):
+        kept["tool_calls"] = [_clean_call(call) for call in calls]
+    return cast("Message", kept)
+
+
+def _without_calls(message: Message) -> Message:
+    """Return the text of a message."""
+    said = message.copy()
+    said.pop("tool_calls", None)
+    return said
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message; images are not kept."""
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if part.get("type") == "text")
+    return "" if content is None else str(content)
+
+
+def _clean_call(call: Mapping[str, Any]) -> MessageCall:
+    """Return a tool call whose arguments are text of a bearable length."""
+    function = call["function"]
+    arguments = str(function.get("arguments") or "{}")
+    if len(arguments) > MAX_MESSAGE_CHARS:
+        arguments = "{}"
+    return {
+        "id": str(call["id"]),
+        "type": "function",
+        "function": {"name": str(function["name"]), "arguments": arguments},
+    }
+
+
+def _paired(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without calls that have no result and results that have no call."""
+    answered = {message.get("tool_call_id") for message in messages if message["role"] == "tool"}
+    kept: list[Message] = []
+    called: set[str] = set()
+    for message in messages:
+        if message["role"] == "tool":
+            if message.get("tool_call_id") in called:
+                called.discard(message["tool_call_id"])
+                kept.append(message)
+            continue
+        calls = [call for call in message.pop("tool_calls", ()) if call["id"] in answered]
+        if calls:
+            message["tool_calls"] = calls
+            called.update(call["id"] for call in calls)
+        if calls or message["content"]:
+            kept.append(message)
+    return kept
+
+
+def _fitting(turn: StoredTurn, max_messages: int, max_tokens: int) -> StoredTurn:
+    """Return a turn that fits on its own: whole, as its words, or empty."""
+    for version in (turn, turn.words_only()):
+        if len(version.messages) <= max_messages and version.tokens <= max_tokens:
+            return version
+    return replace(turn, messages=(), tokens=0)
+
+
+def _fit(turns: Iterable[StoredTurn], max_messages: int, max_tokens: int) -> bool:
+    """Return whether turns fit together."""
+    known = list(turns)
+    return (
+        sum(len(turn.messages) for turn in known) <= max_messages
+        and sum(turn.tokens for turn in known) <= max_tokens
+    )
+
+
+def _present(turns: Iterable[StoredTurn]) -> list[StoredTurn]:
+    """Return the turns of which something is left."""
+    return [turn for turn in turns if turn.messages]

@@ -1,0 +1,1 @@
+"""What goes to servers outside the home, and what tools of others look like."""

@@ -1,0 +1,167 @@
+"""query_external_llm: a question to a second model, which sees what it is given and nothing else."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+import re
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util.json import JsonValueType
+
+from ...const import (
+    CONF_EXTERNAL_DESCRIPTION,
+    CONF_EXTERNAL_KEEP_ALIVE,
+    CONF_EXTERNAL_MAX_TOKENS,
+    CONF_EXTERNAL_TEMPERATURE,
+    CONF_TOOLS_TIMEOUT,
+)
+from ...errors import ToolExecutionError, ValidationError
+from ...inference.callers import Caller, background
+from ...inference.client import ModelClient
+from ...inference.errors import ErrorKind, ModelServerError
+from ...inference.models import ChatRequest, Delta, TokenUsage
+from ...regex import lazy_regex
+from ...safety.disclosure import DataCategory, DataPolicy, Disclosure
+from ..base import HomeAgentTool, ToolRun
+from .outgoing import Outgoing
+
+MAX_CHARS: Final = 20_000
+"""Characters of prompt and context together."""
+MARGIN: Final = 0.5
+"""Seconds before the handler's own limit, so that the model reads who was late."""
+
+_THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_PROBLEMS: Final[Mapping[ErrorKind, str]] = {
+    ErrorKind.AUTH: "refuses its key",
+    ErrorKind.RATE_LIMIT: "asks for patience or has no credit left",
+    ErrorKind.TIMEOUT: "did not answer in time",
+    ErrorKind.UNAVAILABLE: "cannot be reached",
+    ErrorKind.CONTEXT_TOO_LONG: "finds this too long: ask with less",
+    ErrorKind.MODEL_NOT_FOUND: "is not on its server",
+    ErrorKind.BUSY: "is busy with other requests",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalModel:
+    """The second model, and how it is asked."""
+
+    client: ModelClient
+    disclosure: Disclosure
+    """What it may receive."""
+    temperature: float
+    max_tokens: int
+    keep_alive: str | None
+
+    async def complete(
+        self,
+        question: str,
+        *,
+        caller: Caller | None = None,
+        temperature: float | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Delta:
+        """Return the answer to a question without a conversation; without a caller nobody waits for it.
+
+        Raises ModelServerError.
+        """
+        return await self.client.complete(
+            ChatRequest(
+                messages=[{"role": "user", "content": question}],
+                temperature=self.temperature if temperature is None else temperature,
+                max_tokens=self.max_tokens,
+                keep_alive=self.keep_alive,
+                response_schema=dict(schema) if schema else None,
+                caller=caller or background("external model"),
+            )
+        )
+
+
+def external_model(
+    client: ModelClient | None, policy: DataPolicy, settings: Mapping[str, Any]
+) -> ExternalModel | None:
+    """Return the second model as the options want it; None if there is none."""
+    if client is None:
+        return None
+    return ExternalModel(
+        client=client,
+        disclosure=policy.of_address(client.endpoint.base_url),
+        temperature=settings[CONF_EXTERNAL_TEMPERATURE],
+        max_tokens=settings[CONF_EXTERNAL_MAX_TOKENS],
+        keep_alive=settings[CONF_EXTERNAL_KEEP_ALIVE],
+    )
+
+
+class ExternalModelTool(HomeAgentTool):
+    """Asks the second model, which gets no data about the home, the conversation or a person."""
+
+    name = "query_external_llm"
+    discloses = DataCategory.PEOPLE | DataCategory.STATES
+    max_text = MAX_CHARS
+    title = "Ask another model"
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=True)
+    parameters = probatio.Schema({probatio.Required("prompt"): str, probatio.Optional("context"): dict})
+
+    def __init__(self, model: ExternalModel, outgoing: Outgoing, *, description: str, timeout: float) -> None:
+        """Take who is asked and what may leave; `timeout` is in seconds."""
+        self.description = description
+        self._model = model
+        self._outgoing = outgoing
+        self._timeout = timeout
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Ask one question. Raises ToolExecutionError that says what is wrong, and never with what key."""
+        question, left_out = await self._async_question(args, run)
+        try:
+            async with asyncio.timeout(self._timeout - MARGIN):
+                answer = await self._model.complete(question, caller=run.calls.caller)
+        except TimeoutError:
+            late = f"the external model did not answer within {self._timeout:g} s"
+            raise ToolExecutionError(f"{late}. Answer without it") from None
+        except ModelServerError as err:
+            problem = _PROBLEMS.get(err.kind, "cannot be used")
+            raise ToolExecutionError(
+                f"the external model {problem} ({err.detail}). Answer without it"
+            ) from None
+        run.calls.external.append(answer.usage or TokenUsage())
+        text = _THOUGHT.sub("", answer.content).strip()
+        if not text:
+            raise ToolExecutionError("the external model said nothing. Answer without it")
+        told: dict[str, JsonValueType] = {"answer": text}
+        if answer.finish_reason == "length":
+            told["cut"] = "the end is missing"
+        if left_out:
+            told["not_passed_on"] = ", ".join(left_out)
+        return told
+
+    @override
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
+        """Return the answer: what of it may be meant for the model is judged as of a title."""
+        return (str(result["answer"]),) if isinstance(result, dict) else ()
+
+    async def _async_question(self, args: Mapping[str, Any], run: ToolRun) -> tuple[str, tuple[str, ...]]:
+        """Return what is sent, and what of it was left out. Raises ValidationError if it cannot be sent."""
+        prompt, context = args["prompt"], args.get("context") or {}
+        if len(prompt) + len(json_dumps(context)) > MAX_CHARS:
+            raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
+        left_out: tuple[str, ...] = ()
+        if not self._model.disclosure.home and (run.disclosure.home or run.tainted):
+            sent = await self._outgoing.async_question(
+                self.name, prompt, context, run, self._model.disclosure
+            )
+            prompt, context, left_out = sent.text, sent.data, sent.left_out
+        return f"{prompt}\n\n{json_dumps(context)}" if context else prompt, left_out
+
+
+def external_tools(
+    model: ExternalModel, outgoing: Outgoing, settings: Mapping[str, Any]
+) -> list[HomeAgentTool]:
+    """Return the tool that asks the second model."""
+    description = settings[CONF_EXTERNAL_DESCRIPTION]
+    return [ExternalModelTool(model, outgoing, description=description, timeout=settings[CONF_TOOLS_TIMEOUT])]

@@ -1,0 +1,199 @@
+"""Tools of other LLM APIs: named so that every server accepts them, and known for what they are."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er, llm, selector
+from homeassistant.util import slugify
+from homeassistant.util.json import JsonObjectType
+
+from ...const import DOMAIN, LOGGER
+from ...regex import lazy_regex
+from ..base import HomeAgentTool
+from ..native import NATIVE
+from .foreign import async_sanitize_text, imitates
+from .outgoing import declared_by
+
+MAX_NAME = 64
+GET_SECONDS = 10
+NO_PROMPT = frozenset({llm.LLM_API_ASSIST})
+"""APIs whose prompt tells what our catalogue tells already."""
+
+CORE = "homeassistant.components."
+
+_NOT_ALLOWED = lazy_regex(r"[^a-zA-Z0-9_-]")
+
+
+class OtherTool(llm.Tool):
+    """A tool of another API under a name that servers accept and that no other tool has."""
+
+    def __init__(self, name: str, tool: llm.Tool, api_id: str) -> None:
+        """Show the tool as it is, but for its name."""
+        self.name = name
+        self.api_id = api_id
+        self.tool = tool
+        self.title = tool.title
+        self.description = tool.description
+        self.parameters = tool.parameters
+        self.annotations = tool.annotations
+        self.integration = tool.integration
+
+    @override
+    async def async_call(
+        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
+    ) -> llm.ToolResult | JsonObjectType:
+        """Call the tool by its own name."""
+        call = llm.ToolInput(self.tool.name, tool_input.tool_args, id=tool_input.id)
+        return await self.tool.async_call(hass, call, llm_context)
+
+
+async def async_instances(
+    hass: HomeAssistant, api_ids: Sequence[str], llm_context: llm.LLMContext
+) -> list[llm.APIInstance]:
+    """Return the APIs that can be had; one that cannot costs its tools and no turn."""
+    wanted = [api_id for api_id in dict.fromkeys(api_ids) if api_id.split("|")[0] != DOMAIN]
+    found = await asyncio.gather(*(_async_instance(hass, api_id, llm_context) for api_id in wanted))
+    return [instance for instance in found if instance is not None]
+
+
+async def _async_instance(
+    hass: HomeAssistant, api_id: str, llm_context: llm.LLMContext
+) -> llm.APIInstance | None:
+    """Return one API, None if it no longer exists, is not allowed, or does not answer."""
+    try:
+        async with asyncio.timeout(GET_SECONDS):
+            return await llm.async_get_api(hass, api_id, llm_context)
+    except (HomeAssistantError, TimeoutError) as err:
+        LOGGER.info("The LLM API %s cannot be used now: %s", api_id, str(err) or type(err).__name__)
+    except Exception:  # noqa: BLE001 - somebody else's code must not end the turn
+        LOGGER.exception("The LLM API %s failed", api_id)
+    return None
+
+
+@callback
+def named_tools(
+    instances: Iterable[llm.APIInstance], taken: Iterable[str]
+) -> list[tuple[OtherTool, llm.APIInstance]]:
+    """Return the tools of several APIs, each under a name of its own, the same on every turn.
+
+    A name that is taken, or may be taken for one of ours, gets the id of its API in front; one that is too
+    long is cut and marked. The names of native tools are taken also where these are not offered.
+    """
+    own = {*taken, *NATIVE}
+    used = set(own)
+    named = []
+    for instance in instances:
+        for tool in instance.tools:
+            name = wire_name(tool.name)
+            if name in used or imitates(name, own):
+                name = wire_name(f"{slugify(instance.api.id)}__{tool.name}")
+            if name in used:
+                continue
+            used.add(name)
+            named.append((OtherTool(name, tool, instance.api.id), instance))
+    return named
+
+
+def wire_name(name: str) -> str:
+    """Return a name that every server accepts; two names that were cut still differ."""
+    plain = _NOT_ALLOWED.sub("_", name)
+    if len(plain) <= MAX_NAME and plain:
+        return plain
+    mark = blake2b(name.encode(), digest_size=4).hexdigest()
+    return f"{plain[: MAX_NAME - len(mark) - 1]}_{mark}"
+
+
+async def async_prompts(hass: HomeAssistant, instances: Iterable[llm.APIInstance]) -> str:
+    """Return the APIs' descriptions of their tools, without instructions that steer the model."""
+    told = [
+        f"About the tools of {instance.api.name}:\n{await async_sanitize_text(hass, instance.api_prompt)}"
+        for instance in instances
+        if is_foreign(instance) and instance.api_prompt.strip()
+    ]
+    return "\n".join(told)
+
+
+def is_foreign(instance: llm.APIInstance) -> bool:
+    """Return whether the tool descriptions of an API come from outside Home Assistant."""
+    return instance.api.id not in NO_PROMPT
+
+
+def _inner(tool: llm.Tool) -> llm.Tool:
+    """Return the tool inside its wrappers."""
+    while isinstance(tool, OtherTool | llm.NamespacedTool):
+        tool = tool.tool
+    return tool
+
+
+def inner_name(tool: llm.Tool) -> str:
+    """Return the name that a tool's own API gave it."""
+    return _inner(tool).name
+
+
+def intent_of(tool: llm.Tool) -> str | None:
+    """Return the intent behind a tool, if it is one."""
+    inner = _inner(tool)
+    return inner.intent_type if isinstance(inner, llm.IntentTool) else None
+
+
+def source_of(tool: llm.Tool) -> str | None:
+    """Return the server, or the LLM API, that a tool asks; None if nothing of a call leaves the home.
+
+    Of other APIs intents and scripts stay, and tools whose own code says that they do. A tool that a server
+    describes has nothing but the server's word.
+    """
+    if isinstance(tool, HomeAgentTool):
+        return tool.source
+    inner = _inner(tool)
+    if isinstance(inner, llm.IntentTool) or (
+        isinstance(inner, llm.ActionTool) and getattr(inner, "_domain", "") == "script"
+    ):
+        return None
+    kind = type(inner)
+    written = any("annotations" in vars(one) for one in kind.__mro__ if one is not llm.Tool)
+    if written and (kind.__module__.startswith(CORE) or not kind.annotations.open_world):
+        return None
+    return f"api:{tool.api_id if isinstance(tool, OtherTool) else inner.integration}"
+
+
+def declared_by_tool(tool: llm.Tool) -> frozenset[str]:
+    """Return the names of fields and the values that a tool's schema offers."""
+    try:
+        schema = probatio.to_openapi(
+            tool.parameters, custom_serializer=llm.selector_serializer, openapi_version="3.1.0"
+        )
+    except Exception:  # noqa: BLE001 - somebody else's schema
+        return frozenset()
+    return declared_by(schema)
+
+
+@callback
+def script_of(hass: HomeAssistant, tool: llm.Tool) -> str | None:
+    """Return the script behind a tool, if it is one."""
+    inner = _inner(tool)
+    if not isinstance(inner, llm.ActionTool):
+        return None
+    # ActionTool has no public way to tell what it calls.
+    domain, action = getattr(inner, "_domain", ""), getattr(inner, "_action", "")
+    if domain != "script":
+        return None
+    registered = er.async_get(hass).async_get_entity_id("script", "script", action)
+    return registered or f"script.{action}"
+
+
+def values_of(tool: llm.Tool, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a script gets as they are; core puts ids in the place of areas and floors."""
+    schema = getattr(_inner(tool).parameters, "schema", None)
+    fields = schema if isinstance(schema, Mapping) else {}
+    replaced = {
+        str(name)
+        for name, validator in fields.items()
+        if isinstance(validator, selector.AreaSelector | selector.FloorSelector)
+    }
+    return {name: value for name, value in args.items() if name not in replaced}

@@ -1,0 +1,212 @@
+"""Data that leaves the home for an external server: one sanitiser for all of it, and an audit log."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.json import json_dumps
+
+from ...const import CONF_SANITIZER_KEYWORDS
+from ...errors import PermissionDenied, ToolExecutionError, ValidationError
+from ...memory.memories import Memories
+from ...memory.profile import Profile
+from ...memory.records import Sensitivity, is_entry_visible, is_visible
+from ...safety.disclosure import Disclosure
+from ...safety.journal import AuditKind
+from ...safety.redaction import redacted
+from ...safety.sanitizer.private_patterns import PrivateKind
+from ...safety.sanitizer.sanitizer import Sanitized, Sanitizer, Sending, Shortened
+from ...safety.sanitizer.shortening import LEFT_OUT, STATES, Untold
+from ..base import ToolRun
+
+OF_STATES: Final = frozenset({PrivateKind.ROOM, PrivateKind.PLACE, PrivateKind.DEVICE, PrivateKind.ENTITY_ID})
+"""What a model that may read states knows anyway."""
+OF_PEOPLE: Final = frozenset({PrivateKind.PERSON, PrivateKind.SCHEDULE})
+"""What a model that may know the household knows anyway."""
+ALLOWING: Final = "If this tool is to have it, the person writes private_words: true into its handler."
+MAX_DEPTH: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A call whose arguments go to a server outside the home."""
+
+    tool: str
+    args: Mapping[str, Any]
+    source: str
+    """The server, or the LLM API, that gets them."""
+    declared: frozenset[str] = frozenset()
+    """Texts that the tool's own schema holds."""
+    only_reads: bool
+    """Whether no one is asked before it runs."""
+    private: bool = False
+    """Whether the household lets the tool have private words."""
+    own_words: bool = False
+    """Whether the words that the person has just said may go."""
+    allowing: str = ALLOWING
+    """How the household lets the tool have private words."""
+
+
+class Outgoing:
+    """Sanitises queries, arguments and questions of one agent before they leave, and notes them."""
+
+    def __init__(self, sanitizer: Sanitizer, memories: Memories, profile: Profile) -> None:
+        """Take what finds private words, what is remembered, and what is known of persons."""
+        self._sanitizer = sanitizer
+        self._memories = memories
+        self._profile = profile
+
+    @classmethod
+    def of(
+        cls, hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
+    ) -> Self:
+        """Return the sanitiser for the options; private memories do not leave either."""
+
+        def private_texts() -> Iterator[str]:
+            yield from (memory.content for memory in memories.all() if memory.private)
+            hidden = profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
+            yield from (entry.value for entry in hidden)
+
+        return cls(Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts), memories, profile)
+
+    async def async_query(self, tool: str, query: str, run: ToolRun) -> Sanitized:
+        """Return what is searched for; the caller notes it. Raises ToolExecutionError for a held one."""
+        sent = await self._sanitizer.async_clean(
+            query,
+            language=run.speaker.language,
+            strict=run.tainted,
+            said=run.sentence,
+            origins=run.calls.origins,
+        )
+        if sent.blocked:
+            self.note(tool, query, sent, run)
+            raise ToolExecutionError(sent.advice)
+        return sent
+
+    async def async_mask(self, text: str, language: str) -> str:
+        """Return a text that a person is going to publish, with the kind in place of everything private."""
+        return "\n".join(await self._sanitizer.async_mask(text.split("\n"), language))
+
+    async def async_check(self, call: Leaving, run: ToolRun) -> None:
+        """Let the arguments of a call through as they are. Raises PermissionDenied.
+
+        In a turn that has read text from outside nothing private leaves whatever the household allows, and
+        words of unknown origin leave only where a person is asked about them.
+        """
+        texts = [text for value in call.args.values() for text in texts_of(value)]
+        checked = Sanitized("")
+        if texts and (run.tainted or not call.private):
+            sending = replace(
+                _sending(run, own_words=call.own_words),
+                destination=call.source,
+                declared=call.declared,
+                asks=run.confirmed or not call.only_reads,
+            )
+            checked = await self._sanitizer.async_check(texts, sending)
+        if checked.blocked:
+            self.note(call.tool, json_dumps(redacted(call.args)), checked, run)
+            raise PermissionDenied(f"{checked.advice} {call.allowing}" if not run.tainted else checked.advice)
+
+    def note_sent(self, call: Leaving, run: ToolRun) -> None:
+        """Keep in the audit log what leaves with a call."""
+        self.note(call.tool, json_dumps(redacted(call.args)), Sanitized(""), run)
+
+    async def async_question(
+        self, tool: str, prompt: str, context: Any, run: ToolRun, model: Disclosure
+    ) -> Shortened:
+        """Return what of a question an external model may read. Raises ValidationError if nothing is left.
+
+        Sentences that tell what is remembered go, but for words that the person has just said. Where states
+        stay at home the context goes, and with it each sentence that names an entity.
+        """
+        kept = context if model.states else None
+        known = (OF_STATES if model.states else frozenset()) | (OF_PEOPLE if model.people else frozenset())
+        names = () if model.states else tuple(_names(run))
+        untold = Untold(texts=tuple(self._untold(run.speaker.person_id, model)), names=names)
+        sent = await self._sanitizer.async_shorten(prompt, kept, untold, _sending(run, known, own_words=True))
+        left_out = tuple(sorted({*sent.left_out, *((STATES,) if context and not model.states else ())}))
+        held_back = not sent.text.replace(LEFT_OUT, "").strip()
+        told = "" if held_back else sent.text
+        self.note(tool, prompt, Sanitized(told, left_out, blocked=held_back), run)
+        if held_back:
+            kept_back = ", ".join(left_out)
+            raise ValidationError(f"prompt: the external model is outside the house and not told {kept_back}")
+        return Shortened(sent.text, sent.data, left_out)
+
+    def note(self, tool: str, query: str, sent: Sanitized, run: ToolRun, problem: str | None = None) -> None:
+        """Keep what left, or was held back, in the audit log."""
+        speaker = run.speaker
+        run.guard.journal.note(
+            AuditKind.SEARCH,
+            tool=tool,
+            query=query,
+            sent=None if sent.blocked else sent.text or query,
+            blocked=sent.blocked,
+            reason=", ".join(sent.found) or problem,
+            error=problem if sent.found else None,
+            tainted=run.tainted or None,
+            user_id=speaker.context.user_id,
+            device_id=speaker.device_id,
+            conversation_id=speaker.conversation_id,
+        )
+
+    def _untold(self, person_id: str | None, model: Disclosure) -> Iterator[str]:
+        """Yield the memories that an external model may not receive."""
+        yield from (
+            memory.content for memory in self._memories.all() if not is_visible(memory, person_id, model)
+        )
+        entries = self._profile.entries(lambda entry: not is_entry_visible(entry, person_id, model))
+        yield from (f"{entry.key} {entry.value}" for entry in entries)
+
+
+def _sending(
+    run: ToolRun, known: frozenset[PrivateKind] = frozenset(), *, own_words: bool = False
+) -> Sending:
+    """Return in which turn something is about to leave."""
+    return Sending(
+        language=run.speaker.language,
+        strict=run.tainted,
+        said=run.sentence,
+        known=known,
+        own_words=own_words,
+        origins=run.calls.origins,
+    )
+
+
+def _names(run: ToolRun) -> Iterator[str]:
+    """Yield the names of the home's entities."""
+    for record in run.house.entities.values():
+        yield from (record.entity_id, *record.names)
+
+
+def texts_of(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
+    """Yield the texts and numbers of an argument, and the names of its fields."""
+    if isinstance(value, Mapping) and depth:
+        for key, item in value.items():
+            yield from texts_of(key, depth - 1)
+            yield from texts_of(item, depth - 1)
+    elif isinstance(value, list | tuple) and depth:
+        for item in value:
+            # A list of yes and no may spell something.
+            yield from texts_of(str(item) if isinstance(item, bool) else item, depth - 1)
+    elif value is not None and not isinstance(value, bool) and (text := str(value)).strip():
+        yield text
+
+
+def declared_by(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
+    """Return the names of fields and the values that a JSON schema offers."""
+    found: set[str] = set()
+    if isinstance(schema, Mapping) and depth:
+        for key, item in schema.items():
+            if (key == "properties" and isinstance(item, Mapping)) or (
+                key == "enum" and isinstance(item, list | tuple)
+            ):
+                found.update(map(str, item))
+            elif key == "const":
+                found.add(str(item))
+            found |= declared_by(item, depth - 1)
+    elif isinstance(schema, list | tuple) and depth:
+        for item in schema:
+            found |= declared_by(item, depth - 1)
+    return frozenset(found)

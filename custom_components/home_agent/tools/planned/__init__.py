@@ -1,0 +1,1 @@
+"""Planned commands, as the model reads them and when they run."""

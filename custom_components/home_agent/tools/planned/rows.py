@@ -1,0 +1,132 @@
+"""What is planned: as the model reads it, and which of it is meant where something is to be cancelled."""
+
+from collections.abc import Collection, Mapping
+
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ...errors import ValidationError
+from ...knowledge.names import content_words, word_similarity
+from ...planned.commands import PlannedCommands
+from ...planned.records import PlannedCommand
+from ...texts import fold, words
+from ..base import ToolRun
+from ..control.addressed import SAME, words_for
+from .time_names import is_described
+
+MAX_LISTED = 20
+MAX_NAMED = 5
+MAX_NAMES = 3
+MAX_LIST_CHARS = 130
+"""Errors have 300 characters, with what was asked for; a list in one must not be cut off."""
+
+
+def planned_rows(planned: PlannedCommands | None, run: ToolRun) -> list[JsonValueType]:
+    """Return what is planned and may be known to the speaker, the next one first."""
+    if planned is None:
+        return []
+    rows = (planned_row(command, run) for command in planned.seen_by(run.speaker)[:MAX_LISTED])
+    return [row for row in rows if row]
+
+
+def planned_row(command: PlannedCommand, run: ToolRun) -> dict[str, JsonValueType]:
+    """Return a planned command as the model reads it; empty if none of its entities is exposed any more."""
+    now = dt_util.utcnow()
+    shown: dict[str, JsonValueType] = {
+        key: command.told_for(key, now) for key in command.entity_ids if run.is_exposed(key)
+    }
+    return {"id": command.id, "planned": shown} if shown else {}
+
+
+def entities_of(rows: object) -> list[str]:
+    """Return the entities of planned commands as `planned_row` shows them."""
+    found = [row.get("planned") for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    return [entity_id for planned in found if isinstance(planned, Mapping) for entity_id in planned]
+
+
+def given_by(command: PlannedCommand, run: ToolRun) -> bool:
+    """Return whether the speaker gave a command: in this conversation, as this person, or at this device."""
+    speaker, owner = run.speaker, command.owner
+    if speaker.conversation_id and owner.conversation_id == speaker.conversation_id:
+        return True
+    if (known := speaker.context.user_id) is not None:
+        return owner.user_id == known
+    return owner.device_id is not None and owner.device_id == speaker.device_id
+
+
+def called_so(commands: Collection[PlannedCommand], said: str, run: ToolRun) -> list[PlannedCommand]:
+    """Return the commands of an id, of the name of an entity, or of an action in words."""
+    by_id = [command for command in commands if command.id == said]
+    wanted = fold(said)
+    found = by_id or [command for command in commands if wanted and _is_called(command, wanted, run)]
+    if not found:
+        described = [command for command in commands if _is_described(command, said, run)]
+        found = described if len(described) == 1 else []
+    return found
+
+
+def _is_described(command: PlannedCommand, said: str, run: ToolRun) -> bool:
+    """Return whether each word is of an entity's name, kind or room, of the action, or of the time.
+
+    Words for times may be of any language: "das am Samstag".
+    """
+    known = {*words(command.told), *words(command.schedule.told(dt_util.utcnow()))}
+    for entity_id in command.entity_ids:
+        if (record := run.house.entities.get(entity_id)) is not None:
+            known |= words_for(record, run.speaker.language)
+            area = run.house.areas.get(record.area_id or "")
+            known.update(word for name in (area.names if area else ()) for word in words(name))
+    asked = content_words(said)
+    if asked and all(any(word_similarity(word, other) >= SAME for other in known) for word in asked):
+        return True
+    return is_described(said, run.speaker.language, command.due, command.schedule.days, known)
+
+
+def listed_plans(commands: Collection[PlannedCommand], run: ToolRun, *others: str) -> str:
+    """Return plans by name and time, after lines of other things, with whole entries only."""
+    rows = [*others, *filter(None, (_listed(command, run) for command in commands))]
+    kept = rows[:1]
+    for row in rows[1:MAX_NAMED]:
+        if len("; ".join((*kept, row))) > MAX_LIST_CHARS:
+            break
+        kept.append(row)
+    more = len(rows) - len(kept)
+    return "; ".join((*kept, f"and {more} more")) if more else "; ".join(kept)
+
+
+def _listed(command: PlannedCommand, run: ToolRun) -> str:
+    """Return the names of a plan's entities and what happens to them; empty if none is exposed."""
+    now = dt_util.utcnow()
+    deeds: dict[str, list[str]] = {}
+    for entity_id in command.entity_ids:
+        if run.is_exposed(entity_id) and (record := run.house.entities.get(entity_id)) is not None:
+            deeds.setdefault(command.told_for(entity_id, now), []).append(record.name)
+    told = [
+        f"{', '.join(names[:MAX_NAMES])}{' …' if len(names) > MAX_NAMES else ''} {deed}"
+        for deed, names in list(deeds.items())[:MAX_NAMES]
+    ]
+    return ", ".join(told)
+
+
+def _is_called(command: PlannedCommand, wanted: str, run: ToolRun) -> bool:
+    """Return whether a folded text names an entity of a command, or the command in words."""
+    names = set(map(fold, command.entity_ids))
+    for entity_id in command.entity_ids:
+        if (record := run.house.entities.get(entity_id)) is not None:
+            names.update(map(fold, record.names))
+    return wanted == fold(command.told) or any(name and (name in wanted or wanted in name) for name in names)
+
+
+def newest_of(commands: Collection[PlannedCommand], run: ToolRun) -> list[PlannedCommand]:
+    """Return the commands of the last turn that planned any; "cancel that" means them.
+
+    Raises ValidationError that lists them if others were planned elsewhere.
+    """
+    newest = max(commands, key=lambda command: command.created)
+    together = [command for command in commands if command.owner.turn_id == newest.owner.turn_id]
+    here = bool(run.speaker.conversation_id) and newest.owner.conversation_id == run.speaker.conversation_id
+    if len(commands) > len(together) and not here:
+        raise ValidationError(
+            f"name: which one is meant? Give the name and the time of one of: {listed_plans(commands, run)}"
+        )
+    return together

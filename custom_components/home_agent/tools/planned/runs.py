@@ -1,0 +1,219 @@
+"""Runs planned commands when they are due: each call passes the guard again, as the person who gave it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from time import monotonic
+from typing import Final
+
+from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import Context, State
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ...const import EVENT_PLANNED_RUN, LOGGER
+from ...errors import PermissionDenied, ToolExecutionError
+from ...event_data import PlannedRun
+from ...events import EventEmitter
+from ...planned.commands import PlannedCommands, is_missed
+from ...planned.records import Held, PlannedCommand
+from ...safety.frozen import CallOrigin
+from ...safety.ledger import EarlierState
+from ..base import PartlyFailed, ToolRun
+from ..call_events import CallEvents, record_of
+from ..control.carrying import async_carry_out
+from ..control.outcome import NOT_EXPOSED, ControlOutcome
+from ..control.planning import Plan
+from ..control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
+from ..ha_control import ControlTool, entity_locks
+from ..handler import ToolHandler
+from ..named import registry_ids
+from ..results import failed, partly, succeeded
+from ..turn_calls import Attempt
+
+AGAIN: Final = timedelta(minutes=1)
+"""After this time it is tried again to restore a device that is offline."""
+GIVE_UP: Final = timedelta(hours=1)
+"""So long after its end a device is waited for."""
+OFFLINE: Final = frozenset((STATE_UNAVAILABLE, STATE_UNKNOWN))
+
+
+class RunOutcome(StrEnum):
+    """How the run of a planned command ended. The names are part of the keys of the sentences about it."""
+
+    DONE = "done"
+    FAILED = "failed"
+    REFUSED = "refused"
+    MISSED = "missed"
+
+
+REFUSED: Final = "was refused"
+"""How the reason for a target begins that the guard refused."""
+
+type Tell = Callable[[PlannedCommand, datetime, str, Sequence[str]], Awaitable[None]]
+"""Tells a person of a problem; gets the key of the sentence and the entities."""
+
+
+class PlannedRuns:
+    """Runs the planned commands of one agent."""
+
+    def __init__(
+        self, handler: ToolHandler, planned: PlannedCommands, emitter: EventEmitter, tell: Tell
+    ) -> None:
+        """Take what runs calls, and what tells people of problems."""
+        self._handler = handler
+        self._planned = planned
+        self._emitter = emitter
+        self._events = CallEvents(emitter)
+        self._tell = tell
+
+    async def async_run(self, command: PlannedCommand, due: datetime) -> None:
+        """Run a command that was due then. Raises nothing: what fails is told to the person."""
+        if is_missed(command, due, dt_util.utcnow()):
+            self._report(command, due, RunOutcome.MISSED, command.entity_ids)
+            await self._tell(command, due, f"planned_{RunOutcome.MISSED}", command.entity_ids)
+            return
+        origin = CallOrigin(speaker=command.owner.speaker(due))
+        run = replace(await self._handler.async_run_of(origin), approved=command.approved)
+        turn, outcome = run.calls, ControlOutcome(run.house)
+        call = llm.ToolInput(
+            ControlTool.name,
+            {"action": command.verb, "entity_id": list(command.entity_ids), **_parameters(command)},
+        )
+        attempt = Attempt(call.tool_name, ran=True)
+        started = monotonic()
+        self._events.started(turn, call)
+        result = await self._async_run(command, run, outcome, attempt)
+        self._handler.guard.journal.settle(turn.speaker.turn_id)
+        self._events.ended(turn, call, result, attempt, record_of(turn, call, result, attempt, started))
+        ended = RunOutcome.DONE
+        if outcome.failed:
+            is_refused = attempt.error_type == PermissionDenied.__name__
+            ended = RunOutcome.REFUSED if is_refused else RunOutcome.FAILED
+        self._report(command, due, ended, list(outcome.failed), turn.speaker.context)
+        if ended is not RunOutcome.DONE:
+            await self._tell(command, due, f"planned_{ended}", list(outcome.failed))
+
+    def _report(
+        self,
+        command: PlannedCommand,
+        due: datetime,
+        outcome: RunOutcome,
+        failed_ids: Sequence[str],
+        context: Context | None = None,
+    ) -> None:
+        """Fire the event of a run."""
+        data = PlannedRun(
+            command_id=command.id,
+            action=command.verb,
+            entity_ids=list(command.entity_ids),
+            due=due.isoformat(),
+            outcome=outcome.value,
+            failed=list(failed_ids),
+            user_id=command.owner.user_id,
+            person=command.owner.person_id,
+        )
+        self._emitter.fire(EVENT_PLANNED_RUN, data, context)
+
+    async def _async_run(
+        self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome, attempt: Attempt
+    ) -> llm.ToolResult:
+        """Run a command and return its result, whatever happens."""
+        try:
+            async with asyncio.timeout(self._handler.timeout):
+                tool = self._tool_for(command)
+                if command.restores:
+                    return succeeded(await self._async_restore(command, run, outcome))
+                return succeeded(await tool.async_run_planned(command, run, outcome))
+        except PartlyFailed as err:
+            attempt.error_type = _kind_of(outcome, err)
+            return partly(str(err), err.result)
+        except (HomeAssistantError, TimeoutError) as err:
+            attempt.error_type = _kind_of(outcome, err)
+            if not outcome.failed:
+                outcome.failed |= dict.fromkeys(command.entity_ids, str(err))
+            return failed(str(err) or "It did not finish in time")
+        except Exception:  # noqa: BLE001 - a planned command must never end silently
+            LOGGER.exception("A planned command failed")
+            attempt.error_type = ToolExecutionError.__name__
+            outcome.failed |= dict.fromkeys(command.entity_ids, "failed unexpectedly")
+            return failed("It failed unexpectedly")
+
+    def _tool_for(self, command: PlannedCommand) -> ControlTool:
+        """Return the tool that runs a command.
+
+        Raises PermissionDenied if it is off, or if an entity id means another entity than at that time.
+        """
+        tool = self._handler.tools.get(ControlTool.name)
+        if not isinstance(tool, ControlTool):
+            raise PermissionDenied("ha_control is off")
+        if registry_ids(self._handler.hass, command.registered) != dict(command.registered):
+            raise PermissionDenied("An entity ID refers to another entity now")
+        return tool
+
+    async def _async_restore(
+        self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome
+    ) -> JsonValueType:
+        """Restore what was before a command for a while. Raises HomeAgentError for what failed."""
+        run = replace(run, speaker=replace(run.speaker, undoes=True))
+        waiting: dict[str, Held] = {}
+        async with entity_locks(run.hass, list(command.held)):
+            plans: dict[str, Plan] = {}
+            before: dict[str, State] = {}
+            for entity_id, held in command.held.items():
+                state = run.hass.states.get(entity_id)
+                if state is not None and state.state in OFFLINE:
+                    waiting[entity_id] = held
+                elif state is None or not run.is_exposed(entity_id):
+                    outcome.fail(entity_id, NOT_EXPOSED)
+                elif (made := _restoring(held, state, outcome)) is not None:
+                    plans[entity_id], before[entity_id] = made, state
+            if plans:
+                await async_carry_out(plans, before, command.verb, run, outcome)
+        await self._async_wait_for(command, waiting, outcome)
+        return outcome.result()
+
+    async def _async_wait_for(
+        self, command: PlannedCommand, waiting: dict[str, Held], outcome: ControlOutcome
+    ) -> None:
+        """Try again a minute later to restore what is offline, for an hour."""
+        if not waiting:
+            return
+        now = dt_util.utcnow()
+        if now - (command.ends or command.due) > GIVE_UP:
+            for entity_id in waiting:
+                outcome.fail(entity_id, "is unavailable (offline)")
+            return
+        await self._planned.async_add(
+            replace(command, held=waiting, entity_ids=tuple(waiting)).at(now + AGAIN)
+        )
+
+
+def _restoring(held: Held, state: State, outcome: ControlOutcome) -> Plan | None:
+    """Return the plan that restores an entity; None if a person has changed it meanwhile, or it fails."""
+    # What a device reported only after the call was recorded was an effect of the call.
+    after = EarlierState.of(state) if held.after == held.before else held.after
+    switched = held.before.state != after.state
+    late = (switched and state.state == after.state) or after.state in moving(state.domain)
+    try:
+        return restoring(held.before, after, state, late=late)
+    except ChangedSinceError:
+        return None
+    except (CannotRestoreError, ValueError) as err:
+        outcome.fail(state.entity_id, str(err))
+        return None
+
+
+def _parameters(command: PlannedCommand) -> dict[str, object]:
+    """Return the values of a command as a call of ha_control has them."""
+    return {"parameters": dict(command.given)} if command.given else {}
+
+
+def _kind_of(outcome: ControlOutcome, err: Exception) -> str:
+    """Return what kind of error ended a run: whether it was refused, or failed."""
+    refused = outcome.failed and all(reason.startswith(REFUSED) for reason in outcome.failed.values())
+    return PermissionDenied.__name__ if refused else type(err).__name__

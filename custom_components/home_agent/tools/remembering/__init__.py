@@ -1,0 +1,1 @@
+"""What people want remembered: the tool for it, and the five older ones."""

@@ -1,0 +1,86 @@
+"""search_web: the web by a search service. The query is sanitised before it leaves, and audited."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonValueType
+
+from ...errors import HomeAgentError, ValidationError
+from ...safety.disclosure import DataCategory
+from ..base import HomeAgentTool, ToolRun
+from ..outside.outgoing import Outgoing
+
+if TYPE_CHECKING:
+    from .base import SearchProvider, SearchResult
+
+MAX_QUERY: Final = 400
+KEPT_SECONDS: Final = 600
+MAX_KEPT: Final = 32
+
+
+class SearchTool(HomeAgentTool):
+    """Asks a search service what the sanitiser lets through."""
+
+    name = "search_web"
+    discloses = DataCategory.NAMES
+    max_text = 4 * MAX_QUERY
+    title = "Web search"
+    description = "Search the web. General words only: no names, addresses or plans of the household."
+    parameters = probatio.Schema({probatio.Required("query"): str})
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=True)
+    untrusted = True
+
+    def __init__(
+        self, hass: HomeAssistant, provider: Callable[[], SearchProvider], outgoing: Outgoing
+    ) -> None:
+        """Take the service; `provider` is asked at the first search and raises HomeAgentError."""
+        self._hass = hass
+        self._make = provider
+        self._provider: SearchProvider | None = None
+        self._outgoing = outgoing
+        self._kept: OrderedDict[tuple[str, str], tuple[float, Sequence[SearchResult]]] = OrderedDict()
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Sanitise, search and quote what was found."""
+        query: str = " ".join(args["query"].split())
+        if not query:
+            raise ValidationError("query: write what to look for")
+        language = run.speaker.language
+        sent = await self._outgoing.async_query(self.name, query[:MAX_QUERY], run)
+        problem: str | None = "interrupted"
+        try:
+            results = await self._async_results(sent.text, language)
+            problem = None
+        except HomeAgentError as err:
+            problem = str(err)
+            raise
+        finally:
+            self._outgoing.note(self.name, query, sent, run, problem)
+        answer: dict[str, JsonValueType] = {"searched": sent.text} if sent.found else {}
+        if not results:
+            return {**answer, "results": [], "hint": "nothing was found; try other words"}
+        return {
+            **answer,
+            "results": [
+                {"title": result.title, "text": result.snippet, "source": result.url} for result in results
+            ],
+        }
+
+    async def _async_results(self, query: str, language: str) -> Sequence[SearchResult]:
+        """Return the service's results, cached for some minutes. Raises SearchError."""
+        key, now = (query.casefold(), language), self._hass.loop.time()
+        if (kept := self._kept.get(key)) and kept[0] > now:
+            return kept[1]
+        self._provider = self._provider or self._make()
+        results = await self._provider.async_search(query, language)
+        self._kept[key] = (now + KEPT_SECONDS, results)
+        self._kept.move_to_end(key)
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+        return results

@@ -1,0 +1,1 @@
+"""activity: what was done, and undoing it."""

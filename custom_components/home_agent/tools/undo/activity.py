@@ -1,0 +1,364 @@
+"""activity: lists the agent's recent actions, and undoes them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NotRequired, TypedDict, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ...automating.records import Change, OwnAutomations
+from ...errors import ValidationError
+from ...knowledge.house import HouseSnapshot
+from ...planned.commands import PlannedCommands
+from ...planned.records import PlannedCommand
+from ...safety.firewall.own_values import texts_in
+from ...safety.ledger import Ledger, RecordedAction
+from ..automating.undoing import async_undo_change, change_rows, last_change
+from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
+from ..control.mentions import mention
+from ..control.telling import tell_names
+from ..differences import COMPARED, differences
+from ..ha_control import async_prepare_names
+from ..ha_query import async_found, async_read_permission
+from ..planned.rows import entities_of, given_by, planned_row, planned_rows
+from ..query.causes import async_why
+from ..query.targets import find_all
+from ..resolving.targets import Target
+from ..telling import Told
+from .uncancelling import async_set_again, last_cancellation
+from .undoing import (
+    async_undo,
+    changed_ids,
+    changes_of_turn,
+    last_change as last_action,
+    newest_changes,
+    time_of,
+)
+
+MAX_LISTED: Final = 10
+MAX_NAMED: Final = 6
+HERE_FOR: Final = timedelta(minutes=30)
+"""How long what a person has typed in one conversation belongs to what they type in another one."""
+TARGET: Final = ("entity_id", "name", "area", "floor", "domain")
+"""Arguments that name a part of what was done; models are offered the first one."""
+
+
+def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
+    """Return the actions of this conversation, and those for this person or at this device in others."""
+    whose = speaker.conversation_id, speaker.context.user_id, speaker.device_id
+    return ledger.of_speaker(*whose) if any(whose) else []
+
+
+def is_here(speaker: Speaker, conversation_id: str, device_id: str | None, at: datetime) -> bool:
+    """Return whether something was done in this conversation or at this device.
+
+    What a person types has no device: it belongs together for a while, whichever window it is typed in.
+    """
+    if speaker.conversation_id and conversation_id == speaker.conversation_id:
+        return True
+    if speaker.device_id is not None or device_id is not None:
+        return device_id == speaker.device_id
+    return dt_util.utcnow() - at < HERE_FOR
+
+
+class ActivityTool(HomeAgentTool):
+    """Answers from the ledger."""
+
+    name = "activity"
+    names_targets = True
+    reverses = True
+    title = "What was done"
+    description = "List your last actions, or undo the last request or only its entity_id."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+
+    def __init__(
+        self,
+        actions: Callable[[Ledger, Speaker], Sequence[RecordedAction]] = own_actions,
+        planned: PlannedCommands | None = None,
+        automations: OwnAutomations | None = None,
+    ) -> None:
+        """Answer from these calls, the newest first, from what is planned, and from changed automations."""
+        self._actions = actions
+        self._is_spoken = actions is own_actions
+        self._planned = planned
+        self._automations = automations
+        offered = {
+            probatio.Required("action"): probatio.In(["list", "undo"]),
+            probatio.Optional("entity_id"): [str],
+        }
+        self.parameters = probatio.Schema(
+            {
+                **offered,
+                probatio.Optional("name"): str,
+                probatio.Optional("area"): str,
+                probatio.Optional("floor"): str,
+                probatio.Optional("domain"): str,
+            }
+        )
+        self._offered = probatio.to_openapi(probatio.Schema(offered), openapi_version="3.1.0")
+
+    @override
+    def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
+        """Return the arguments that models are offered."""
+        return self._offered
+
+    @override
+    def only_reads(self, args: Mapping[str, Any]) -> bool:
+        """Return whether the ledger is only read."""
+        return args.get("action") != "undo"
+
+    @override
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
+        """Return the content of free text fields."""
+        found = result.get("newest_first") if isinstance(result, dict) else None
+        for told in found if isinstance(found, list) else ():
+            changes = told.get("to") if isinstance(told, dict) else None
+            for entity_id, change in changes.items() if isinstance(changes, dict) else ():
+                if any(True for _ in texts_in(hass, entity_id, _values(str(change)))):
+                    yield str(change)
+
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return what was undone, or cancelled."""
+        if not isinstance(result, Mapping):
+            return ()
+        if isinstance(restored := result.get("restored"), Mapping):
+            return tell_names("undone", restored, run)
+        return tell_names("cancelled", entities_of(result.get("cancelled")), run)
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
+        """List or undo."""
+        actions = self._actions(run.guard.journal.ledger, run.speaker)
+        if args["action"] == "undo":
+            # What this turn has done itself is not what the person wants undone.
+            actions = [one for one in actions if one.turn_id != run.speaker.turn_id]
+            here = [
+                one for one in actions if is_here(run.speaker, one.conversation_id, one.device_id, one.at)
+            ]
+            here = here if self._is_spoken else list(actions)
+            target = Target.from_args(args)
+            if target.is_empty and (change := self._last_automation(here, run)) is not None:
+                assert self._automations is not None
+                return await async_undo_change(change, self._automations, run)
+            if not target.is_empty:
+                return await self._async_undo_named(target, here, run, actions)
+            return await self._async_undo(here, run, actions)
+        told = [shown for action in actions if (shown := _told(action, run))]
+        result = ActivityResult(newest_first=told[:MAX_LISTED])
+        if planned := planned_rows(self._planned, run):
+            result["planned"] = planned
+        if why := await _async_why(Target.from_args(args), run):
+            result["why"] = why
+        if automations := change_rows(self._automations, run):
+            result["automations"] = automations
+        return result if told or planned or why or automations else "Nothing was done here lately."
+
+    def _last_automation(self, actions: Sequence[RecordedAction], run: ToolRun) -> Change | None:
+        """Return the change of an automation that is the last thing that was done here; None for others."""
+        change = last_change(self._automations, run)
+        if change is None or not is_here(run.speaker, change.conversation_id, change.device_id, change.at):
+            return None
+        turn_id = last_action(actions, run.hass)
+        others = [action.at for action in actions if action.turn_id == turn_id]
+        others += [command.created for command in self._planned_here(run)]
+        cancelled = last_cancellation(self._planned, run)
+        others += [cancelled.at] if cancelled is not None else []
+        return None if any(at > change.at for at in others) else change
+
+    async def _async_undo(
+        self, actions: Sequence[RecordedAction], run: ToolRun, all_actions: Sequence[RecordedAction]
+    ) -> JsonValueType:
+        """Cancel what was planned last, set again what was cancelled, or undo the last changes.
+
+        The latest of them counts.
+
+        Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
+        nothing, PartlyFailed or TargetsFailed for what stays.
+        """
+        turn_id = last_action(actions, run.hass)
+        changed = next((action.at for action in actions if action.turn_id == turn_id), None)
+        own = self._planned_here(run)
+        newest = max(own, default=None, key=lambda command: command.created)
+        cancelled = last_cancellation(self._planned, run) if self._is_spoken else None
+        if cancelled is not None and is_here(
+            run.speaker, cancelled.owner.conversation_id, cancelled.owner.device_id, cancelled.at
+        ):
+            before = max(filter(None, (changed, newest.created if newest else None)), default=None)
+            if self._planned is not None and (before is None or cancelled.at > before):
+                return await async_set_again(cancelled, self._planned, run)
+        if newest is not None and (changed is None or newest.created > changed):
+            same_turn = [one for one in own if one.owner.turn_id == newest.owner.turn_id]
+            return await self._async_cancel(same_turn, run)
+        if turn_id is None:
+            elsewhere = _told_elsewhere(all_actions, run) if self._is_spoken else None
+            raise ValidationError(
+                elsewhere or "There is nothing to put back: nothing was changed here lately"
+            )
+        try:
+            return await async_undo(changes_of_turn(actions, turn_id), run, whole=True)
+        finally:
+            if self._planned is not None:
+                self._planned.drop_of_turn(turn_id)
+
+    async def _async_undo_named(
+        self,
+        target: Target,
+        here: Sequence[RecordedAction],
+        run: ToolRun,
+        all_actions: Sequence[RecordedAction],
+    ) -> JsonValueType:
+        """Undo the newest change of what a target names, or cancel what is planned for it.
+
+        What the person changed elsewhere is undone only if the sentence names it.
+        Raises ValidationError if nothing of it was changed, and the errors of `async_undo`.
+        """
+        planned = self._planned_here(run)
+        changed = changed_ids(here, run.hass)
+        known = changed.union(*(command.entity_ids for command in planned))
+        elsewhere = changed_ids(all_actions, run.hass) - known
+        await async_prepare_names(run.hass, run.house)
+        found = find_all(run.house, target, speaker=run.speaker, sentence=run.sentence)
+        wanted = frozenset(record.entity_id for record in found)
+        if not wanted & known and wanted & elsewhere:
+            said = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
+            wanted = frozenset(one.entity_id for one in found if said.fit(one)) & elsewhere
+            here, known = all_actions, elsewhere
+        wanted &= known
+        if not wanted:
+            raise ValidationError(_not_changed([record.name for record in found], changed, run))
+        changes = newest_changes(here, wanted, run.hass)
+        last = max((change.last.at for change in changes.values()), default=None)
+        later = [
+            command
+            for command in planned
+            if not wanted.isdisjoint(command.entity_ids) and (last is None or command.created > last)
+        ]
+        if later:
+            if others := {one for command in later for one in command.entity_ids} - wanted:
+                raise ValidationError(
+                    f"What is planned is planned for {', '.join(sorted(others)[:MAX_NAMED])} too: "
+                    "undo all of it, and plan the rest again"
+                )
+            return await self._async_cancel(later, run)
+        try:
+            return await async_undo(changes, run, whole=False)
+        finally:
+            if self._planned is not None:
+                self._planned.take_held(changes)
+
+    def _planned_here(self, run: ToolRun) -> list[PlannedCommand]:
+        """Return what the speaker has planned in this place."""
+        return [
+            one
+            for one in (self._planned.seen_by(run.speaker) if self._planned is not None else ())
+            if not one.restores
+            and one.owner.turn_id != run.speaker.turn_id
+            and given_by(one, run)
+            and is_here(run.speaker, one.owner.conversation_id, one.owner.device_id, one.created)
+        ]
+
+    async def _async_cancel(self, commands: Sequence[PlannedCommand], run: ToolRun) -> JsonValueType:
+        """Cancel planned commands, and return them."""
+        if self._planned is not None:
+            await self._planned.async_cancel([command.id for command in commands])
+        return {"cancelled": [row for command in commands if (row := planned_row(command, run))]}
+
+
+def _not_changed(named: Sequence[str], changed: Iterable[str], run: ToolRun) -> str:
+    """Return a sentence that what was named was not changed here, with what was."""
+    told = [f"{run.house.entities[one].name} ({one})" for one in sorted(changed) if one in run.house.entities]
+    rest = f"Changed here: {', '.join(told[:MAX_NAMED])}" if told else "Nothing was changed here lately"
+    return f"{', '.join(named[:MAX_NAMED])}: not changed here by you, so that nothing was undone. {rest}"
+
+
+def _told_elsewhere(actions: Sequence[RecordedAction], run: ToolRun) -> str | None:
+    """Return a sentence about the last change in other places; None if there is none to tell of."""
+    turn_id = last_action(actions, run.hass)
+    own = (action for action in actions if action.turn_id == turn_id)
+    action = next((action for action in own if changed_ids([action], run.hass)), None)
+    if action is None:
+        return None
+    names = [run.house.entities[one].name for one in action.entity_ids if one in run.house.entities]
+    if not names:
+        return None
+    return (
+        f"Nothing was changed here. This person's last change was elsewhere, at {time_of(action)}: "
+        f"{action.domain}.{action.service} of {', '.join(names[:MAX_NAMED])}. It stays "
+        "unless the person names it; say so"
+    )
+
+
+class ActionRow(TypedDict):
+    """A call as the model reads it; `to` has the changes by entity, `more` counts further entities."""
+
+    at: str
+    did: str
+    to: dict[str, str]
+    more: NotRequired[int]
+    failed: NotRequired[str]
+    undone: NotRequired[bool]
+    planned_for: NotRequired[str]
+
+
+class ActivityResult(TypedDict):
+    """The calls that the speaker may know of, and what is planned."""
+
+    newest_first: list[ActionRow]
+    planned: NotRequired[list[JsonValueType]]
+    automations: NotRequired[list[JsonValueType]]
+    why: NotRequired[JsonValueType]
+    """Who or what changed the entities that were named, which others may have done."""
+
+
+async def _async_why(target: Target, run: ToolRun) -> JsonValueType:
+    """Return who or what changed what is named; None if nothing is named. Raises ValidationError."""
+    if target.is_empty:
+        return None
+    found = await async_found(target, run, with_doors=False, everything=False)
+    return (await async_why(run, found, {}, None, await async_read_permission(run)))["why"]
+
+
+def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
+    """Return a description of a call; None if none of its entities is exposed any more."""
+    shown = [entity_id for entity_id in action.entity_ids if run.is_exposed(entity_id)]
+    if not shown:
+        return None
+    told: ActionRow = {
+        "at": dt_util.as_local(action.at).strftime("%Y-%m-%d %H:%M"),
+        "did": f"{action.domain}.{action.service}",
+        "to": {entity_id: _difference(action, entity_id) for entity_id in shown[:MAX_NAMED]},
+    }
+    if len(shown) > MAX_NAMED:
+        told["more"] = len(shown) - MAX_NAMED
+    if not action.success:
+        told["failed"] = action.error or "failed"
+    if action.undone:
+        told["undone"] = True
+    if action.planned is not None:
+        told["planned_for"] = f"{dt_util.as_local(action.planned):%Y-%m-%d %H:%M}"
+    return told
+
+
+def _difference(action: RecordedAction, entity_id: str) -> str:
+    """Return a change as its states before and after."""
+    before, after = action.before.get(entity_id), action.after.get(entity_id)
+    if before is None or after is None:
+        return "unknown"
+    state = before.state if before.state == after.state else f"{before.state} -> {after.state}"
+    return ", ".join((state, *differences(before.attributes, after.attributes)))
+
+
+def _values(change: str) -> dict[str, list[str]]:
+    """Return the values of a reported change by name."""
+    found: dict[str, list[str]] = {}
+    for part in change.split(", "):
+        name, _, rest = part.partition(" ")
+        told = (name, rest) if name in COMPARED else ("state", part)
+        found.setdefault(told[0], []).extend(told[1].split(" -> "))
+    return found

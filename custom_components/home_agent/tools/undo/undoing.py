@@ -1,0 +1,195 @@
+"""Which recorded changes an undo restores, by turn or by name, and how."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from homeassistant.const import STATE_UNAVAILABLE
+from homeassistant.core import HomeAssistant, State
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ...domains.base import STATE
+from ...errors import ValidationError
+from ...safety.ledger import EarlierState, RecordedAction
+from ..base import PartlyFailed, TargetsFailed, ToolRun
+from ..control.carrying import async_carry_out
+from ..control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
+from ..control.planning import Plan, expectation_of
+from ..control.restoring import CannotRestoreError, restoring, taking_back, value_of
+from ..ha_control import entity_locks
+from ..vetted import is_message
+
+MAX_AGE: Final = timedelta(hours=24)
+MOVING: Final = "todo."
+"""Entities that depend on each other: all of a turn are restored, or none."""
+LATE: Final = timedelta(seconds=10)
+"""How long after a call a device may report what the call did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one turn did to one entity."""
+
+    before: EarlierState
+    after: EarlierState
+    actions: tuple[RecordedAction, ...]
+    """The calls, the newest first."""
+
+    @property
+    def last(self) -> RecordedAction:
+        """Return the newest call."""
+        return self.actions[0]
+
+
+def last_change(actions: Iterable[RecordedAction], hass: HomeAssistant) -> str | None:
+    """Return the last turn with changes that was not undone yet; None if there is none."""
+    return next((action.turn_id for action in actions if _did_something(action, hass)), None)
+
+
+def changed_ids(actions: Iterable[RecordedAction], hass: HomeAssistant) -> frozenset[str]:
+    """Return the entities that calls have changed and no undo has restored yet."""
+    return frozenset(
+        entity_id for action in actions for entity_id in _targets(action) if _changed(action, entity_id, hass)
+    )
+
+
+def changes_of_turn(actions: Sequence[RecordedAction], turn_id: str) -> dict[str, Change]:
+    """Return the changes of a turn by entity.
+
+    Raises ValidationError if its calls left nothing that could be restored.
+    """
+    own = [action for action in actions if action.turn_id == turn_id and _counts(action)]
+    if changes := _changes(own):
+        return changes
+    calls = dict.fromkeys(f"{action.domain}.{action.service}" for action in own)
+    raise ValidationError(f"Cannot be undone: {', '.join(calls)}. Nothing records what was so before; say so")
+
+
+def newest_changes(
+    actions: Sequence[RecordedAction], entity_ids: Collection[str], hass: HomeAssistant
+) -> dict[str, Change]:
+    """Return the change of the newest turn that changed each of some entities."""
+    found: dict[str, Change] = {}
+    for entity_id in sorted(entity_ids):
+        last = next((action for action in actions if _changed(action, entity_id, hass)), None)
+        if last is None:
+            continue
+        together = _changes(
+            [action for action in actions if action.turn_id == last.turn_id and _counts(action)]
+        )
+        wanted = {entity_id: together[entity_id]} if entity_id in together else {}
+        if entity_id.startswith(MOVING):
+            wanted = {key: change for key, change in together.items() if key.startswith(MOVING)}
+        found |= wanted
+    return found
+
+
+def time_of(action: RecordedAction) -> str:
+    """Return when a call was made, in the time of the home."""
+    return f"{dt_util.as_local(action.at):%H:%M}"
+
+
+async def async_undo(changes: Mapping[str, Change], run: ToolRun, *, whole: bool) -> JsonValueType:
+    """Restore what changes have changed; `whole` if they are all of their turn.
+
+    Raises PartlyFailed or TargetsFailed for what stays.
+    """
+    run = replace(run, speaker=replace(run.speaker, undoes=True))
+    async with entity_locks(run.hass, list(changes)):
+        outcome = ControlOutcome(run.house)
+        plans, now = _plans(changes, run, outcome)
+        if plans:
+            await async_carry_out(plans, now, "restore", run, outcome)
+    restored: dict[str, JsonValueType] = {**outcome.done, **outcome.unchanged}
+    failed: dict[str, JsonValueType] = {**outcome.failed}
+    if restored:
+        undone: dict[str, set[str]] = {}
+        for entity_id, change in changes.items():
+            if whole or entity_id in restored:
+                undone.setdefault(change.last.turn_id, set()).add(entity_id)
+        for turn_id, entity_ids in undone.items():
+            run.guard.journal.mark_undone(turn_id, None if whole else entity_ids)
+    if not outcome.failed:
+        return {"restored": restored}
+    if restored:
+        raise PartlyFailed(outcome.error(), {"restored": restored, "failed": failed})
+    raise TargetsFailed(outcome.error(), {"failed": failed})
+
+
+def _did_something(action: RecordedAction, hass: HomeAssistant) -> bool:
+    """Return whether a call changed anything that is not undone: one that found all so already did not."""
+    if not _targets(action):
+        return _counts(action)
+    return any(_changed(action, entity_id, hass) for entity_id in _targets(action))
+
+
+def _changed(action: RecordedAction, entity_id: str, hass: HomeAssistant) -> bool:
+    """Return whether a call changed an entity and may be undone."""
+    if not _counts(action) or entity_id not in _targets(action) or entity_id in action.undone_ids:
+        return False
+    if expectation_of(action.domain, action.service) is None:
+        return True
+    before = action.before.get(entity_id)
+    now = hass.states.get(entity_id)
+    return before != action.after.get(entity_id) or (now is not None and before != EarlierState.of(now))
+
+
+def _targets(action: RecordedAction) -> tuple[str, ...]:
+    """Return the entities that a call may have changed: nobody takes back what was said."""
+    return () if is_message(action.domain, action.service) else action.entity_ids
+
+
+def _counts(action: RecordedAction) -> bool:
+    """Return whether a call can be put back at all."""
+    return (
+        action.success and not action.undoes and not action.undone and dt_util.utcnow() - action.at < MAX_AGE
+    )
+
+
+def _changes(actions: Sequence[RecordedAction]) -> dict[str, Change]:
+    """Return changes by entity, from before the first call to after the last one, without undone ones."""
+    changes: dict[str, Change] = {}
+    for action in reversed(actions):
+        for entity_id in _targets(action):
+            before, after = action.before.get(entity_id), action.after.get(entity_id)
+            if before is not None and after is not None and entity_id not in action.undone_ids:
+                first = changes.get(entity_id)
+                earlier = first.actions if first else ()
+                changes[entity_id] = Change(first.before if first else before, after, (action, *earlier))
+    return changes
+
+
+def _plans(
+    changes: Mapping[str, Change], run: ToolRun, outcome: ControlOutcome
+) -> tuple[dict[str, Plan], dict[str, State]]:
+    """Return the plan for each entity with its current state; unchanged ones go to the outcome."""
+    plans: dict[str, Plan] = {}
+    states: dict[str, State] = {}
+    for entity_id, change in changes.items():
+        now = run.hass.states.get(entity_id)
+        if now is None or not run.is_exposed(entity_id):
+            outcome.fail(entity_id, NOT_EXPOSED)
+            continue
+        if now.state == STATE_UNAVAILABLE:
+            outcome.fail(entity_id, OFFLINE)
+            continue
+        is_late = now.context.id == change.last.context_id and now.last_updated - change.last.at < LATE
+        try:
+            made = taking_back(now.domain, change.actions) or restoring(
+                change.before, change.after, now, late=is_late
+            )
+        except (CannotRestoreError, ValueError) as err:
+            outcome.fail(entity_id, str(err))
+            continue
+        if made is None:
+            outcome.done[entity_id] = f"is {value_of(change.before, STATE)} again already"
+        else:
+            plans[entity_id], states[entity_id] = made, now
+    if any(entity_id.startswith(MOVING) for entity_id in outcome.failed):
+        # What went from one list to another would be on neither.
+        for entity_id in [one for one in plans if one.startswith(MOVING)]:
+            del plans[entity_id], states[entity_id]
+            outcome.fail(entity_id, "stays as it is, as another list does")
+    return plans, states

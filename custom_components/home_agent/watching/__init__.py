@@ -1,0 +1,1 @@
+"""What is watched and becomes a repair issue: the server, pipelines, automations, names in options."""
