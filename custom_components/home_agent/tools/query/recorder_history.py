@@ -12,7 +12,7 @@ from homeassistant.const import (
     COMPRESSED_STATE_STATE,
 )
 from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers.recorder import get_instance
+from homeassistant.helpers.recorder import DATA_INSTANCE
 from homeassistant.util import dt as dt_util
 
 from ...database import DatabaseError, async_read_database
@@ -120,7 +120,7 @@ def _read_hours(hass: HomeAssistant, wanted: Sequence[Wanted], period: Period) -
     from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
 
     is_long = period.length > STATISTICS_FROM
-    reaches_back = dt_util.utcnow() - period.start > timedelta(days=get_instance(hass).keep_days)
+    reaches_back = dt_util.utcnow() - period.start > timedelta(days=hass.data[DATA_INSTANCE].keep_days)
     ids = {item.entity_id for item in wanted if item.use_statistics and item.attribute is None}
     if not ids or not (is_long or reaches_back):
         return {}
