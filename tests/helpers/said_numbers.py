@@ -51,10 +51,10 @@ from custom_components.home_agent.tools.everyday import (
     todo_tool,
     weather_tool,
 )
-from custom_components.home_agent.tools.outside import external_llm, foreign
+from custom_components.home_agent.tools.outside import external_llm, foreign, web_search
 from custom_components.home_agent.tools.query import present
 from custom_components.home_agent.tools.remembering import memory_tools
-from custom_components.home_agent.tools.search import base as search, web_search
+from custom_components.home_agent.tools.search import base as search
 from custom_components.home_agent.tools.undo import activity, undoing
 from custom_components.home_agent.vector import embedded, table
 from custom_components.home_agent.watching import server as server_watch

@@ -19,11 +19,11 @@ from ...const import (
 )
 from ..outside.hosts import async_session
 from ..outside.outgoing import Outgoing
+from ..outside.web_search import SearchTool
 from .base import SearchProvider, Web
 from .duckduckgo import DuckDuckGo
 from .searxng import SearXNG
 from .tavily import Tavily
-from .web_search import SearchTool
 
 PROVIDERS: Final[Mapping[str, type[SearchProvider]]] = {
     SEARCH_TAVILY: Tavily,

@@ -13,10 +13,10 @@ from homeassistant.util.json import JsonValueType
 from ...errors import HomeAgentError, ValidationError
 from ...safety.disclosure import DataCategory
 from ..base import HomeAgentTool, ToolRun
-from ..outside.outgoing import Outgoing
+from .outgoing import Outgoing
 
 if TYPE_CHECKING:
-    from .base import SearchProvider, SearchResult
+    from ..search.base import SearchProvider, SearchResult
 
 MAX_QUERY: Final = 400
 KEPT_SECONDS: Final = 600
