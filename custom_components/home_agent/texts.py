@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Final
 import unicodedata
 
@@ -148,3 +149,12 @@ def clean(text: str, limit: int = 80) -> str:
 def quoted(text: str, limit: int = 80) -> str:
     """Return cleaned text in double quotes that nothing inside can close."""
     return '"' + clean(text, limit).replace("\\", "/").replace('"', "'") + '"'
+
+
+def as_number(text: str) -> float | None:
+    """Return a finite number; None for anything else, such as a state that is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None

@@ -241,6 +241,24 @@ async def test_an_answer_that_stalls_stops_nobody(
     assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
+async def test_an_answer_that_begins_and_then_stalls_stops_nobody(
+    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noticed after the shorter time, although somebody waits since before it began."""
+    monkeypatch.setattr(queues, "STALLED_SECONDS", 0.05)
+    model_server.script([text("yes")])
+    queue = client.queue
+    async with (
+        queue.place(person("office"), yields=False, until=None) as place,
+        asked(client, "light", person("kitchen")) as task,
+        asyncio.timeout(20),
+    ):
+        await until_waiting(client, 1)
+        place.note_progress()
+        assert (await task).content == "yes"
+    assert (queue.running, queue.waiting) == (0, 0)
+
+
 @pytest.mark.parametrize("streams", [True, False])
 async def test_who_stops_leaves_the_queue_clean(
     client: ModelClient, model_server: ModelServer, *, streams: bool

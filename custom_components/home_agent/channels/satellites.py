@@ -1,7 +1,7 @@
 """Voice satellites that can ask a question: which of them are free, where somebody is, and their language."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
 from homeassistant.const import ATTR_DEVICE_CLASS, STATE_ON
@@ -9,9 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 
 from ..domains.features import supports
-
-if TYPE_CHECKING:
-    from homeassistant.components.assist_pipeline.pipeline import Pipeline
+from ..knowledge.pipelines import pipeline_of
 
 SATELLITE: Final = "assist_satellite"
 IDLE: Final = "idle"
@@ -70,26 +68,5 @@ def device_of(hass: HomeAssistant, entity_id: str) -> str | None:
 @callback
 def language_of(hass: HomeAssistant, entity_id: str) -> str:
     """Return the language that people speak to a satellite: that of its Assist pipeline."""
-    pipeline = _pipeline_of(hass, entity_id)
+    pipeline = pipeline_of(hass, entity_id)
     return (pipeline.stt_language or pipeline.language) if pipeline else hass.config.language
-
-
-@callback
-def _pipeline_of(hass: HomeAssistant, entity_id: str) -> Pipeline | None:
-    """Return the pipeline that a satellite uses; None if that cannot be known."""
-    # Satellites have loaded these.
-    from homeassistant.components.assist_pipeline import (  # noqa: PLC0415
-        PipelineNotFound,
-        async_get_pipelines,
-    )
-    from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline  # noqa: PLC0415
-    from homeassistant.components.assist_satellite.const import DATA_COMPONENT  # noqa: PLC0415
-
-    satellite = hass.data[DATA_COMPONENT].get_entity(entity_id) if DATA_COMPONENT in hass.data else None
-    chosen = satellite.pipeline_entity_id if satellite else None
-    state = hass.states.get(chosen) if chosen else None
-    named = (one for one in async_get_pipelines(hass) if state and one.name == state.state)
-    try:
-        return next(named, None) or async_get_pipeline(hass)
-    except PipelineNotFound:
-        return None

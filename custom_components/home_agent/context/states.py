@@ -8,7 +8,7 @@ from homeassistant.util import dt as dt_util
 from ..domains import DOMAINS
 from ..domains.base import DomainFacts
 from ..domains.binary_sensor import BINARY_WORDS
-from ..domains.showing import moment, number_of, pick, with_unit, word_or_quote
+from ..domains.showing import GONE, moment, number_of, pick, with_unit, word_or_quote
 from ..knowledge.house import EntityRecord
 from ..timespans import format_largest
 
@@ -27,7 +27,7 @@ def describe_state(state: State | None, record: EntityRecord | None = None, *, a
     if state is None:
         return "unknown"
     facts = DOMAINS[state.domain]
-    if state.state in {"unavailable", "unknown"}:
+    if state.state in GONE:
         return "never used" if facts.is_moment and state.state == "unknown" else state.state
     parts = [_main(facts, state, record), *(facts.details(state) if facts.details else ())]
     if aged and (age := _age_of(facts, state)):

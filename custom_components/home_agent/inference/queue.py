@@ -291,8 +291,9 @@ class ServerQueue:
             return
         loop = asyncio.get_running_loop()
         ends = [place.moved + place.limit for place in self._running]
+        # An answer that begins meanwhile stalls earlier than one that has not begun.
         if coming := [end for end in ends if end > loop.time()]:
-            self._check = loop.call_at(min(coming), self._look_again)
+            self._check = loop.call_at(min(*coming, loop.time() + STALLED_SECONDS), self._look_again)
 
     def _look_again(self) -> None:
         """Use the slots of answers that do not go on."""

@@ -23,16 +23,16 @@ from homeassistant.const import (
     STATE_HOME,
     STATE_ON,
     STATE_OPEN,
-    STATE_UNAVAILABLE,
-    STATE_UNKNOWN,
     UnitOfPower,
 )
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
+from ..domains.showing import GONE
 from ..knowledge.house import is_exposed
 from ..memory.settings import read_span
 from ..quiet_hours import Hours
+from ..texts import as_number
 from ..tools.proposing import PROPOSED
 
 RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT, ASK, ASK_ENTITIES, ALOUD = (
@@ -50,7 +50,6 @@ RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT, ASK, ASK_ENTITIES, ALOUD = (
 
 OWN_RULE: Final = "state"
 """The rule whose state the household chooses."""
-NO_STATE: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
 
 NIGHT: Final = "night"
 RAIN: Final = "rain"
@@ -99,7 +98,7 @@ def _is_low(state: State) -> bool | None:
     """Return whether a battery is low; None between low and charged."""
     if state.domain == "binary_sensor":
         return state.state == STATE_ON
-    level = _number(state.state)
+    level = as_number(state.state)
     if level is None or LOW_PERCENT < level < CHARGED_PERCENT:
         return None
     return level <= LOW_PERCENT
@@ -107,20 +106,12 @@ def _is_low(state: State) -> bool | None:
 
 def _is_idle(state: State) -> bool | None:
     """Return whether a machine is idle, by its power or its state."""
-    watts = _number(state.state)
+    watts = as_number(state.state)
     if watts is None:
         return state.state.lower() in ENDED
     if state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) == UnitOfPower.KILO_WATT:
         watts *= WATTS_PER_KILOWATT
     return None if IDLE_WATTS <= watts <= RUNNING_WATTS else watts < IDLE_WATTS
-
-
-def _number(text: str) -> float | None:
-    """Return a number, None for anything else."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +225,7 @@ class ProactiveRule:
 
     def matches(self, state: State | None) -> bool | None:
         """Return whether a state matches; None if it is unknown."""
-        if state is None or state.state in NO_STATE:
+        if state is None or state.state in GONE:
             return None
         return state.state.casefold() == self.state if self.name == OWN_RULE else self.template.test(state)
 
@@ -306,7 +297,7 @@ class Conditions:
 
     def _rains(self) -> bool | None:
         """Return whether any exposed entity reports rain; None if none reports anything."""
-        rains = [_is_wet(state) for state in self.states(RAIN) if state.state not in NO_STATE]
+        rains = [_is_wet(state) for state in self.states(RAIN) if state.state not in GONE]
         return any(rains) if rains else None
 
     def _nobody_home(self) -> bool | None:
@@ -314,7 +305,7 @@ class Conditions:
         places = [state.state for state in self._hass.states.async_all("person")]
         if STATE_HOME in places:
             return False
-        return None if not places or NO_STATE.intersection(places) else True
+        return None if not places or GONE.intersection(places) else True
 
 
 def _reports_rain(state: State) -> bool:
@@ -327,7 +318,4 @@ def _is_wet(state: State) -> bool:
     """Return whether an entity reports rain now."""
     if state.domain == "weather":
         return state.state in WET
-    try:
-        return float(state.state) > 0
-    except ValueError:
-        return False
+    return (as_number(state.state) or 0.0) > 0

@@ -264,18 +264,12 @@ class Confirmations:
             raise
         await self._async_end(action, ActionOutcome.APPROVED)
 
-    async def async_reject(
-        self,
-        action_id: str,
-        *,
-        user: User | None,
-        outcome: ActionOutcome = ActionOutcome.REJECTED,
-    ) -> None:
+    async def async_reject(self, action_id: str, *, user: User | None) -> None:
         """Drop an action. Raises ConfirmationRefused for one that is not pending or not the user's."""
         action = self._find(action_id)
         if user is not None and not self.may_answer(action, user) and not user.is_admin:
             raise ConfirmationRefused(Refusal.NOT_YOURS)
-        await self._async_end(action, outcome)
+        await self._async_end(action, ActionOutcome.REJECTED)
 
     async def async_drop(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Drop an action on its owner's word."""

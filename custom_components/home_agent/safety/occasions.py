@@ -10,10 +10,11 @@ from datetime import datetime
 from typing import Final, Self
 
 from homeassistant.auth.models import User
-from homeassistant.const import STATE_HOME, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.const import STATE_HOME
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
+from ..domains.showing import GONE
 from ..knowledge.speaker import Speaker
 from ..regex import lazy_regex
 from .profiles import PolicyProfile
@@ -33,7 +34,6 @@ EXCEPT: Final = "except:"
 
 MINUTES_PER_DAY: Final = 24 * 60
 _SPAN: Final = lazy_regex(r"(\d{1,2})(?:[:.h](\d{2}))?\s*[-\u2013\u2014]\s*(\d{1,2})(?:[:.h](\d{2}))?")
-_UNCERTAIN: Final = frozenset((STATE_UNKNOWN, STATE_UNAVAILABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _is_anybody_home(persons: Iterable[State]) -> bool | None:
 
 def _is_home(person: State | None) -> bool | None:
     """Return whether a person is at home; None if that is not known."""
-    if person is None or person.state in _UNCERTAIN:
+    if person is None or person.state in GONE:
         return None
     return person.state == STATE_HOME
 

@@ -14,6 +14,7 @@ from homeassistant.util import dt as dt_util
 from ..agent_options import CONF_ANNOUNCE_EXCLUDED
 from ..domains.features import supports
 from ..errors import PermissionDenied
+from ..knowledge.pipelines import pipeline_of, preferred_pipeline
 from ..knowledge.speaker import Speaker
 from ..knowledge.view import AgentView
 from ..memory.secrets import holds_secret
@@ -199,39 +200,15 @@ def heard_on(call: ServiceCall | FrozenCall) -> Sequence[str]:
 
 def _preferred_voice(hass: HomeAssistant) -> str | None:
     """Return the text-to-speech of the preferred voice assistant."""
-    if "assist_pipeline" not in hass.config.components:
-        return None
-    # Its packages are there only where voice is used.
-    from homeassistant.components.assist_pipeline import PipelineNotFound  # noqa: PLC0415
-    from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline  # noqa: PLC0415
-
-    try:
-        return async_get_pipeline(hass).tts_engine
-    except PipelineNotFound:
-        return None
+    pipeline = preferred_pipeline(hass)
+    return pipeline.tts_engine if pipeline else None
 
 
 @callback
 def language_of(hass: HomeAssistant, device: Speaking) -> str | None:
     """Return the language in which a satellite speaks; None if that is not known."""
-    if not device.is_satellite or "assist_pipeline" not in hass.config.components:
-        return None
-    from homeassistant.components.assist_pipeline import PipelineNotFound  # noqa: PLC0415
-    from homeassistant.components.assist_pipeline.pipeline import (  # noqa: PLC0415
-        async_get_pipeline,
-        async_get_pipelines,
-    )
-    from homeassistant.components.assist_satellite.const import DATA_COMPONENT  # noqa: PLC0415
-
-    entity = hass.data[DATA_COMPONENT].get_entity(device.entity_id) if DATA_COMPONENT in hass.data else None
-    chosen = entity.pipeline_entity_id if entity is not None else None
-    state = hass.states.get(chosen) if chosen else None
-    named = (one for one in async_get_pipelines(hass) if state is not None and one.name == state.state)
-    try:
-        pipeline = next(named, None) or async_get_pipeline(hass)
-    except PipelineNotFound:
-        return None
-    return pipeline.tts_language or pipeline.language
+    pipeline = pipeline_of(hass, device.entity_id) if device.is_satellite else None
+    return (pipeline.tts_language or pipeline.language) if pipeline else None
 
 
 def rooms_of(devices: Collection[Speaking], hass: HomeAssistant) -> list[str]:

@@ -271,6 +271,19 @@ async def test_devices_are_named_if_one_of_their_entities_is_exposed(home: Agent
     }
 
 
+async def test_devices_of_the_same_name(home: Agent) -> None:
+    """Each is told, the one that used most first."""
+    used = {f"sensor.plug_{number}": 4.0 - number for number in range(3)}
+    for entity_id in used:
+        home.hass.states.async_set(entity_id, "1")
+        async_expose_entity(home.hass, "conversation", entity_id, True)
+    await configure(home.hass, [], *({"stat_consumption": one, "name": "Plug"} for one in used))
+    for entity_id, amount in used.items():
+        count(home.hass, entity_id, {1: amount})
+    told = (await counted(home))["result"]["devices"]
+    assert told == {"Plug": "4 kWh", "Plug 2": "3 kWh", "Plug 3": "2 kWh"}
+
+
 @pytest.mark.parametrize(
     "args",
     [

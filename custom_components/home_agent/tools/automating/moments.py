@@ -1,13 +1,14 @@
 """Times of triggers and conditions: of each day, or by the sun."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import time
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
+from ...automating.clauses import Clause
 from ...errors import ValidationError
 from ...languages.times import in_english
 from ...regex import lazy_regex
@@ -87,6 +88,11 @@ def as_duration(seconds: int) -> str:
     """Return a length of time as Home Assistant writes it."""
     hours, rest = divmod(abs(seconds), 3600)
     return f"{'-' if seconds < 0 else ''}{hours:02}:{rest // 60:02}:{rest % 60:02}"
+
+
+def held_for(clause: Clause, seconds: int) -> Clause:
+    """Return a clause that has to be so for some time."""
+    return replace(clause, config={**clause.config, "for": as_duration(seconds)}, seconds=seconds)
 
 
 def _splits(said: list[str]) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from ...texts import fold
 from ..base import ToolRun
 from ..resolving.candidates import plain
 from .items import Item
-from .moments import as_duration, read_for, take_length
+from .moments import held_for, read_for, take_length
 from .words import is_self, means, split_by, spoken_in
 
 PEOPLE: Final = "person"
@@ -268,14 +268,7 @@ class Comings:
             return clause
         if clause.config.get("trigger") == "zone":
             raise ValidationError("for: is not available for a zone other than home")
-        seconds = read_for(item["for"], self._language)
-        return Clause(
-            key=clause.key,
-            config={**clause.config, "for": as_duration(seconds)},
-            entity_ids=clause.entity_ids,
-            values=clause.values,
-            seconds=seconds,
-        )
+        return held_for(clause, read_for(item["for"], self._language))
 
 
 def _moves(who: list[str], comes: bool) -> Mapping[str, Any]:

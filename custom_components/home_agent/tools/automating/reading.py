@@ -1,7 +1,6 @@
 """From what a model writes to triggers and conditions: found by name, checked, as Home Assistant's YAML."""
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from typing import Any, Final
 
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN, WEEKDAYS
@@ -10,13 +9,14 @@ from homeassistant.core import State, valid_entity_id
 from ...automating.clauses import Clause
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
+from ...texts import as_number
 from ..base import ToolRun
 from ..query.targets import with_door_sensors
 from ..resolving.candidates import plain
 from ..resolving.resolver import resolve
 from ..resolving.targets import Target, texts
 from .items import CONDITION_FORMS, FORMS, SENTENCE, Item, read_items
-from .moments import DayTime, as_duration, read_for, read_time, read_weekdays
+from .moments import DayTime, as_duration, held_for, read_for, read_time, read_weekdays
 from .people import Comings
 from .sentences import WrittenClauses, by_sun, read_number
 from .states import StateWords
@@ -205,7 +205,7 @@ class ClauseReader:
         attribute = MEASURED.get(state.domain)
         if (
             attribute is None
-            and not _is_number(state.state)
+            and as_number(state.state) is None
             and not state.attributes.get("unit_of_measurement")
         ):
             raise ValidationError(f"{state.entity_id} has no number; give the state that it changes to: to")
@@ -228,17 +228,7 @@ class ClauseReader:
         """Return a clause that has to be so for a while, if the item says that."""
         if "for" not in item:
             return clause
-        seconds = read_for(item["for"], self._language)
-        config = {**clause.config, "for": as_duration(seconds)}
-        return Clause(
-            key=clause.key,
-            config=config,
-            entity_ids=clause.entity_ids,
-            states=clause.states,
-            before=clause.before,
-            values=clause.values,
-            seconds=seconds,
-        )
+        return held_for(clause, read_for(item["for"], self._language))
 
     def _found(self, item: Item, slot: str) -> list[EntityRecord]:
         """Return the entities of a clause. Raises ValidationError."""
@@ -350,11 +340,3 @@ def _several(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _is_number(text: str) -> bool:
-    """Return whether a state is a number."""
-    try:
-        return isfinite(float(text))
-    except ValueError:
-        return False

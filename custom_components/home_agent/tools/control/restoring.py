@@ -1,17 +1,16 @@
 """How an entity is brought back to what it showed: per domain the calls, and what must stay as it is."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from homeassistant.core import State
 
 from ...domains import DOMAINS
 from ...domains.base import STATE, Action, Changed, DomainFacts, ServiceCalls
+from ...domains.showing import GONE
 from ...safety.ledger import EarlierState, RecordedAction
 from .planning import Plan, PlannedCall
 from .readback import TOLERANCES, Expectation
-
-GONE: Final = frozenset(("unavailable", "unknown"))
 
 
 class CannotRestoreError(Exception):

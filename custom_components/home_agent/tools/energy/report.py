@@ -1,9 +1,9 @@
 """What the energy tool answers: amounts with units, money with its currency, in the words of the home."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from math import isfinite
+from itertools import count
 from typing import Final
 
 from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, PERCENTAGE, UnitOfEnergy, UnitOfPower, UnitOfVolume
@@ -13,10 +13,10 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 from homeassistant.util.unit_conversion import PowerConverter
 
-from ...texts import clean
+from ...texts import as_number, clean
 from ...timespans import format_local
 from ..base import ToolRun
-from ..query.history_summary import as_number, tidy
+from ..query.history_summary import tidy
 from .counted import Counted
 from .flows import Flows
 from .preferences import KINDS, Device, Preferences, Source
@@ -270,24 +270,31 @@ def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
         return {}
     told: Told = {}
     hidden, further = 0.0, 0.0
+    own = {device.statistic for device, _amount in totals}
     for device, amount in sorted(totals, key=lambda pair: -pair[1]):
         name = _device_name(run, device)
-        top = device.within not in {other.statistic for other, _amount in totals}
+        # The consumption of any other device is part of another one's.
+        apart = amount if device.within not in own else 0.0
         if name is None:
-            hidden += amount if top else 0.0
+            hidden += apart
         elif len(told) < MOST_DEVICES:
-            told[name if name not in told else f"{name} 2"] = _kwh(amount)
+            told[_free_name(name, told)] = _kwh(amount)
         else:
-            further += amount if top else 0.0
+            further += apart
     if further:
         told["further devices"] = _kwh(further)
     if hidden:
         told[HIDDEN] = _kwh(hidden)
     if _has_electricity(wanted, counted):
-        own = {device.statistic for device, _amount in totals}
-        apart = sum(amount for device, amount in totals if device.within not in own)
-        told["not measured by device"] = _kwh(max(0.0, counted.flows(wanted).used - apart))
+        measured = sum(amount for device, amount in totals if device.within not in own)
+        told["not measured by device"] = _kwh(max(0.0, counted.flows(wanted).used - measured))
     return told
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """Return a name with a number behind it if other devices have it."""
+    numbered = (f"{name} {number}" for number in count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
 def _device_name(run: ToolRun, device: Device) -> str | None:
@@ -353,7 +360,7 @@ def _level(hass: HomeAssistant, batteries: Iterable[Source]) -> float | None:
     for battery in batteries:
         state = hass.states.get(battery.level) if battery.level else None
         number = as_number(state.state) if state else None
-        if number is not None and isfinite(number):
+        if number is not None:
             levels.append(_Level(number, battery.capacity))
     if not levels:
         return None

@@ -8,7 +8,6 @@ from enum import StrEnum
 from time import monotonic
 from typing import Final
 
-from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import Context, State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
@@ -16,6 +15,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...const import EVENT_PLANNED_RUN, LOGGER
+from ...domains.showing import GONE
 from ...errors import PermissionDenied, ToolExecutionError
 from ...event_data import PlannedRun
 from ...events import EventEmitter
@@ -39,7 +39,6 @@ AGAIN: Final = timedelta(minutes=1)
 """After this time it is tried again to restore a device that is offline."""
 GIVE_UP: Final = timedelta(hours=1)
 """So long after its end a device is waited for."""
-OFFLINE: Final = frozenset((STATE_UNAVAILABLE, STATE_UNKNOWN))
 
 
 class RunOutcome(StrEnum):
@@ -166,7 +165,7 @@ class PlannedRuns:
             before: dict[str, State] = {}
             for entity_id, held in command.held.items():
                 state = run.hass.states.get(entity_id)
-                if state is not None and state.state in OFFLINE:
+                if state is not None and state.state in GONE:
                     waiting[entity_id] = held
                 elif state is None or not run.is_exposed(entity_id):
                     outcome.fail(entity_id, NOT_EXPOSED)

@@ -12,6 +12,7 @@ from homeassistant.util.json import JsonValueType
 from ...context.states import describe_state
 from ...knowledge.house import EntityRecord
 from ...safety.firewall.own_values import without_outside
+from ...texts import as_number
 from ...timespans import format_local
 from ..base import ToolRun
 from ..causes.finding import (
@@ -24,7 +25,6 @@ from ..causes.finding import (
     async_not_done,
 )
 from .filters import StateFilter
-from .history_summary import as_number
 from .past import MAX_CHANGES
 from .periods import Period, is_period, parse_moment, parse_period
 from .present import Member, Report

@@ -17,8 +17,7 @@ from ...knowledge.class_words import known_language
 from ...knowledge.house import EntityRecord
 from ...knowledge.spoken_words import state_meanings
 from ...regex import lazy_regex
-from ...texts import fold, one_line
-from .history_summary import as_number
+from ...texts import as_number, fold, one_line
 
 MAX_WORDS: Final = 5
 MAX_KNOWN: Final = 8

@@ -7,12 +7,12 @@ change.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import atan2, cos, degrees, isfinite, radians, sin
+from math import atan2, cos, degrees, radians, sin
 
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.util.json import JsonValueType
 
-from ...texts import one_line
+from ...texts import as_number, one_line
 from ...timespans import format_local, format_span
 from .periods import Period
 from .recorder_history import HOUR_SECONDS, Sample, Series
@@ -61,15 +61,6 @@ def is_numeric(series: Series) -> bool:
     """Return whether all that is known are numbers."""
     values = [sample.value for sample in series.samples if sample.value not in _GAPS]
     return bool(values or series.hours) and all(as_number(value) is not None for value in values)
-
-
-def as_number(text: str) -> float | None:
-    """Return a finite number or None."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
 
 
 def summarize(

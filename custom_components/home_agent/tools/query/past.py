@@ -15,10 +15,11 @@ from ...context.states import describe_state
 from ...domains import DOMAINS
 from ...knowledge.house import EntityRecord
 from ...safety.firewall.own_values import without_outside
+from ...texts import as_number
 from ...timespans import format_local
 from .entity_report import as_percent, state_words, unit_of
 from .filters import StateFilter
-from .history_summary import HistoryKind, as_number, summarize, value_at
+from .history_summary import HistoryKind, summarize, value_at
 from .periods import is_period, parse_moment, parse_period
 from .present import MAX_CHARS, NARROW, Member, Report
 from .recorder_history import Wanted, async_read
