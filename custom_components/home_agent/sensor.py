@@ -47,7 +47,6 @@ def _of_turn(read: Callable[[Figures], float | None]) -> Callable[[HomeAgentData
 
 
 def _seconds(milliseconds: float | None) -> float | None:
-    """Return milliseconds as seconds."""
     return None if milliseconds is None else round(milliseconds / 1000, 3)
 
 

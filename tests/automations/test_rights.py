@@ -141,3 +141,21 @@ async def test_a_file_that_is_not_included(home: OwnHome, configuration: str, as
     assert said.endswith("Should I create this automation?") is asks
     if not asks:
         assert "does not contain the line automation: !include automations.yaml" in result(home)
+
+
+async def test_what_was_edited_after_the_question_stays(home: OwnHome) -> None:
+    """Neither a yes nor an undo overwrites what somebody has written in the meantime."""
+    undo = tool_calls([("activity", {"action": "undo"})])
+    await home.say("Light at seven", automate("create", name="Light", when=[{"time": "7:00"}], do=[HALLWAY]))
+    await home.say("Yes", SORRY)
+    await home.say("Change it to eight", automate("change", name="Light", when=[{"time": "8:00"}]), SORRY)
+    edited = [{**one, "mode": "queued"} for one in await home.automations()]
+    await write(home, edited)
+    said = await home.say("Yes", SORRY)
+    assert said == "Something has changed since I asked, so I did nothing. Please ask again."
+    await home.say("Undo that", undo, SORRY)
+    assert "has been edited since" in result(home)
+    assert await home.automations() == edited
+    await write(home, [])
+    await home.say("Undo that", undo, SORRY)
+    assert "does not exist any more" in result(home)

@@ -41,7 +41,6 @@ def set_results(
 
 
 def _entities(hass: HomeAssistant, entity_ids: Iterable[str]) -> Iterator[Target]:
-    """Yield entities as targets."""
     for entity_id in entity_ids:
         state = hass.states.get(entity_id)
         yield intent.IntentResponseTarget(

@@ -236,7 +236,6 @@ class LoggedTurn:
         return _ms((moment - self.begun) * 1000)
 
     def _request(self, asked: AskedModel) -> RequestRow:
-        """Return one request."""
         return {
             "model": self.models.get(asked.model, asked.model),
             "again": asked.again,
@@ -260,7 +259,6 @@ class LoggedTurn:
         }
 
     def _calls(self) -> Iterator[CallRow]:
-        """Yield the calls."""
         for record, verdict in zip(self.calls[:MAX_CALLS], self.verdicts, strict=False):
             yield {
                 "tool": record.tool_name,

@@ -148,7 +148,6 @@ def _native(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _template(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a template."""
     if not function.get("value_template"):
         raise NoTool("import_incomplete", part="value_template")
     return {"type": "template", "value_template": function["value_template"]}

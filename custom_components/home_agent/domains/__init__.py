@@ -63,6 +63,5 @@ async def async_load(hass: HomeAssistant) -> None:
 
 
 def _import(modules: Iterable[str]) -> None:
-    """Import modules."""
     for name in modules:
         import_module(name)

@@ -240,7 +240,6 @@ class ModelClient:
         place: Place,
         give_up_at: float | None,
     ) -> AsyncGenerator[Delta]:
-        """Yield the deltas of one answer."""
         reader = JSONReader()
         transport = self.transport
         progress = _Progress(answer, transport.first_byte_timeout, transport.idle_timeout, give_up_at)

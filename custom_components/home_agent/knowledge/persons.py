@@ -78,7 +78,6 @@ def entity_of_person(hass: HomeAssistant, *, person_id: str | None, user_id: str
 
 
 def _person(state: State) -> Person:
-    """Return the person of a state."""
     attributes = state.attributes
     return Person(
         id=str(attributes.get("id") or state.object_id), name=state.name, user_id=attributes.get("user_id")

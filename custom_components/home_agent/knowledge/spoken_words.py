@@ -20,7 +20,6 @@ def words_of(text: str) -> frozenset[str]:
 
 @cache
 def _own_words(language: str) -> frozenset[str]:
-    """Return the words for "all" of one language."""
     return frozenset(map(fold, words(language, "quantities.all")))
 
 

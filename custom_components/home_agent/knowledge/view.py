@@ -165,12 +165,10 @@ class ViewedHouse:
 
 
 def _areas(house: HouseSnapshot, wanted: set[str | None]) -> dict[str, Area]:
-    """Return some of the areas."""
     return {key: area for key, area in house.areas.items() if key in wanted}
 
 
 def _floors(house: HouseSnapshot, wanted: set[str | None]) -> dict[str, Floor]:
-    """Return some of the floors."""
     return {key: floor for key, floor in house.floors.items() if key in wanted}
 
 

@@ -107,7 +107,6 @@ class Lexicon:
                 self._add(self._read(entry), name)
 
     def _add(self, phrase: tuple[Word, ...], table: str) -> None:
-        """Add a phrase to a table."""
         first = phrase[0]
         if first.plain.endswith(ANY_ENDING):
             self._by_letter.setdefault(first.folded[:1], []).append((table, phrase))

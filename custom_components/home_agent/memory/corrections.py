@@ -22,7 +22,6 @@ class _Patterns(NamedTuple):
 
 @composed
 def _patterns() -> _Patterns:
-    """Return the patterns."""
     corrected = (*all_words("memory.corrections"), *all_words("memory.negations"))
     return _Patterns(
         lazy_regex(any_of(corrected, fold_letters)),

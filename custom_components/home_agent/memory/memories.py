@@ -300,7 +300,6 @@ class Memories:
         return memory
 
     def _put(self, memory: Memory) -> None:
-        """Take a memory in."""
         self._kept[memory.id] = memory
         self._words.add(memory.id, memory.content)
 

@@ -224,7 +224,6 @@ class Profile:
         return entry
 
     def _put(self, entry: ProfileEntry) -> None:
-        """Take an entry in."""
         self._kept[entry.id] = entry
         self._words.add(entry.id, entry.text)
 

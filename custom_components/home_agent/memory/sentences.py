@@ -34,7 +34,6 @@ class _SpeechPatterns(NamedTuple):
 
 @composed
 def _patterns() -> _SpeechPatterns:
-    """Return the patterns."""
     tables = ("recall", "remember", "group", "self", "called")
     return _SpeechPatterns(
         *(lazy_regex(any_of(all_words(f"memory.{table}"), fold_letters)) for table in tables)

@@ -234,7 +234,6 @@ def _call_as_dict(call: FrozenCall) -> dict[str, Any]:
 
 
 def _read_call(stored: Mapping[str, Any]) -> FrozenCall:
-    """Return a stored call."""
     return FrozenCall(
         domain=str(stored["domain"]),
         service=str(stored["service"]),

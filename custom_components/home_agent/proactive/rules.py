@@ -236,7 +236,6 @@ def read_rules(stored: Iterable[Mapping[str, Any]]) -> list[ProactiveRule]:
 
 
 def _read_rule(item: Mapping[str, Any]) -> ProactiveRule | None:
-    """Return one rule."""
     name = str(item.get(RULE, ""))
     if (template := TEMPLATES.get(name)) is None:
         return None

@@ -332,7 +332,6 @@ class JournalStore(EntryStore[Journal]):
 def _origin(
     user_id: str | None, device_id: str | None, conversation_id: str, turn_id: str | None = None
 ) -> AuditOrigin:
-    """Return the user, the device, the conversation and the turn."""
     return {
         "user_id": user_id,
         "device_id": device_id,

@@ -193,7 +193,6 @@ class Policy:
         return Verdict.ALLOW if read_only or self._allowed.fits_tool(name) else Verdict.CONFIRM
 
     def _of(self, effect: Effect, case: _Case) -> Verdict:
-        """Return the verdict on one effect."""
         if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):
             return Verdict.BLOCK
         if self._is_beyond(effect) or case.decided_by(Verdict.BLOCK, effect):

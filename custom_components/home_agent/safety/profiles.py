@@ -69,7 +69,6 @@ def read_profiles(stored: object) -> list[PolicyProfile]:
 
 
 def _profile(item: Mapping[str, Any]) -> PolicyProfile:
-    """Return one profile."""
     persons, devices, areas = (frozenset(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS))
     only, blocked, restricted, allowed = (RuleSet(as_texts(item.get(key))) for key in RULE_FIELDS)
     return PolicyProfile(

@@ -85,7 +85,6 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _rule(text: str) -> _Rule:
-    """Return one rule."""
     head, dot, name = text.partition(".")
     domain, colon, device_class = head.partition(":")
     return _Rule(_pattern(domain), _pattern(device_class) if colon else None, _pattern(name) if dot else None)

@@ -137,7 +137,6 @@ def is_scripted(hass: HomeAssistant, intent_type: str) -> bool:
 
 
 def _handler(hass: HomeAssistant, intent_type: str) -> intent.IntentHandler | None:
-    """Return the handler of an intent."""
     return next((item for item in intent.async_get(hass) if item.intent_type == intent_type), None)
 
 

@@ -171,7 +171,6 @@ class LexicalIndex:
         }
 
     def _add(self, document: Document) -> None:
-        """Add a document."""
         number = len(self._keys)
         self._keys.append(document.key)
         self._numbers[document.key] = number

@@ -208,7 +208,6 @@ def _agent(hass: HomeAssistant, entry: Agent) -> str | None:
 
 
 def _issue_id(entry: Agent) -> str:
-    """Return the id of the issue of an entry."""
     return f"prefer_local_bypass_{entry.entry_id}"
 
 

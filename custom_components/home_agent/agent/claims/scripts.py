@@ -108,7 +108,6 @@ def _ends_with(text: str, tables: Sequence[tuple[str, ...]]) -> bool:
 
 @cache
 def _reader(language: str) -> ScriptReader:
-    """Return the reader of a language."""
     return ScriptReader(language)
 
 

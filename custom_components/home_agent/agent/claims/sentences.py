@@ -226,7 +226,6 @@ class SentenceReader:
 
 
 def _words_of(text: str) -> list[Word]:
-    """Return the words of a text."""
     return [word for clause in clauses(text) for word in clause.words]
 
 

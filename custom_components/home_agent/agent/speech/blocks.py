@@ -24,7 +24,6 @@ _NAME_SIGNS: Final = "_.:-"
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a text."""
     return tuple(text.split())
 
 

@@ -324,7 +324,6 @@ async def _async_somebody(hass: HomeAssistant, user_id: str | None) -> Person | 
 
 @callback
 def _person_of(hass: HomeAssistant, entity_id: str) -> Person | None:
-    """Return the person of an entity."""
     state = hass.states.get(entity_id)
     if state is None:
         return None

@@ -80,7 +80,6 @@ class ClauseReader:
             return ()
 
     def _trigger(self, item: Item) -> Clause:
-        """Return one trigger."""
         item = self._written.opened(item, "when")
         if (clause := self._comings.trigger(item)) is not None:
             return clause

@@ -163,7 +163,6 @@ def _number_in(text: str) -> str:
 
 
 def _without(item: Item, slot: str) -> Item:
-    """Return an item without a slot."""
     return {key: value for key, value in item.items() if key != slot}
 
 

@@ -3,7 +3,7 @@
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...automating.records import Change, OwnAutomations
+from ...automating.records import Change, OwnAutomation, OwnAutomations
 from ...errors import PermissionDenied, ToolExecutionError
 from ...safety.journal import AuditKind
 from ..base import ToolRun
@@ -44,16 +44,14 @@ async def async_undo_change(change: Change, own: OwnAutomations, run: ToolRun) -
             raise ToolExecutionError(f"The automation {automation.alias} does not exist any more")
         judge_switch(run, entity_id, user, on=not change.switched)
         await async_switch_automation(run.hass, entity_id, context, on=not change.switched)
-    elif change.before is None:
-        await async_remove(run.hass, automation.id)
     else:
-        written = await async_read(run.hass, automation.id)
-        if change.after is not None and written != dict(change.after.config):
-            raise ToolExecutionError(
-                f"The automation {automation.alias} has been edited since, so it stays as it is; say so"
-            )
-        await async_check_allowed(change.before, run)
-        await async_add(run.hass, change.before.id, change.before.config, context)
+        if change.after is not None:
+            await _async_check_as_written(change.after, run)
+        if change.before is None:
+            await async_remove(run.hass, automation.id)
+        else:
+            await async_check_allowed(change.before, run)
+            await async_add(run.hass, change.before.id, change.before.config, context)
     own.note_undone(change)
     run.guard.journal.note(
         AuditKind.ACTION,
@@ -66,6 +64,17 @@ async def async_undo_change(change: Change, own: OwnAutomations, run: ToolRun) -
         conversation_id=run.speaker.conversation_id,
     )
     return {"automation": automation.alias, "undone": told(change), "at": f"{dt_util.now():%H:%M}"}
+
+
+async def _async_check_as_written(automation: OwnAutomation, run: ToolRun) -> None:
+    """Raise ToolExecutionError for an automation that was edited or deleted since it was written."""
+    written = await async_read(run.hass, automation.id)
+    if written is None:
+        raise ToolExecutionError(f"The automation {automation.alias} does not exist any more")
+    if written != dict(automation.config):
+        raise ToolExecutionError(
+            f"The automation {automation.alias} has been edited since, so it stays as it is; say so"
+        )
 
 
 def told(change: Change) -> str:

@@ -203,7 +203,6 @@ def _of_object(schema: SlotSchema, args: Mapping[Any, Any], slot: str, depth: in
 
 
 def _of_number(schema: SlotSchema, value: float, slot: str) -> Iterator[Problem]:
-    """Yield the problems of a number."""
     low, high = schema.minimum, schema.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         span = f"{'' if low is None else low} to {'' if high is None else high}".strip()

@@ -15,7 +15,7 @@ from homeassistant.util.ulid import ulid_now
 
 from ...automating.records import ID_PREFIX, Change, OwnAutomation, OwnAutomations
 from ...const import CONF_ALLOW_AUTOMATIONS, CONF_ALLOW_SCRIPTS
-from ...errors import WAITS, PermissionDenied, ValidationError
+from ...errors import WAITS, ChangedSinceAsked, PermissionDenied, ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenCall, FrozenPlan, frozen_call
 from ...safety.journal import AuditKind
@@ -175,6 +175,8 @@ class AutomationTool(HomeAgentTool):
         await async_check(run.hass, after.id, after.config)
 
         async def write() -> None:
+            if before is not None and await async_read(run.hass, before.id) != before.config:
+                raise ChangedSinceAsked
             entity_id = await async_add(run.hass, after.id, after.config, run.speaker.context)
             self._note(run, change, Change.by(run.speaker, before, after), entity_id)
 

@@ -130,7 +130,6 @@ class NotifyTool(HomeAgentTool):
     async def _async_announce(
         self, device: Speaking, message: str, run: ToolRun, told: _Delivery, *, private: bool
     ) -> None:
-        """Announce it on one device."""
         (where,) = names_of([device], run.hass)
         called = f"the {'satellite' if device.is_satellite else 'speaker'} in {where}"
         if not self._messages.is_online(device):

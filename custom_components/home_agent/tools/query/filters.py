@@ -209,7 +209,6 @@ def _is_unlocked(record: EntityRecord, state: State) -> bool:
 
 
 def _is_locked(record: EntityRecord, state: State) -> bool:
-    """Return whether a lock is locked."""
     if record.domain == "binary_sensor":
         return _on_word(record) == "unlocked" and state.state == "off"
     return record.domain == "lock" and state.state == "locked"
