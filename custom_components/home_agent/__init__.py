@@ -21,6 +21,7 @@ from . import domains, languages
 from .agent_records import AgentRecords
 from .agents import agents_of
 from .agents.building import build
+from .agents.llm_api import async_register_own_api as async_register_own_api
 from .agents.removal import async_forget_agent, async_forget_removed, async_look_after_kept
 from .agents.starting import async_hide_panel, async_run_agent, async_start_agent, async_stop_agent
 from .automating.records import AutomationStore
@@ -52,12 +53,10 @@ from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
 from .knowledge.library import async_remove_library
 from .languages.tables import missing
-from .llm_api import async_register_own_api as async_register_own_api
 from .logs import set_debug_logging
 from .memory.learner.observations import ObservationStore, async_forget_learned
 from .memory.memories import MemoryManager
 from .memory.profile import ProfileManager
-from .memory.settings import read_span as read_span
 from .parts import (
     NAMING as NAMING,
     async_load_parts,
@@ -77,6 +76,7 @@ from .services import async_setup_services
 from .services.tools import async_load_custom_tools
 from .settings import settings_of
 from .timers.timers import TimerStore
+from .timespans import read_span as read_span
 from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 from .usage import UsageStore
 from .watching.server import ServerWatch

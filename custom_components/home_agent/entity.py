@@ -37,6 +37,12 @@ class HomeAgentBaseEntity(Entity):
 
 
 @callback
+def conversation_entity(hass: HomeAssistant, agent_id: str) -> str | None:
+    """Return the conversation entity of an agent; None if it has none."""
+    return er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, agent_id)
+
+
+@callback
 def forget_entity(hass: HomeAssistant, platform: Platform, unique_id: str) -> None:
     """Remove an entity of a feature that is turned off."""
     registry = er.async_get(hass)

@@ -15,9 +15,8 @@ from homeassistant.components.logbook.const import (
 )
 from homeassistant.components.logbook.models import LazyEventPartialState
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.helpers import device_registry as dr
 from homeassistant.util.event_type import EventType
 
 from .agent.phrases import async_phrase, cached_phrase
@@ -28,6 +27,7 @@ from .const import (
     EVENT_CONFIRMATION_RESOLVED,
     EVENT_CONVERSATION_STARTED,
 )
+from .entity import conversation_entity
 
 TITLE: Final = "Home Agent"
 
@@ -63,9 +63,7 @@ def _described(
         LOGBOOK_ENTRY_CONTEXT_ID: event.context_id,
     }
     if entry:
-        shown[LOGBOOK_ENTRY_ENTITY_ID] = er.async_get(hass).async_get_entity_id(
-            Platform.CONVERSATION, DOMAIN, agent or entry.entry_id
-        )
+        shown[LOGBOOK_ENTRY_ENTITY_ID] = conversation_entity(hass, agent or entry.entry_id)
     return shown
 
 

@@ -24,6 +24,7 @@ _PART: Final = lazy_regex(r"(?<!\d)(\d{1,9}(?:[.,]\d{1,9})?|an?(?= )|one(?= )|)\
 _ISO: Final = lazy_regex(r"p(?=t?\d)([^t]*)t?(.*)")
 _CLOCK: Final = lazy_regex(r"\d{1,3}:\d{1,2}:\d{2}")
 _COMPACT: Final = lazy_regex(r"(?:\d+[smhdw])+")
+_NEVER: Final = frozenset({"", "0", "-1", "never"})
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
@@ -66,6 +67,15 @@ def read_compact(text: str) -> timedelta:
     if seconds is None:
         raise ValueError(text)
     return timedelta(seconds=seconds)
+
+
+def read_span(text: object) -> timedelta | None:
+    """Return the span of time of an option, as `read_compact` reads it; None for never.
+
+    Raises ValueError for anything else.
+    """
+    said = str(text).strip().lower()
+    return None if said in _NEVER else read_compact(said)
 
 
 def format_largest(seconds: float, units: int = 1) -> str:

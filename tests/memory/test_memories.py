@@ -28,7 +28,8 @@ from custom_components.home_agent.memory.records import (
     strength,
 )
 from custom_components.home_agent.memory.sentences import likeness
-from custom_components.home_agent.memory.settings import MemorySettings, read_span
+from custom_components.home_agent.memory.settings import MemorySettings
+from custom_components.home_agent.timespans import read_span
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util

@@ -42,7 +42,7 @@ from ..inference.router import Router
 from ..knowledge.backends import async_create_embedder, async_open_store, embedder_disclosure
 from ..knowledge.documents import Source
 from ..knowledge.household_texts import HouseholdTexts
-from ..knowledge.indexer import Indexer, knowledge_collection
+from ..knowledge.indexer import Indexer, knowledge_collection, profile_collection
 from ..knowledge.library import Library
 from ..knowledge.search import KnowledgeSearch
 from ..knowledge.semantic import SemanticIndex
@@ -50,7 +50,7 @@ from ..knowledge.view import ViewedHouse
 from ..memory.extractor import Extractor
 from ..memory.memories import Memories
 from ..memory.profile import Profile
-from ..memory.settings import MemorySettings, profile_collection
+from ..memory.settings import MemorySettings
 from ..parts import async_part, is_external_model_enabled, is_learning_enabled, is_search_enabled
 from ..runtime import DATA_SHARED, AgentConfig, index_signal
 from ..safety.audit_channel import AuditChannel

@@ -8,18 +8,16 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
-from ..const import DOMAIN
 from ..conversations.log import ConversationLog
+from ..entity import conversation_entity
 from ..issues import report, withdraw, withdraw_all
 from ..runtime import DATA_SHARED, Agent, HomeAgentConfigEntry, SharedData
 from ..store import EntryStore
-from ..watching.pipelines import async_fall_back
 from . import async_agents
+from .assistants import async_fall_back
 
 KEPT_DAYS: Final = 30
 ISSUE: Final = "memories_kept"
@@ -42,7 +40,7 @@ async def async_forget_agent(hass: HomeAssistant, shared: SharedData, agent_id: 
     Its assistants use Home Assistant's own agent from then on.
     """
     record = shared.agents.of(agent_id)
-    entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, agent_id)
+    entity_id = conversation_entity(hass, agent_id)
     await async_fall_back(hass, {agent_id, entity_id, record.entity_id})
     await ConversationLog(hass, agent_id, enabled=False).async_clear()
     withdraw_all(hass, agent_id)

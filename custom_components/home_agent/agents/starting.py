@@ -2,9 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from homeassistant.const import EVENT_HOMEASSISTANT_STOP, Platform
+from homeassistant.const import EVENT_HOMEASSISTANT_STOP
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
@@ -22,16 +21,17 @@ from ..const import (
     DOMAIN,
     EXTRACTION_EXTERNAL,
 )
+from ..entity import conversation_entity
 from ..issues import report, withdraw
-from ..llm_api import async_register_own_api
-from ..memory.settings import read_span
 from ..parts import NAMING, async_part, is_panel_enabled, names_things
 from ..runtime import DATA_SHARED, Agent, FurtherAgent
 from ..safety.spoken_numbers import prepare as prepare_numbers
 from ..settings import settings_of
+from ..timespans import read_span
 from ..watching.automations import async_watch_automations
 from ..watching.pipelines import PipelineWatch
 from . import ids_of
+from .llm_api import async_register_own_api
 from .removal import async_look_after_kept
 
 
@@ -52,7 +52,7 @@ async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
 async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     """Start what goes on beside the turns of an agent, once its entities are there."""
     data = agent.runtime_data
-    entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, agent.entry_id)
+    entity_id = conversation_entity(hass, agent.entry_id)
     data.shared.agents.of(agent.entry_id).note(ids_of(agent)[-1], agent.title, entity_id)
     if data.confirmations.wants_pin:
         hass.async_add_executor_job(prepare_numbers)

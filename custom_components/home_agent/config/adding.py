@@ -19,12 +19,12 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
 )
 
+from ..agents.assistants import async_make_assistant, may_be_assistant
 from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN
 from ..embeds import without_embeds
 from ..runtime import DATA_SHARED
 from ..self_test.cases import Capability
 from ..self_test_reports import Report
-from ..watching.pipelines import async_make_assistant, may_be_assistant
 from .fields import Field, form, stripped, switch
 from .first_sentences import async_first_sentences
 from .found_servers import FoundServer, async_find_servers

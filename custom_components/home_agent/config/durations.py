@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from ..errors import InvalidInput
-from ..memory.settings import read_span
+from ..timespans import read_span
 
 UNITS: Final = {"days": ("d", 86_400), "hours": ("h", 3600), "minutes": ("m", 60), "seconds": ("s", 1)}
 """The parts of a duration in a form, with the letter and the seconds of each."""

@@ -31,7 +31,6 @@ from ..const import DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
 from ..knowledge.persons import DEVICE, PERSON
-from ..memory.settings import read_span
 from ..proactive.rules import (
     ALOUD,
     ASK,
@@ -46,6 +45,7 @@ from ..proactive.rules import (
     URGENT,
 )
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from ..timespans import read_span
 from ..tools.proposing import PROPOSED
 from .durations import clean_span, shown_span
 from .fields import Field

@@ -23,8 +23,7 @@ from ..const import (
     EMBEDDING_BUILTIN,
 )
 from ..errors import InvalidInput
-from ..knowledge.indexer import knowledge_collection
-from ..memory.settings import profile_collection
+from ..knowledge.indexer import knowledge_collection, profile_collection
 from .fields import Checked
 
 DATABASE_KEYS = (CONF_VECTOR_HOST, CONF_VECTOR_PORT, CONF_VECTOR_TENANT, CONF_VECTOR_DATABASE)

@@ -9,7 +9,7 @@ from homeassistant.helpers.json import json_dumps
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..texts import clean, quoted
-from ..tools.query.plain_values import plain
+from .plain_values import plain
 from .states import describe_state
 
 NAME_CHARS: Final = 60

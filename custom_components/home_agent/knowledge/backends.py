@@ -38,13 +38,12 @@ from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.quotes import without_quotes
 from ..issues import report, withdraw
-from ..memory.settings import profile_collection
 from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..vector.builtin import REQUIREMENTS, BuiltinModel
 from ..vector.embeddings import CachedEmbedder, EmbeddingError, Model
 from ..vector.store import StoreProblem, VectorStore, VectorStoreError
-from .indexer import knowledge_collection
+from .indexer import knowledge_collection, profile_collection
 
 if TYPE_CHECKING:
     from ..vector.chroma_api import ChromaAddress

@@ -287,6 +287,11 @@ def knowledge_collection(collection: str) -> str:
     return f"{collection}_knowledge"
 
 
+def profile_collection(memories: str) -> str:
+    """Return the collection of the profiles, next to that of the memories."""
+    return f"{memories}_profile"
+
+
 def _entity(house: HouseSnapshot, entity_id: str, words: ClassWords) -> KnowledgeDocument:
     """Return an entity as a document."""
     record = house.entities[entity_id]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from ..const import (
     CONF_MEMORY_COLLECTION,
@@ -12,10 +12,8 @@ from ..const import (
     CONF_MEMORY_MAX,
     CONF_MEMORY_TTL,
 )
-from ..timespans import read_compact
+from ..timespans import read_span
 from .records import MemoryType
-
-NEVER: Final = frozenset({"", "0", "-1", "never"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,17 +40,3 @@ class MemorySettings:
                 MemoryType(kind): read_span(settings.get(key, "")) for kind, key in CONF_MEMORY_TTL.items()
             },
         )
-
-
-def profile_collection(memories: str) -> str:
-    """Return the collection of the profiles, next to that of the memories."""
-    return f"{memories}_profile"
-
-
-def read_span(text: object) -> timedelta | None:
-    """Return a span of time such as 90d, 12h, 1d12h or seconds; None for never.
-
-    Raises ValueError for anything else.
-    """
-    said = str(text).strip().lower()
-    return None if said in NEVER else read_compact(said)

@@ -10,9 +10,9 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er, llm
 
+from ..agents.llm_api import async_one_call
 from ..const import ASSISTANT, DOMAIN
 from ..knowledge.speaker import Speaker
-from ..llm_api import async_one_call
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
 from ..tools.undo.activity import ActivityTool

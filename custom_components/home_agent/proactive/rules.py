@@ -30,9 +30,9 @@ from homeassistant.util import dt as dt_util
 
 from ..domains.showing import GONE
 from ..knowledge.house import is_exposed
-from ..memory.settings import read_span
 from ..quiet_hours import Hours
 from ..texts import as_number
+from ..timespans import read_span
 from ..tools.proposing import PROPOSED
 
 RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT, ASK, ASK_ENTITIES, ALOUD = (

@@ -6,13 +6,13 @@ from typing import Final, NotRequired, TypedDict
 import probatio
 
 from homeassistant.components import conversation
-from homeassistant.const import Platform
 from homeassistant.core import ServiceCall, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError
-from homeassistant.helpers import config_validation as cv, entity_registry as er
+from homeassistant.helpers import config_validation as cv
 
 from ..agent.gathering import asked_about
 from ..const import DOMAIN
+from ..entity import conversation_entity
 from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..knowledge.speaker import Surface, surface
 from ..privacy import PersonalData, async_erase, async_erase_everywhere, async_export
@@ -65,7 +65,7 @@ async def _async_process(call: ServiceCall, entry: Agent) -> AnswerResponse:
     """Answer a sentence."""
     hass, data = call.hass, entry.runtime_data
     before = {action.id for action in data.confirmations.pending}
-    entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
+    entity_id = conversation_entity(hass, entry.entry_id)
     token = asked_about.set(tuple(call.data.get("context_entities", ())))
     # An automation stays one where it names a device.
     way = surface.set(Surface.AUTOMATION if call.context.user_id is None else surface.get())

@@ -18,10 +18,10 @@ from homeassistant.util.json import JsonValueType
 
 from ..agent.phrases import async_phrase
 from ..agents import agents_of
+from ..agents.llm_api import async_one_call
 from ..const import DOMAIN, LOGGER
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
-from ..llm_api import async_one_call
 from ..parts import async_part
 from ..runtime import Agent
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind

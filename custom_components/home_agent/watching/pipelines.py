@@ -1,26 +1,25 @@
-"""Assist pipelines: those that run commands past the policy of an agent, and those that are made for it."""
+"""Assist pipelines that run commands past the policy of an agent."""
 
-from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from homeassistant.components.conversation import HOME_ASSISTANT_AGENT
-from homeassistant.const import EVENT_COMPONENT_LOADED, Platform
+from homeassistant.const import EVENT_COMPONENT_LOADED
 from homeassistant.core import CALLBACK_TYPE, Context, Event, HassJob, HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er, issue_registry as ir
+from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.start import async_at_started
 
 from ..agents import async_change_options
+from ..agents.assistants import ASSIST
 from ..const import (
     CONF_LOCAL_FIRST,
     CONF_POLICY_BLOCKED,
     CONF_POLICY_CHOICES,
     CONF_POLICY_PROFILES,
     CONF_POLICY_RESTRICTED,
-    DOMAIN,
 )
 from ..domains import DOMAINS
+from ..entity import conversation_entity
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..runtime import Agent
@@ -29,7 +28,6 @@ from ..safety.rules import Verdict
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline.pipeline import Pipeline
 
-ASSIST: Final = "assist_pipeline"
 CALM_SECONDS: Final = 0.5
 """Changes of the home within this time are looked at together."""
 MAX_NAMED: Final = 5
@@ -130,83 +128,6 @@ async def async_end_bypass(hass: HomeAssistant, entry: Agent) -> None:
     async_change_options(hass, entry, {CONF_LOCAL_FIRST: True})
 
 
-@callback
-def may_be_assistant(hass: HomeAssistant) -> bool | None:
-    """Return whether a new agent should be the preferred assistant; None if there are no assistants.
-
-    It should unless the household has chosen another agent than Home Assistant's own.
-    """
-    if ASSIST not in hass.config.components:
-        return None
-    from homeassistant.components.assist_pipeline import PipelineNotFound  # noqa: PLC0415
-    from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline  # noqa: PLC0415
-
-    try:
-        return _is_free(hass, async_get_pipeline(hass))
-    except PipelineNotFound:
-        return True
-
-
-@callback
-def _is_free(hass: HomeAssistant, pipeline: Pipeline) -> bool:
-    """Return whether an assistant has Home Assistant's own agent, or one that no longer exists."""
-    agent = pipeline.conversation_engine
-    return agent == HOME_ASSISTANT_AGENT or ("." in agent and hass.states.get(agent) is None)
-
-
-async def async_make_assistant(hass: HomeAssistant, entry: Agent) -> None:
-    """Make an assistant with this agent and prefer it.
-
-    It gets the language and the speech settings of the assistant that was preferred. One that has the agent
-    already is used instead of a new one, as is one of its name that no other agent answers.
-    """
-    agent = _agent(hass, entry)
-    if agent is None or ASSIST not in hass.config.components:
-        return
-    from homeassistant.components.assist_pipeline import async_update_pipeline  # noqa: PLC0415
-    from homeassistant.components.assist_pipeline.pipeline import KEY_ASSIST_PIPELINE  # noqa: PLC0415
-
-    store = hass.data[KEY_ASSIST_PIPELINE].pipeline_store
-    known: list[Pipeline] = list(store.data.values())
-    same = [pipeline for pipeline in known if pipeline.conversation_engine in (agent, entry.entry_id)]
-    named = [pipeline for pipeline in known if pipeline.name == entry.title and _is_free(hass, pipeline)]
-    own = next(iter(same or named), None)
-    if own is not None:
-        await async_update_pipeline(hass, own, conversation_engine=agent, prefer_local_intents=False)
-    else:
-        model = store.data.get(store.async_get_preferred_item()) or next(iter(known), None)
-        if model is None:
-            return
-        settings = model.to_json()
-        del settings["id"]
-        changed = {"name": entry.title, "conversation_engine": agent, "prefer_local_intents": False}
-        own = await store.async_create_item({**settings, **changed})
-    store.async_set_preferred_item(own.id)
-
-
-async def async_fall_back(hass: HomeAssistant, agents: Collection[str | None]) -> None:
-    """Have the assistants of an agent that is removed use Home Assistant's own agent again.
-
-    `agents` are its entity and its id.
-    """
-    if ASSIST not in hass.config.components:
-        return
-    from homeassistant.components.assist_pipeline import (  # noqa: PLC0415
-        async_get_pipelines,
-        async_update_pipeline,
-    )
-
-    for pipeline in async_get_pipelines(hass):
-        if pipeline.conversation_engine in agents:
-            await async_update_pipeline(hass, pipeline, conversation_engine=HOME_ASSISTANT_AGENT)
-
-
-@callback
-def _agent(hass: HomeAssistant, entry: Agent) -> str | None:
-    """Return the entity of an agent, None if it has none."""
-    return er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
-
-
 def _issue_id(entry: Agent) -> str:
     return f"prefer_local_bypass_{entry.entry_id}"
 
@@ -217,7 +138,7 @@ def _bypassing(hass: HomeAssistant, entry: Agent) -> list[Pipeline]:
         return []
     from homeassistant.components.assist_pipeline import async_get_pipelines  # noqa: PLC0415
 
-    agent = _agent(hass, entry)
+    agent = conversation_entity(hass, entry.entry_id)
     return [
         pipeline
         for pipeline in async_get_pipelines(hass)

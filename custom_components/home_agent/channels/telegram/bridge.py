@@ -8,15 +8,14 @@ from typing import Any, Final
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
-from homeassistant.const import Platform
 from homeassistant.core import CALLBACK_TYPE, Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ...agent.phrases import async_phrase
 from ...agent.pictures import sent_pictures
-from ...const import CONF_TELEGRAM_CHATS, DOMAIN, LOGGER
+from ...const import CONF_TELEGRAM_CHATS, LOGGER
+from ...entity import conversation_entity
 from ...knowledge.speaker import Surface, surface, written_in
 from ...runtime import HomeAgentConfigEntry
 from ...safety.pending import Owner
@@ -208,9 +207,7 @@ class TelegramBridge:
 
     @property
     def _agent_id(self) -> str | None:
-        return er.async_get(self._hass).async_get_entity_id(
-            Platform.CONVERSATION, DOMAIN, self._entry.entry_id
-        )
+        return conversation_entity(self._hass, self._entry.entry_id)
 
 
 def _is_old(date: datetime | str | None) -> bool:

@@ -9,10 +9,10 @@ from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_UNIT_OF_MEASUREMENT
 from homeassistant.core import HomeAssistant, State
 from homeassistant.util.json import JsonValueType
 
+from ...context.plain_values import plain
 from ...domains.binary_sensor import BINARY_WORDS
 from ...knowledge.house import EntityRecord
 from ...texts import one_line
-from .plain_values import plain
 
 TIMESTAMP = "timestamp"
 

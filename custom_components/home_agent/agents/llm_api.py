@@ -12,16 +12,16 @@ from homeassistant.helpers import llm
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
 
-from .agent.speaker import async_speaker_of
-from .agents import async_agents
-from .const import DOMAIN
-from .knowledge.view import AgentView
-from .runtime import Agent, FurtherAgent
-from .safety.disclosure import Disclosure
-from .tools.base import parameters_in, useful_tools
-from .tools.calls.validation import JsonSchema, serialize
-from .tools.handler import ToolHandler
-from .tools.turn_calls import TurnCalls
+from ..agent.speaker import async_speaker_of
+from ..const import DOMAIN
+from ..knowledge.view import AgentView
+from ..runtime import Agent, FurtherAgent
+from ..safety.disclosure import Disclosure
+from ..tools.base import parameters_in, useful_tools
+from ..tools.calls.validation import JsonSchema, serialize
+from ..tools.handler import ToolHandler
+from ..tools.turn_calls import TurnCalls
+from . import async_agents
 
 NAME = "Home Agent"
 PROMPT = (

@@ -12,8 +12,8 @@ from typing import Any
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...texts import one_line
-from ...timespans import format_span
+from ..texts import one_line
+from ..timespans import format_span
 
 MAX_ITEMS = 20
 MAX_DEPTH = 3
