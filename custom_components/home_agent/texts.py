@@ -45,6 +45,10 @@ _UNSPACED: Final = lazy_regex(rf"[{UNSPACED}]")
 _ENCLITIC: Final = lazy_regex(r"(?i)(?<=\w)['\u2019](?:[a-z]|re|ve|ll)(?!\w)")
 _NUMBERED: Final = lazy_regex(r"([^\W\d_]{2,})(\d+)")
 _BREAKS: Final = lazy_regex(r"[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+")
+MANY_MARKS: Final = "\u0591"
+"""The first letter of the scripts with marks of their own; before it there are Latin, Greek and Cyrillic."""
+_WORD: Final = lazy_regex(r"(?:[^\W_]|[\u0300-\u036f\u0483-\u0489])+")
+"""A word of these three, with the marks that they combine with."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Zero-width characters that some scripts and emoji need."""
 
@@ -66,12 +70,33 @@ def fold_letters(text: str) -> str:
 
 def plain(text: str) -> str:
     """Return text without case and punctuation but with its accents, words parted by one space."""
-    return _spaced(unicodedata.normalize("NFC", text.casefold()))
+    return _spaced(text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold()))
 
 
 def _spaced(text: str) -> str:
     """Return text in which one space replaces all characters that are not part of a word."""
+    if text.isalnum():
+        return text
+    if max(text, default="") < MANY_MARKS:
+        return " ".join(_WORD.findall(text))
     return " ".join("".join(char if is_word(char) else " " for char in text).split())
+
+
+def word_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each word of a text begins and ends."""
+    if max(text, default="") < MANY_MARKS:
+        yield from (found.span() for found in _WORD.finditer(text))
+        return
+    start = None
+    for index, char in enumerate(text):
+        if not is_word(char):
+            if start is not None:
+                yield start, index
+            start = None
+        elif start is None:
+            start = index
+    if start is not None:
+        yield start, len(text)
 
 
 def is_word(char: str) -> bool:

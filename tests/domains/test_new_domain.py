@@ -1,5 +1,6 @@
 """A new kind of device is one new file: everything else reads what it states."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,18 @@ POT = "teapot.kitchen"
 
 
 @pytest.fixture(autouse=True)
-def teapot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def teapot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put a file into the folder of the domains, as far as its loader can tell."""
     (tmp_path / "teapot.py").write_text(FILE, encoding="utf-8")
     monkeypatch.setattr(domains, "__path__", [*domains.__path__, str(tmp_path)])
     for facts in domains.read_files():
         monkeypatch.setitem(domains.DOMAINS, facts.name, facts)
+    kept = (domains.verbs, domains.domains_of, domains.gated_domains)
+    for each in kept:
+        each.cache_clear()
+    yield
+    for each in kept:
+        each.cache_clear()
 
 
 async def async_brew(hass: HomeAssistant, server: ModelServer) -> tuple[Agent, list[ServiceCall]]:

@@ -46,6 +46,7 @@ TITLES: Final = (
     "media_series_title",
 )
 """Attributes in which a player describes what it is playing."""
+_TITLES: Final = frozenset(TITLES)
 
 asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", default=())
 """Entities that the caller of a service passes with a sentence, for this turn only."""
@@ -249,7 +250,8 @@ def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
 
 def _titles(hass: HomeAssistant, view: AgentView) -> Iterator[str]:
     """Yield the titles that play: they are published, so a person may ask the web about them."""
-    for state in hass.states.async_all("media_player"):
+    players = hass.states.async_all("media_player")
+    for state in [player for player in players if not _TITLES.isdisjoint(player.attributes)]:
         titles = [str(found) for name in TITLES if (found := state.attributes.get(name))]
         if titles and view.is_exposed(state.entity_id):
             yield from titles

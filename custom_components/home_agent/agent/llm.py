@@ -15,7 +15,7 @@ from ..inference.models import Delta
 from .claims.evidence import Evidence
 from .claims.gate import ClaimGate, Verdict
 from .claims.kinds import SentenceKind
-from .claims.sentences import Reading
+from .claims.sentences import Reading, SentenceReader
 from .claims.states import StateJudge
 from .log import CORRECTION, INCOMPLETE, UNASKED, Correction, LogDelta, async_add_answer
 from .model_errors import as_agent_error
@@ -185,6 +185,8 @@ def _gate(turn: Turn, evidence: Evidence, *, refuses_offers: bool = False) -> Cl
     def is_backed(reading: Reading, wanted: SentenceKind) -> bool:
         return evidence.backs(reading, wanted) and (not is_partial or _names_failure(gate, evidence))
 
+    if turn.reader is None:
+        turn.reader = SentenceReader(turn.calls.sentence, turn.language)
     gate = ClaimGate(
         turn.calls.sentence,
         turn.language,
@@ -192,6 +194,7 @@ def _gate(turn: Turn, evidence: Evidence, *, refuses_offers: bool = False) -> Cl
         refuses_offers=refuses_offers,
         is_whole=is_partial,
         has_tried=evidence.has_tried,
+        reader=turn.reader,
     )
     return gate
 

@@ -6,7 +6,6 @@ is beside the newest user message.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
@@ -125,12 +124,17 @@ class PromptBuilder:
         chosen = context.budget.chosen.get("rules")
 
         def shorter(catalogue: Callable[[], Catalogue], room: int | None) -> System:
-            def system() -> Prompt:
-                of_it = replace(context, catalogue=catalogue())
-                text = self.system(of_it, sentence, speaker, history, extra, room=room, states=states)
-                return Prompt(text, of_it.catalogue)
+            written: list[Prompt] = []
 
-            return cache(system)
+            def system() -> Prompt:
+                if not written:
+                    shown = catalogue()
+                    of_it = context if shown is context.catalogue else replace(context, catalogue=shown)
+                    text = self.system(of_it, sentence, speaker, history, extra, room=room, states=states)
+                    written.append(Prompt(text, shown))
+                return written[0]
+
+            return system
 
         smaller = list(context.smaller_catalogues)
         return [

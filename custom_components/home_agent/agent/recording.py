@@ -1,9 +1,10 @@
 """What is kept of a turn that is over, without codes: history, logs, figures."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
@@ -28,9 +29,11 @@ def record(turn: Turn, *, err: HomeAgentError | None = None, listens: bool = Fal
     """Store the turn and its usage; `listens` says that the microphone opens again."""
     said = messages_of(turn)
     messages = without_codes(said, turn.language)
-    for asked in turn.figures.trace.asked:
+    if turn.figures.trace.asked:
         # Without a history, the calls of earlier turns come from the chat log, with their codes.
-        asked.messages = without_codes(asked.messages, turn.language, of=[*asked.messages, *said])
+        codes = Codes.of([*said, *(one for asked in turn.figures.trace.asked for one in asked.messages)])
+        for asked in turn.figures.trace.asked:
+            asked.messages = codes.removed(asked.messages, turn.language)
     _remember(turn, messages)
     _write_down(turn, messages, err, listens=listens)
     # The sensors keep the figures; the text of the requests goes with the panel's turn.
@@ -125,27 +128,46 @@ def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None,
     )
 
 
-def without_codes(
-    messages: Sequence[Message], language: str = "", *, of: Sequence[Message] | None = None
-) -> list[Message]:
-    """Return the messages of a turn without the codes and keys that its calls were made with.
+def without_codes(messages: Sequence[Message], language: str = "") -> list[Message]:
+    """Return the messages of a turn without the codes and keys that its calls were made with."""
+    return Codes.of(messages).removed(messages, language)
 
-    `of` are the messages whose calls are meant if they are others: requests lack the calls of their answer.
-    They go from the sentence and the results too, also where the digits were written apart. Where a call is
-    about a lock or an alarm, every number of the sentence that may be its code goes.
-    """
-    calls = [
-        (call["function"]["name"], _parsed(call["function"]["arguments"]))
-        for message in (messages if of is None else of)
-        for call in message.get("tool_calls", ())
-    ]
-    secrets = {secret for name, args in calls for secret in secrets_of(args, name)}
-    if any(wants_code(args, name) for name, args in calls):
-        messages = [_without_numbers(message, language) for message in messages]
-    if not secrets:
-        return list(messages)
-    pattern = re.compile("|".join(_pattern(secret) for secret in sorted(secrets, key=len, reverse=True)))
-    return [_without(message, pattern) for message in messages]
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """The codes and keys that the calls of a turn were made with."""
+
+    pattern: re.Pattern[str] | None
+    are_wanted: bool
+    """Whether a call is about a lock or an alarm."""
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> Self:
+        """Read the calls of messages; requests lack the calls of their answer, and repeat earlier ones."""
+        made = dict.fromkeys(
+            (call["function"]["name"], call["function"]["arguments"])
+            for message in messages
+            for call in message.get("tool_calls", ())
+        )
+        calls = [(name, _parsed(arguments)) for name, arguments in made]
+        secrets = {secret for name, args in calls for secret in secrets_of(args, name)}
+        patterns = (_pattern(secret) for secret in sorted(secrets, key=len, reverse=True))
+        return cls(
+            re.compile("|".join(patterns)) if secrets else None,
+            any(wants_code(args, name) for name, args in calls),
+        )
+
+    def removed(self, messages: Sequence[Message], language: str) -> list[Message]:
+        """Return messages without them.
+
+        They go from the sentence and the results too, also where the digits were written apart. Where a call
+        is about a lock or an alarm, every number of the sentence that may be its code goes.
+        """
+        if self.are_wanted:
+            messages = [_without_numbers(message, language) for message in messages]
+        if self.pattern is None:
+            return list(messages)
+        return [_without(message, self.pattern) for message in messages]
 
 
 def _without_numbers(message: Message, language: str) -> Message:

@@ -11,6 +11,8 @@ from ..texts import fold, is_word
 
 CODE: Final = "entity_id"
 """Behind this word an answer is code, which needs ids."""
+NAMES: Final = "names by id"
+"""Key of what is derived from a snapshot."""
 FENCE: Final = 3
 """Backticks around code."""
 TAIL_CHARS: Final = 120
@@ -24,9 +26,9 @@ class RepeatedContext:
     """Filters one answer as it arrives. The result does not depend on how the answer was cut."""
 
     def __init__(self, names: Mapping[str, str], labels: Collection[str]) -> None:
-        """Take the names by entity id, and the lines of the context that are no answer."""
+        """Take the names by entity id, sorted, and the lines of the context that are no answer."""
         self._names = names
-        self._ids = sorted(names)
+        self._ids = list(names)
         self._labels = sorted(labels, key=len, reverse=True)
         self._beginning: str | None = ""
         """What may be labels, until the answer begins."""
@@ -133,5 +135,9 @@ def repeated_context(
     }
     named = (part.rstrip(".") for part in _ID_PARTS.findall(sentence.casefold()))
     keeps_ids = bool(said & asked) or any(part in house.entities for part in named)
-    names = {} if keeps_ids else {key: record.name for key, record in house.entities.items()}
-    return RepeatedContext(names, labels)
+    return RepeatedContext({} if keeps_ids else house.derived(NAMES, _names), labels)
+
+
+def _names(house: HouseSnapshot) -> Mapping[str, str]:
+    """Return the names of the entities by id, sorted."""
+    return {key: record.name for key, record in house.entities.items()}

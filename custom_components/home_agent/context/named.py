@@ -63,6 +63,8 @@ class KnownNames:
     """The names of a home, to be found in the sentences of some languages."""
 
     forms: Mapping[str, tuple[NameForm, ...]]
+    by_word: Mapping[str, Sequence[str]]
+    """The entities by the words of their names."""
     places: Phrases[Area | Floor]
     other_places: Phrases[Area | Floor]
     """What else places of their kind are called."""
@@ -129,11 +131,18 @@ def _read(house: HouseSnapshot, languages: tuple[str, ...], *, places_only: bool
         if called == place.name or kinds_of_room(called)
         for name in place_synonyms(called, languages)
     )
-    known = {
-        word for listed in forms.values() for form in listed for word in (*form.own, *form.kind, *form.place)
-    }
+    by_word: dict[str, dict[str, None]] = {}
+    for key, listed in forms.items():
+        for form in listed:
+            for word in (*form.own, *form.kind, *form.place):
+                by_word.setdefault(word, {})[key] = None
     return KnownNames(
-        forms, own, other, room_owners(house, languages), frozenset(known | own.words | other.words)
+        forms,
+        {word: tuple(keys) for word, keys in by_word.items()},
+        own,
+        other,
+        room_owners(house, languages),
+        frozenset(by_word.keys() | own.words | other.words),
     )
 
 
@@ -291,7 +300,9 @@ class Finder:
             return []
         if self._topic.text:
             return self._entities_inside()
-        found = [one for record in self._house.entities.values() if (one := self._named(record)) is not None]
+        entities = self._house.entities
+        said = sorted({key for word in self._where for key in self._names.by_word.get(word, ())})
+        found = [one for key in said if (one := self._named(entities[key])) is not None]
         if self.places:
             here = [one for one in found if self._is_there(one.record)]
             found = here or [one for one in found if one.score >= 1.0 and not one.at <= self.place_words]

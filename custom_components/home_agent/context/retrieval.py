@@ -135,19 +135,15 @@ def find_group(
         everything = True
     if not (kinds or every) or not (places or (every and kinds)):
         return Group()
-    entities = index.house.entities
-    there = [
-        record
-        for record in entities.values()
-        if not places or record.area_id in places or record.floor_id in places
-    ]
+    house = index.house
+    there = [*(house.in_places(places) if places else house.entities.values())]
     found = [record for record in there if (record.domain, record.device_class) in kinds]
     found = [record for record in found if record.category is None] or found
     if everything or not kinds:
         of_everything = (record for record in there if DOMAINS[record.domain].in_everything)
         found += [record for record in of_everything if record.category is None]
     found.sort(key=_where)
-    many = every or len(places) > 1 or not index.house.floors.keys().isdisjoint(places)
+    many = every or len(places) > 1 or not house.floors.keys().isdisjoint(places)
     return Group(list(dict.fromkeys(record.entity_id for record in found)), many)
 
 

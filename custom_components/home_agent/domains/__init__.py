@@ -5,6 +5,7 @@ new file and nothing else: tools, prompt, policy, undo and habits read what the 
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 import sys
@@ -37,16 +38,19 @@ DOMAINS: Final = _DomainTable((facts.name, facts) for facts in read_files())
 """What is known about every domain. `DOMAINS[domain]` never raises, `in` tells whether there is a file."""
 
 
+@cache
 def verbs() -> tuple[str, ...]:
     """Return all actions, each once."""
     return tuple(dict.fromkeys(verb for facts in DOMAINS.values() for verb in facts.actions))
 
 
+@cache
 def domains_of(verb: str) -> frozenset[str]:
     """Return the domains that know an action."""
     return frozenset(facts.name for facts in DOMAINS.values() if verb in facts.actions)
 
 
+@cache
 def gated_domains() -> frozenset[str]:
     """Return the domains that an option of the agent switches off."""
     return frozenset(facts.name for facts in DOMAINS.values() if facts.is_gated)

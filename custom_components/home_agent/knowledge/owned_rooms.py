@@ -97,6 +97,8 @@ def _is_linked(at: int, said: Sequence[Word], selfs: Collection[int]) -> bool:
 def self_words(said: Sequence[Word], language: str) -> frozenset[int]:
     """Return which words mean the speaker, spelt exactly so: "la mía" is not Mia."""
     entries = _self_words(find(language) or "")
+    if _first_self_words(find(language) or "").isdisjoint(word.plain for word in said):
+        return frozenset()
     return frozenset(
         index
         for entry in entries
@@ -110,6 +112,12 @@ def self_words(said: Sequence[Word], language: str) -> frozenset[int]:
 def _self_words(language: str) -> Sequence[tuple[str, ...]]:
     """Return the words for oneself of a language, with their accents."""
     return [tuple(plain(entry).split()) for entry in entries_of(language, "memory.self")]
+
+
+@cache
+def _first_self_words(language: str) -> frozenset[str]:
+    """Return the first of these words of each entry."""
+    return frozenset(entry[0] for entry in _self_words(language))
 
 
 def _owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:

@@ -1,6 +1,6 @@
 """What the home consists of, as plain immutable records."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
@@ -74,7 +74,7 @@ class HouseSnapshot:
     Entities are the exposed ones, sorted by entity id; areas and floors by their id.
     """
 
-    __slots__ = ("_by_area", "_derived", "areas", "carried", "entities", "floors", "version")
+    __slots__ = ("_by_area", "_by_domain", "_derived", "areas", "carried", "entities", "floors", "version")
 
     def __init__(
         self,
@@ -95,12 +95,26 @@ class HouseSnapshot:
         self.areas: Mapping[str, Area] = _frozen(areas or {})
         self.floors: Mapping[str, Floor] = _frozen(floors or {})
         self._by_area: dict[str, tuple[EntityRecord, ...]] | None = None
+        self._by_domain: dict[str, tuple[EntityRecord, ...]] | None = None
         self._derived: dict[Hashable, object] = {}
 
     @property
     def domains(self) -> frozenset[str]:
         """Return the domains of the entities."""
-        return self.derived("domains", lambda house: frozenset(one.domain for one in house.entities.values()))
+        return frozenset(self._domains())
+
+    def of_domain(self, domain: str) -> tuple[EntityRecord, ...]:
+        """Return the entities of a domain, sorted by entity id."""
+        return self._domains().get(domain, ())
+
+    def _domains(self) -> Mapping[str, tuple[EntityRecord, ...]]:
+        """Return the entities by domain, sorted once for each snapshot."""
+        if self._by_domain is None:
+            found: dict[str, list[EntityRecord]] = {}
+            for record in self.entities.values():
+                found.setdefault(record.domain, []).append(record)
+            self._by_domain = {key: tuple(records) for key, records in found.items()}
+        return self._by_domain
 
     def in_area(self, area_id: str) -> tuple[EntityRecord, ...]:
         """Return the entities of an area, sorted by entity id."""
@@ -111,6 +125,12 @@ class HouseSnapshot:
                     members.setdefault(record.area_id, []).append(record)
             self._by_area = {key: tuple(records) for key, records in members.items()}
         return self._by_area.get(area_id, ())
+
+    def in_places(self, place_ids: Collection[str]) -> Iterator[EntityRecord]:
+        """Yield the entities of areas and floors, area by area."""
+        for area in self.areas.values():
+            if area.area_id in place_ids or area.floor_id in place_ids:
+                yield from self.in_area(area.area_id)
 
     def derived[T](self, key: Hashable, factory: Callable[[HouseSnapshot], T]) -> T:
         """Return `factory(snapshot)`, computed once for each key.

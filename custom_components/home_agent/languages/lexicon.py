@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from ..texts import fold, is_word, plain
+from ..texts import fold, is_word, plain, word_spans
 
 COMMAS: Final = frozenset(",，、")  # noqa: RUF001 - other scripts' own
 ENDS: Final = frozenset(".!?;:…。！？؟")  # noqa: RUF001 - other scripts' own
@@ -49,6 +49,9 @@ class Match(NamedTuple):
 
 NO_MATCH: Final = Match()
 
+type Matches = Mapping[str, Mapping[int, Match]]
+"""By the name of a table: the best match at each word that has one."""
+
 
 def clauses(text: str) -> list[Clause]:
     """Return the clauses of a text that have any words."""
@@ -65,20 +68,20 @@ def clauses(text: str) -> list[Clause]:
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
     """Yield words and punctuation that ends a clause, each with the punctuation before it."""
-    start, before = None, ""
-    for index, char in enumerate((*text, " ")):
-        if is_word(char):
-            start = index if start is None else start
-            continue
-        if start is not None:
-            word = text[start:index]
-            is_grave = char in APOSTROPHES and word.casefold() in SHORT_FOR_GRAVE
-            yield f"{word}'" if is_grave and not is_word(text[index + 1 : index + 2] or " ") else word, before
-            start, before = None, ""
-        if char in ENDS and not (char in ":." and is_word(text[index + 1 : index + 2] or " ")):
-            yield char, ""
-        elif char in COMMAS:
-            before = char
+    behind, before = 0, ""
+    for start, end in (*word_spans(text), (len(text), len(text))):
+        for index in range(behind, start):
+            char = text[index]
+            if char in ENDS and not (char in ":." and is_word(text[index + 1 : index + 2] or " ")):
+                yield char, ""
+            elif char in COMMAS:
+                before = char
+        if start == end:
+            return
+        word, behind = text[start:end], end
+        is_grave = text[end : end + 1] in APOSTROPHES and word.casefold() in SHORT_FOR_GRAVE
+        yield f"{word}'" if is_grave and not is_word(text[end + 1 : end + 2] or " ") else word, before
+        before = ""
 
 
 def _word(text: str, *, starts: bool = False) -> Word:
@@ -98,6 +101,8 @@ class Lexicon:
         self._spellings: set[str] = set()
         self._beginnings: tuple[str, ...] = ()
         self._tables = tuple(tables)
+        self._last: tuple[tuple[Word, ...], Matches] = ((), {name: {} for name in tables})
+        """The words that were read last, and what was found in them: one clause is read many times."""
         self._by_first: dict[str, list[tuple[str, tuple[Word, ...]]]] = {}
         """The phrases by their first word, each with its table."""
         self._by_letter: dict[str, list[tuple[str, tuple[Word, ...]]]] = {}
@@ -130,24 +135,25 @@ class Lexicon:
                     self._spellings.add(word.plain)
         return tuple(found)
 
-    def matches(self, table: str, words: Sequence[Word]) -> dict[int, Match]:
+    def matches(self, table: str, words: Sequence[Word]) -> Mapping[int, Match]:
         """Return the best match of a table at each word that has a match."""
-        return self._found(words, (table,))[table]
+        return self.all_matches(words).get(table, {})
 
-    def all_matches(self, words: Sequence[Word]) -> dict[str, dict[int, Match]]:
+    def all_matches(self, words: Sequence[Word]) -> Matches:
         """Return the best matches of each table."""
-        return self._found(words, self._tables)
+        said, last = tuple(words), self._last
+        if last[0] != said:
+            last = self._last = (said, self._found(said))
+        return last[1]
 
-    def _found(self, words: Sequence[Word], tables: Sequence[str]) -> dict[str, dict[int, Match]]:
-        """Return the best matches of some tables; each word is looked up once for all of them."""
-        found: dict[str, dict[int, Match]] = {name: {} for name in tables}
+    def _found(self, words: Sequence[Word]) -> Matches:
+        """Return the best matches of all tables."""
+        found: dict[str, dict[int, Match]] = {name: {} for name in self._tables}
         for index, word in enumerate(words):
             phrases = [*self._by_first.get(word.plain, ()), *self._by_letter.get(word.folded[:1], ())]
             if word.folded != word.plain:
                 phrases += self._by_first.get(word.folded, ())
             for table, phrase in phrases:
-                if table not in found:
-                    continue
                 match = self._match(phrase, words, index)
                 if match.words and match > found[table].get(index, NO_MATCH):
                     found[table][index] = match

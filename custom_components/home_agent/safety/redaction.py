@@ -27,6 +27,8 @@ SHORT: Final = 4
 GUARDED_WORDS: Final = frozenset({"lock", "locks", "unlock", "arm", "disarm", "alarm"})
 GUARDED_STARTS: Final = ("unlock", "disarm", "alarm")
 """Words of calls in which a number may be a code: locks and alarms take one."""
+GUARDED_PARTS: Final = ("lock", "arm")
+"""Each of these words contains one of them."""
 
 LARGEST_CODE: Final = 10**12
 
@@ -118,9 +120,14 @@ def _redacted_text(text: str, depth: int, *, guarded: bool) -> str:
 
 def wants_code(args: Any, tool_name: str = "") -> bool:
     """Return whether a call is about a lock or an alarm, so that a number in it may be the code."""
-    return any(
+    return any(map(_is_guarded, (tool_name, *_texts(args))))
+
+
+def _is_guarded(text: str) -> bool:
+    """Return whether a text has a word about locks or alarms; few texts have the letters of one."""
+    folded = text.casefold()
+    return any(part in folded for part in GUARDED_PARTS) and any(
         word in GUARDED_WORDS or word.startswith(GUARDED_STARTS)
-        for text in (tool_name, *_texts(args))
         for word in map(str.casefold, _WORDS.findall(text))
     )
 

@@ -239,7 +239,7 @@ class HomeAgentTool(llm.Tool):
 
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
         """Return whether this home has anything that the tool acts on."""
-        return self.domain is None or (self.domain in house.domains and self.is_useful(hass, house))
+        return self.domain is None or (bool(house.of_domain(self.domain)) and self.is_useful(hass, house))
 
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:  # noqa: ARG002 - most are the same everywhere
         """Return the parameters as JSON Schema for this home, where they depend on it.

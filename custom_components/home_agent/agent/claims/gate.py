@@ -47,14 +47,15 @@ class ClaimGate:
         refuses_offers: bool = False,
         is_whole: bool = False,
         has_tried: bool = False,
+        reader: SentenceReader | None = None,
     ) -> None:
-        """Begin an answer to a sentence.
+        """Begin an answer to a sentence; `reader` has read it already.
 
         `refuses_offers` holds back a first sentence that asks for permission. `is_whole` holds back the
         answer until its end, so that its last sentence may say what the first one left out. `has_tried` says
         that the model tried to change something and failed: then it did not take the sentence for a question.
         """
-        self.reader = SentenceReader(sentence, language)
+        self.reader = SentenceReader(sentence, language) if reader is None else reader
         self._wanted = self.reader.wanted
         if has_tried and self._wanted is SentenceKind.QUESTION:
             self._wanted = SentenceKind.REMARK

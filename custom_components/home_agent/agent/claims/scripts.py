@@ -5,6 +5,7 @@ The verb is last in these languages, so a sentence is not certain before its end
 
 from collections.abc import Sequence
 from functools import cache
+import re
 from typing import Final
 
 from ...languages import find, languages_with, words
@@ -127,5 +128,11 @@ def script_of(sentence: str, language: str) -> ScriptReader | None:
 
 def _is_written_in(sentence: str, language: str) -> bool:
     """Return whether a sentence has a letter that only this language is recognized by."""
-    spans = [entry.split("-") for entry in words(language, "claims.letters")]
-    return any(first <= char <= last for first, last in spans for char in sentence)
+    return not sentence.isascii() and bool(_letters(language).search(sentence))
+
+
+@cache
+def _letters(language: str) -> re.Pattern[str]:
+    """Return the pattern of the letters that only this language is recognized by, none of them ASCII."""
+    spans = (entry.split("-") for entry in words(language, "claims.letters"))
+    return re.compile("[" + "".join(f"{re.escape(first)}-{re.escape(last)}" for first, last in spans) + "]")

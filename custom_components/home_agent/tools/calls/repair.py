@@ -4,7 +4,7 @@ A rule is tried only on arguments that do not fit, and only the form changes: wh
 what is done to it, stays what the model wrote.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 import re
@@ -159,12 +159,14 @@ def _key_renamed(args: Args, schema: SlotSchema) -> Args | None:
     known = schema.slots
     renamed: Args = {}
     for key, value in args.items():
-        slot = key
-        free = [name for name in known if name not in args and is_about_time(name) == is_about_time(key)]
-        if key not in known and (near := _like(key, free)):
-            slot = near
-        renamed.setdefault(slot, value)
+        renamed.setdefault(key if key in known else _slot_like(key, args, known) or key, value)
     return renamed
+
+
+def _slot_like(key: str, args: Args, known: Collection[str]) -> str | None:
+    """Return the free slot that an unknown key resembles."""
+    is_time = is_about_time(key)
+    return _like(key, [name for name in known if name not in args and is_about_time(name) == is_time])
 
 
 @_each_slot

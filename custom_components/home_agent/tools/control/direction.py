@@ -144,7 +144,7 @@ def _orders(sentence: str, language: str) -> tuple[_Order, ...]:
 
 def _order(said: Sequence[Word], lexicon: Lexicon, staying: Lexicon) -> _Order:
     """Return what a part commands."""
-    found = lexicon.all_matches(said) | staying.all_matches(said)
+    found = {**lexicon.all_matches(said), **staying.all_matches(said)}
     first = min(found["copulas"], default=len(said))
     # "Il garage resta chiuso" may only tell how it is; taken as an order, it opens nothing.
     stays = any(

@@ -23,6 +23,7 @@ JSON_TYPES: Final[Mapping[str, str]] = {
 """JSON types by the kind of a parameter; text for all others."""
 TEXT: Final = "string"
 DERIVED: Final = "offered_control"
+SCHEMA: Final = "schema of ha_control"
 PARAMETERS: Final = "parameters"
 TARGETS: Final = ("action", *TARGET_SLOTS)
 ACCEPTED_ONLY: Final = ("device_class", PARAMETERS)
@@ -66,6 +67,16 @@ def schema_in(
 
     `has_fields` tells whether a script takes values. The schema is the same as long as the home is.
     """
+    takes_fields = any(has_fields(entity_id) for entity_id in _offered(house, gated=gated).scripts)
+    return house.derived(
+        (SCHEMA, gated, takes_fields), lambda house: _schema(general, house, gated=gated, fields=takes_fields)
+    )
+
+
+def _schema(
+    general: Mapping[str, Any], house: HouseSnapshot, *, gated: bool, fields: bool
+) -> Mapping[str, Any]:
+    """Return the schema of ha_control for one home; `fields` says whether some script takes values."""
     offered = _offered(house, gated=gated)
     slots = dict(general["properties"])
     for name in ACCEPTED_ONLY:
@@ -74,13 +85,13 @@ def schema_in(
         slots.pop("label", None)
     slots["action"] = {"type": TEXT, "enum": sorted(offered.actions)}
     slots["domain"] = {"type": TEXT}
-    if any(has_fields(entity_id) for entity_id in offered.scripts):
+    if fields:
         slots[VARIABLES] = {"type": "object", "description": "fields of a script"}
     if offered.others:
         slots[PARAMETERS] = {"type": "object", "description": _named(sorted(offered.others))}
     targets = [name for name in slots if name in TARGETS]
-    fields = {name: found.schema() for name, found in offered.fields.items()}
-    ordered = {name: slots.pop(name) for name in targets} | fields | slots
+    values = {name: found.schema() for name, found in offered.fields.items()}
+    ordered = {name: slots.pop(name) for name in targets} | values | slots
     return {"type": "object", "properties": ordered, "required": list(general["required"])}
 
 

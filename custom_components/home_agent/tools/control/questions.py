@@ -162,7 +162,7 @@ def _read(clause: Clause, language: str) -> _Reading:
     if table(language, "questions.inside_words"):
         return _read_inside(clause, language)
     lexicon, said = _lexicon(language), clause.words
-    found = lexicon.all_matches(said)
+    found = dict(lexicon.all_matches(said))
     for name in ("past", "asking", "reasons"):
         found[name] = _not_within(found[name], found["requests"])
     found["requests"] = _not_within(found["requests"], found["past"])

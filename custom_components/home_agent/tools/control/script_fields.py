@@ -27,6 +27,8 @@ MAX_OPTION_CHARS: Final = 120
 """Characters of all options of a field; more are not listed."""
 MAX_FIELD: Final = 60
 MAX_VALUES: Final = 50
+SIZES: Final = "sizes of script fields"
+"""Key of what a home carries: the fields of scripts, and how long they are as schemas."""
 MAX_TOOLS: Final = 6
 MAX_TOOL_CHARS: Final = 2500
 """Characters of the parameters and descriptions of all scripts that are tools of their own."""
@@ -304,11 +306,22 @@ def scripts_as_tools(hass: HomeAssistant, house: HouseSnapshot) -> dict[str, Map
     """
     found: dict[str, Mapping[str, Mapping[str, Any]]] = {}
     room = MAX_TOOL_CHARS
-    for entity_id, record in house.entities.items():
-        if record.domain != SCRIPT or not (fields := fields_of(hass, entity_id)):
+    for record in house.of_domain(SCRIPT):
+        if not (fields := fields_of(hass, record.entity_id)):
             continue
-        room -= len(str(schema_in_words(fields))) + len(record.name)
-        if len(found) == MAX_TOOLS or room < 0:
+        if len(found) == MAX_TOOLS:
             break
-        found[entity_id] = fields
+        room -= _size_of(house, record.entity_id, fields) + len(record.name)
+        if room < 0:
+            break
+        found[record.entity_id] = fields
     return found
+
+
+def _size_of(house: HouseSnapshot, entity_id: str, fields: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return how long fields are as a schema, computed once while the script keeps them."""
+    sizes = cast("dict[str, tuple[Any, int]]", house.carried.setdefault(SIZES, {}))
+    known = sizes.get(entity_id)
+    if known is None or known[0] is not fields:
+        known = sizes[entity_id] = (fields, len(str(schema_in_words(fields))))
+    return known[1]

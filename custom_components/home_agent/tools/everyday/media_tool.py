@@ -10,12 +10,12 @@ from typing import Any, Final, override
 import probatio
 
 from homeassistant.components.media_player.const import MediaPlayerDeviceClass
-from homeassistant.const import ATTR_DEVICE_CLASS, STATE_BUFFERING, STATE_PLAYING
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, STATE_BUFFERING, STATE_PLAYING
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
-from ...domains.features import supports
+from ...domains.features import feature_bits, supports
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import phrase_similarity, squash
@@ -30,6 +30,7 @@ DOMAIN: Final = "media_player"
 BROWSE: Final = "BROWSE_MEDIA"
 SEARCH: Final = "SEARCH_MEDIA"
 """Features of a player."""
+FINDING: Final = f"{SEARCH} {BROWSE}"
 
 KINDS: Final = {
     "track": ("track", "music"),
@@ -211,9 +212,16 @@ class MediaTool(HomeAgentTool):
     @override
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
         """Return whether there is a player that can look for something."""
-        if self._able.isdisjoint(house.entities):
-            states = map(hass.states.get, house.derived("players", _players))
-            self._able = {state.entity_id for state in states if state is not None and _finds(state)}
+        if not any(entity_id in house.entities for entity_id in self._able):
+            needed = [feature_bits(DOMAIN, features) for features in (FINDING, PLAY)]
+            self._able = {
+                record.entity_id
+                for record in house.of_domain(DOMAIN)
+                if (state := hass.states.get(record.entity_id)) is not None
+                and isinstance(bits := state.attributes.get(ATTR_SUPPORTED_FEATURES), int)
+                and bits & needed[0]
+                and bits & needed[1]
+            }
         return bool(self._able)
 
     @override
@@ -269,14 +277,9 @@ class MediaTool(HomeAgentTool):
         return result
 
 
-def _players(house: HouseSnapshot) -> list[str]:
-    """Return the players of a home."""
-    return [entity_id for entity_id, record in house.entities.items() if record.domain == DOMAIN]
-
-
-def _finds(state: State, needed: str = PLAY) -> bool:
-    """Return whether a player can look for media and play them."""
-    return all(supports(state, features) for features in (f"{SEARCH} {BROWSE}", PLAY, needed))
+def _finds(state: State, needed: str) -> bool:
+    """Return whether a player can look for media, play them and do what else is needed."""
+    return all(supports(state, features) for features in (FINDING, PLAY, needed))
 
 
 def _player(run: ToolRun, args: Mapping[str, Any], *, needed: str) -> EntityRecord:
