@@ -66,6 +66,26 @@ class PermissionDenied(HomeAgentError):
     """The speaker may not do this, or the entity is not exposed."""
 
     key = "permission_denied"
+    reason = ""
+    """The key of the sentence that says why, where what was planned is not done; empty if there is none."""
+
+
+class NotConfirmed(PermissionDenied):
+    """A person would have to confirm it, and nobody can be asked."""
+
+    reason = "why_confirmation"
+
+
+class NotExposed(PermissionDenied):
+    """The agent may not see a target."""
+
+    reason = "why_hidden"
+
+
+class NotPermitted(PermissionDenied):
+    """The Home Assistant user may not do it."""
+
+    reason = "why_rights"
 
 
 class RefusedByRule(PermissionDenied):
@@ -73,7 +93,7 @@ class RefusedByRule(PermissionDenied):
 
     def __init__(self, key: str, detail: str, **placeholders: str) -> None:
         """Take the key of the sentence and what fills it."""
-        self.key = key
+        self.key = self.reason = key
         super().__init__(detail, **placeholders)
 
 

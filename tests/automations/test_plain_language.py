@@ -101,7 +101,7 @@ async def test_a_number_for_a_while_tells_a_person(home: OwnHome) -> None:
         "If the fridge is above 8 degrees, tell me",
         automate(when=[{"entity": FRIDGE, "above": 8}], do=[WARM]),
     )
-    assert said.startswith("When the Fridge Temperature is above 8 °C: send this to")
+    assert said.startswith("When the Fridge Temperature is above 8 °C: send “")
     await home.say("yes")
     home.hass.states.async_set(FRIDGE, "9.5", {"unit_of_measurement": "°C"})
     await home.hass.async_block_till_done()

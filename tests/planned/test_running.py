@@ -195,16 +195,24 @@ async def test_a_stricter_policy_refuses(
     await agent.set_options(policy_restricted=["light"])
     await async_pass(hass, freezer, 601)
     assert made(secure) == []
-    assert shown(hass) == [REFUSED.format("Hall")]
+    assert shown(hass) == [f"{REFUSED.format('Hall')} It would need a confirmation now."]
 
 
-@pytest.mark.parametrize("gone", ["exposure", "user", "id"])
+@pytest.mark.parametrize(
+    ("gone", "why"),
+    [
+        ("exposure", "It is no longer exposed to me."),
+        ("user", "The person who planned it is not allowed to do that any more."),
+        ("id", REFUSED.format("Hall")),
+    ],
+)
 async def test_rights_of_the_time(
     hass: HomeAssistant,
     model_server: ModelServer,
     secure: SecureHouse,
     freezer: FrozenDateTimeFactory,
     gone: str,
+    why: str,
 ) -> None:
     """Exposure, the person's rights and what an id means are those of the time when it runs."""
     agent = await secure.async_agent(model_server, ASKS)
@@ -219,7 +227,8 @@ async def test_rights_of_the_time(
         await planned(agent).async_add(replace(command, registered={HALL: "another"}))
     await async_pass(hass, freezer, 601)
     assert made(secure) == []
-    assert len(shown(hass)) == 1
+    (said,) = shown(hass)
+    assert said.endswith(why)
 
 
 async def test_cancel_and_list(

@@ -198,8 +198,7 @@ async def _async_clause(hass: HomeAssistant, language: str, part: Frozen, *, ful
     """Return the question about one part without what begins and ends a question."""
     if not isinstance(part, FrozenPlan):
         return await _async_part(hass, language, part, full=full)
-    calls = [await _async_part(hass, language, call, full=full) for call in merged(part.calls)]
-    clause = await async_joined(hass, language, list(dict.fromkeys(calls)), "ask_and")
+    clause = await _async_calls(hass, language, part.calls, full=full)
     if part.hold:
         time = format_span(part.hold)
         clause = await async_phrase(hass, language, "ask_held", time=time, question=clause)
@@ -213,18 +212,36 @@ async def _async_deed(hass: HomeAssistant, language: str, step: FrozenPlan, *, f
     """Return one step of an automation; one without calls waits."""
     if not step.calls:
         return await async_phrase(hass, language, "auto_wait", time=format_span(step.hold))
-    calls = [
-        await _async_part(hass, language, call, full=full)
-        if is_message(call.domain, call.service)
-        or call.service in GENERIC
-        or f"{call.domain}_{call.service}" in ASKED
-        else await _async_named_service(hass, language, call, full=full)
-        for call in step.calls
-    ]
-    clause = await async_joined(hass, language, list(dict.fromkeys(calls)), "ask_and")
+    clause = await _async_calls(hass, language, step.calls, full=full, by_service_name=True)
     if not step.hold:
         return clause
     return await async_phrase(hass, language, "ask_held", time=format_span(step.hold), question=clause)
+
+
+async def _async_calls(
+    hass: HomeAssistant,
+    language: str,
+    calls: Sequence[FrozenCall],
+    *,
+    full: bool,
+    by_service_name: bool = False,
+) -> str:
+    """Return calls as one clause; a message to several receivers is named once, in quotation marks."""
+    clauses: list[str] = []
+    messages: dict[tuple[str, str], list[str]] = {}
+    for call in merged(calls):
+        assert isinstance(call, FrozenCall)
+        if is_message(call.domain, call.service):
+            text = told_message(call.data, full=full).text
+            messages.setdefault((kind_of_message(call), text), []).append(receiver(hass, call))
+            continue
+        is_own = call.service in GENERIC or f"{call.domain}_{call.service}" in ASKED
+        tell = _async_named_service if by_service_name and not is_own else _async_part
+        clauses.append(await tell(hass, language, call, full=full))
+    for (kind, text), receivers in messages.items():
+        targets = ", ".join(dict.fromkeys(receivers))
+        clauses.append(await _async_filled(hass, language, f"ask_{kind}_it", targets=targets, message=text))
+    return await async_joined(hass, language, list(dict.fromkeys(clauses)), "ask_and")
 
 
 async def _async_named_service(hass: HomeAssistant, language: str, call: FrozenCall, *, full: bool) -> str:
@@ -259,9 +276,6 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full:
         return await _async_clause(hass, language, part, full=full)
     if isinstance(part, FrozenAutomation):
         return await async_phrase(hass, language, "ask_turn_on", targets=part.name)
-    if is_message(part.domain, part.service):
-        text, key = told_message(part.data, full=full).text, f"ask_{kind_of_message(part)}"
-        return await _async_filled(hass, language, key, targets=receiver(hass, part), message=text)
     key = f"{part.domain}_{part.service}"
     position = str(part.data.get("position", "")) if key in SAYING_POSITION else ""
     action = f"{part.domain}.{part.service}"

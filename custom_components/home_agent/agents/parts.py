@@ -61,8 +61,9 @@ from ..settings import settings_of
 from ..tools.approved import async_run_approved
 from ..tools.base import HomeAgentTool
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
-from ..tools.everyday import NotifyTool, everyday_tools
+from ..tools.everyday import everyday_tools
 from ..tools.everyday.automation_tool import automation_tools
+from ..tools.everyday.notify_tool import NotifyTool
 from ..tools.guard import Guard
 from ..tools.ha_control import ControlTool
 from ..tools.ha_query import QueryTool
@@ -193,7 +194,7 @@ class AgentParts:
         disabled = settings[CONF_TOOLS_DISABLED]
         memories = self.memories if settings[CONF_MEMORY] else None
         control = ControlTool(self.planned, gated=settings[CONF_ALLOW_SCRIPTS])
-        messages = NotifyTool(self.members, self.messages, self.memories, self.profile)
+        messages = NotifyTool(self.members, self.messages, self.memories, self.profile, self.planned)
         own = self.shared.automations.of(self.id)
         see = seeing(self.router, self.data_policy, settings)
         tools: tuple[HomeAgentTool, ...] = (

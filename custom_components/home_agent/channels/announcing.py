@@ -16,12 +16,13 @@ from ..agent.spoken_names import names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.features import supports
 from ..embeds import without_embeds
-from ..errors import HomeAgentError
+from ..errors import HomeAgentError, PermissionDenied
 from ..event_data import TimerFinished
 from ..events import EventEmitter
 from ..planned.records import PlannedCommand
 from ..timers.records import Timer
 from ..tools.own_calls import async_announce, async_notify
+from ..tools.resolving.candidates import plain
 from .people import People, Route, async_write_to, chats_of, route_to_own_phone
 
 SATELLITE: Final = "assist_satellite"
@@ -75,14 +76,27 @@ class Announcer:
         return await self._async_tell(to, title, message, f"timer_{timer.id}", shown=late >= TOO_LATE)
 
     async def async_tell_planned(
-        self, command: PlannedCommand, due: datetime, key: str, entity_ids: Sequence[str]
+        self,
+        command: PlannedCommand,
+        due: datetime,
+        key: str,
+        entity_ids: Sequence[str],
+        why: Sequence[PermissionDenied],
     ) -> None:
         """Tell what became of a planned command where it was given; `key` names the sentence."""
         owner, now = command.owner, dt_util.utcnow()
         local = dt_util.as_local(due)
         time = f"{local:%H:%M}" if now - due < TOO_LATE else f"{local:%Y-%m-%d %H:%M}"
         targets = names(self._hass, entity_ids)
-        message = await async_phrase(self._hass, owner.language, key, time=time, targets=targets)
+        if command.message is not None:
+            targets = plain(command.message.receiver)
+        told = [await async_phrase(self._hass, owner.language, key, time=time, targets=targets)]
+        told += [
+            await async_phrase(self._hass, owner.language, err.reason, **(err.translation_placeholders or {}))
+            for err in why
+            if err.reason
+        ]
+        message = " ".join(dict.fromkeys(told))
         to = _Recipient(owner.language, owner.reports_to, owner.device_id, owner.chat)
         title = await async_phrase(self._hass, owner.language, "planned_title")
         await self._async_tell(to, title, message, f"planned_{command.id}", shown=now - due >= TOO_LATE)

@@ -8,10 +8,20 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ..regex import lazy_regex
+from ..texts import fold, words
 from . import find, languages_with
 from .later_parts import CLOCK, MEASURE, LaterKind, Mark, Part, parts_of
 
-__all__ = ["LaterKind", "Order", "names_action", "read_later", "read_orders", "strictest"]
+__all__ = [
+    "LaterKind",
+    "Order",
+    "beside_times",
+    "names_action",
+    "read_later",
+    "read_orders",
+    "said_kinds",
+    "strictest",
+]
 
 MAX_CHARS: Final = 400
 _QUOTED: Final = lazy_regex(r"[\"“„«»][^\"“”„«»]{1,80}[\"”“«»]")
@@ -61,8 +71,7 @@ def read_orders(
     """
     if len(sentence) > MAX_CHARS:
         return ()
-    text = _MEASURES.sub(f" {MEASURE} ", _QUOTED.sub(" ", sentence))
-    text = _JOINED.sub(r"\1 ", _CLOCKS.sub(CLOCK, text))
+    text = _prepared(_QUOTED.sub(" ", sentence))
     own, known = find(language), languages_with("times")
     if own in known:
         parts = parts_of(text, own, is_evening=is_evening)
@@ -76,6 +85,55 @@ def read_orders(
         if any(part.commands for part in parts) and _wait(orders := _orders(parts, planned=planned)):
             return orders
     return ()
+
+
+@lru_cache(maxsize=64)
+def said_kinds(
+    text: str, language: str, *, is_evening: bool = False, is_order: bool = False
+) -> tuple[LaterKind, ...]:
+    """Return the times and conditions that a text says, each by its kind.
+
+    Of an order to tell something, those of commands for devices beside it are left out.
+    """
+    own = find(language)
+    if own is None or own not in languages_with("times") or len(text) > MAX_CHARS:
+        return ()
+    parts = parts_of(_prepared(text), own, is_evening=is_evening, bare_hours=True)
+    counted = (
+        part
+        for part in parts
+        if not is_order
+        or part.found["asking"]
+        or part.found["reminders"]
+        or not (part.commands or part.found["switching"])
+    )
+    return tuple(
+        mark.kind
+        for part in counted
+        for mark, before in zip(part.marks, (None, *part.marks), strict=False)
+        # "Tomorrow at seven" is one time.
+        if before is None or (before.end, before.kind) != (mark.start, mark.kind)
+    )
+
+
+def beside_times(text: str, language: str) -> tuple[str, ...]:
+    """Return the folded words of a text that say no time: "every" of "every day" is none of them."""
+    own = find(language)
+    if own is None or own not in languages_with("times") or len(text) > MAX_CHARS:
+        return tuple(words(text))
+    parts = parts_of(_prepared(text), own, is_evening=False, bare_hours=True)
+    return tuple(
+        fold(word.plain)
+        for part in parts
+        for index, word in enumerate(part.said)
+        if not any(mark.start <= index < mark.end for mark in part.marks)
+    )
+
+
+def _prepared(text: str) -> str:
+    """Return a text with clocks and measures as words."""
+    text = _MEASURES.sub(f" {MEASURE} ", text)
+    return _JOINED.sub(r"\1 ", _CLOCKS.sub(CLOCK, text))
 
 
 def _wait(orders: Iterable[Order]) -> bool:

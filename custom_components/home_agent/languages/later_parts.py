@@ -114,14 +114,17 @@ def _lexicon(language: str) -> Lexicon:
     return Lexicon(tables)
 
 
-def parts_of(text: str, language: str, *, is_evening: bool) -> list[Part]:
-    """Return the parts of a sentence with what they say about time."""
+def parts_of(text: str, language: str, *, is_evening: bool, bare_hours: bool = False) -> list[Part]:
+    """Return the parts of a sentence with what they say about time.
+
+    With `bare_hours` "at six" is a time beside any verb, not only where something is switched.
+    """
     lexicon = _lexicon(language)
     parts: list[Part] = []
     for number, clause in enumerate(clauses(text)):
         for said, comma in _split(clause.words, lexicon):
             part = Part(said, lexicon.all_matches(said), comma, number)
-            _read(part, is_evening=is_evening)
+            _read(part, is_evening=is_evening, bare_hours=bare_hours)
             parts.append(part)
     return parts
 
@@ -150,7 +153,7 @@ def _split(said: Sequence[Word], lexicon: Lexicon) -> Iterator[tuple[Sequence[Wo
         yield said[start:], comma
 
 
-def _read(part: Part, *, is_evening: bool) -> None:
+def _read(part: Part, *, is_evening: bool, bare_hours: bool) -> None:
     """Find the marks, the commands and the statements of a part."""
     found, said = part.found, part.said
     polite = {
@@ -161,7 +164,9 @@ def _read(part: Part, *, is_evening: bool) -> None:
     }
     index = 0
     while index < len(said):
-        mark = None if index in polite else _mark_at(part, index, is_evening=is_evening)
+        mark = (
+            None if index in polite else _mark_at(part, index, is_evening=is_evening, bare_hours=bare_hours)
+        )
         if mark is not None:
             part.marks.append(mark)
         index = mark.end if mark is not None else index + 1
@@ -177,7 +182,7 @@ def _read(part: Part, *, is_evening: bool) -> None:
         part.marks.append(condition)
 
 
-def _mark_at(part: Part, index: int, *, is_evening: bool) -> Mark | None:
+def _mark_at(part: Part, index: int, *, is_evening: bool, bare_hours: bool) -> Mark | None:
     """Return the mark that begins at a word."""
     found = part.found
     for name, kind in (("soon", LaterKind.TIME), ("during", LaterKind.LENGTH)):
@@ -187,7 +192,7 @@ def _mark_at(part: Part, index: int, *, is_evening: bool) -> Mark | None:
         for name, kind in (("soon_behind", LaterKind.TIME), ("during_behind", LaterKind.LENGTH)):
             if match := found[name].get(end):
                 return Mark(index, end + match.words, kind)
-    if end := _clock(part, index):
+    if end := _clock(part, index, bare_hours=bare_hours):
         return Mark(index, end, LaterKind.TIME)
     phrases = [(match, LaterKind.REPEATED) for match in (found["repeated"].get(index),) if match]
     phrases += [(match, LaterKind.TIME) for match in (found["later"].get(index),) if match]
@@ -219,7 +224,7 @@ def _length(part: Part, index: int) -> int | None:
     return end
 
 
-def _clock(part: Part, index: int) -> int | None:
+def _clock(part: Part, index: int, *, bare_hours: bool) -> int | None:
     """Return where a time of day ends that begins at a word."""
     found, said = part.found, part.said
     before = max(found["at"].get(index, Match()), found["sure_at"].get(index, Match()))
@@ -237,8 +242,9 @@ def _clock(part: Part, index: int) -> int | None:
     if index in found["sure_at"]:
         return end
     small = not said[at].plain.isdecimal() or int(said[at].plain) <= LAST_HOUR
-    switches = found["switching"] and end not in found["measures"] and end not in found["units"]
-    return end if before.words and small and switches else None
+    counts = end in found["measures"] or end in found["units"]
+    is_time = bool(bare_hours or found["switching"]) and not counts
+    return end if before.words and small and is_time else None
 
 
 def _is_asked(found: Mapping[str, Mapping[int, Match]], index: int) -> bool:

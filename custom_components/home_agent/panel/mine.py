@@ -45,6 +45,8 @@ class PlannedRow(TypedDict):
     service: str
     """The service of its action; empty if its values alone say what is called."""
     names: list[str]
+    message: str | None
+    """What is told to them, if it is a message."""
     due: str
     restores: bool
     """Whether it restores what was before a command for a while."""
@@ -86,7 +88,9 @@ async def _async_mine(command: PanelCommand) -> MineAnswer:
             {
                 "id": planned.id,
                 "service": _service(planned),
-                "names": [entity_name(command.hass, entity_id) for entity_id in planned.entity_ids],
+                "names": [entity_name(command.hass, entity_id) for entity_id in planned.entity_ids]
+                or [planned.message.receiver if planned.message else ""],
+                "message": planned.message.text if planned.message else None,
                 "due": planned.due.isoformat(),
                 "restores": planned.restores,
             }
@@ -98,7 +102,9 @@ async def _async_mine(command: PanelCommand) -> MineAnswer:
 
 def _service(planned: PlannedCommand) -> str:
     """Return the service that a planned command calls first; empty if it is not known before."""
-    domain = planned.entity_ids[0].partition(".")[0] if planned.entity_ids else ""
+    if not planned.entity_ids:
+        return ""
+    domain = planned.entity_ids[0].partition(".")[0]
     action = DOMAINS[domain].actions.get(planned.verb)
     return f"{domain}.{action.service}" if action and action.service else ""
 

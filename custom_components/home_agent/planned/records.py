@@ -1,7 +1,7 @@
 """A command for later, and what a command for a while restores at its end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Self
 
@@ -19,6 +19,8 @@ from .schedule import Schedule
 
 RESTORE: Final = "restore"
 """The action of a command that restores what was before."""
+TELL: Final = "tell"
+"""The action of a planned message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,41 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What is said to people later. Who hears it where is decided when it is due."""
+
+    receiver: str
+    """Persons, rooms or everybody, as the call named them."""
+    text: str
+    to_phone: bool = False
+    private: bool = False
+    """Whether it tells something of a person that the one who planned it had not said."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON-compatible data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return a stored message. Raises LookupError or TypeError for anything else."""
+        return cls(
+            receiver=str(stored["receiver"]),
+            text=str(stored["text"]),
+            to_phone=bool(stored["to_phone"]),
+            private=bool(stored["private"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCommand:
-    """One action on entities that were found when it was given."""
+    """One action on entities that were found when it was given, or a message."""
 
     verb: str
     entity_ids: tuple[str, ...]
     given: Mapping[str, Any] = field(default_factory=dict)
     """The values of the action. Codes are never among them."""
+    message: Message | None = None
+    """What is told, if it is a message; it has no entities then."""
     told: str = ""
     """The action in words, as the model reads it."""
     schedule: Schedule
@@ -124,8 +154,8 @@ class PlannedCommand:
         """Return whether another command of the same person does the same at the same times."""
         return (
             not self.restores
-            and (self.verb, self.given, self.schedule, self.hold)
-            == (other.verb, other.given, other.schedule, other.hold)
+            and (self.verb, self.given, self.message, self.schedule, self.hold)
+            == (other.verb, other.given, other.message, other.schedule, other.hold)
             and set(self.entity_ids) == set(other.entity_ids)
             and self.owner.user_id == other.owner.user_id
         )
@@ -153,6 +183,7 @@ class PlannedCommand:
             "verb": self.verb,
             "entity_ids": list(self.entity_ids),
             "given": _without_codes(self.given),
+            "message": self.message.as_dict() if self.message else None,
             "told": self.told,
             "schedule": self.schedule.as_dict(),
             "hold": self.hold,
@@ -181,6 +212,7 @@ class PlannedCommand:
             verb=str(stored["verb"]),
             entity_ids=tuple(map(str, stored["entity_ids"])),
             given=_without_codes(stored["given"]),
+            message=Message.from_dict(message) if (message := stored.get("message")) else None,
             told=str(stored["told"]),
             schedule=Schedule.from_dict(stored["schedule"]),
             hold=float(stored["hold"]),

@@ -19,6 +19,9 @@ from ..domains import DOMAINS
 from ..errors import (
     ChangedSinceAsked,
     ConfirmationNeeded,
+    NotConfirmed,
+    NotExposed,
+    NotPermitted,
     PermissionDenied,
     RefusedByRule,
     ToolExecutionError,
@@ -40,6 +43,7 @@ from .asked_about import freeze, is_confirmed
 from .base import ServiceCall, service_call
 from .intents import check_intent_slots, is_scripted, predicted_calls
 from .making import as_made, async_waited
+from .members import async_active_user
 from .messages import Messages, heard_on, judged_as
 from .named import entities_in, places_in
 from .outside.other_apis import inner_name, intent_of, script_of, values_of
@@ -90,7 +94,7 @@ class Guard:
         verdict = self.check(call, user, speaker)
         if verdict is Verdict.CONFIRM and not is_confirmed(self._frozen(call, speaker, user), approved or ()):
             if draft is None:
-                raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
+                raise NotConfirmed(f"{call.domain}.{call.service} needs a person's confirmation")
             raise ConfirmationNeeded(freeze(self._hass, draft, self._frozen(call, speaker, user)))
         return await self.async_make(call, speaker)
 
@@ -181,12 +185,7 @@ class Guard:
 
         Raises PermissionDenied for a user who no longer exists or switched off.
         """
-        if speaker.context.user_id is None:
-            return None
-        user = await self._hass.auth.async_get_user(speaker.context.user_id)
-        if user is None or not user.is_active:
-            raise PermissionDenied("The user is unknown or not active")
-        return user
+        return await async_active_user(self._hass, speaker)
 
     @callback
     def check(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
@@ -231,12 +230,12 @@ class Guard:
             raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
         for entity_id in (*call.entity_ids, *entities_in(self._hass, call.data)):
             if not self.is_exposed(entity_id) or not valid_entity_id(entity_id):
-                raise PermissionDenied("A target does not exist or is not exposed to the assistant")
+                raise NotExposed("A target does not exist or is not exposed to the assistant")
             if right == POLICY_CONTROL and not self.policy.view.may_control(entity_id):
                 raise PermissionDenied(f"This agent may read {entity_id} but not control it")
             if user is not None and not user.permissions.check_entity(entity_id, right):
                 verb = "control" if right == POLICY_CONTROL else "read"
-                raise PermissionDenied(f"The user may not {verb} {entity_id}")
+                raise NotPermitted(f"The user may not {verb} {entity_id}")
         for reached in places_in(self._hass, call.data):
             if not any(map(self.is_exposed, reached)):
                 raise PermissionDenied("An area or a device has nothing in it that is exposed")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 from homeassistant.auth.models import User
@@ -13,7 +14,7 @@ from homeassistant.util import dt as dt_util
 
 from ..agent_options import CONF_ANNOUNCE_EXCLUDED
 from ..domains.features import supports
-from ..errors import PermissionDenied
+from ..errors import NotPermitted, PermissionDenied
 from ..knowledge.pipelines import pipeline_of, preferred_pipeline
 from ..knowledge.speaker import Speaker
 from ..knowledge.view import AgentView
@@ -68,10 +69,9 @@ class Messages:
         self._persons = persons
         self._view = view
 
-    @property
-    def are_quiet_hours(self) -> bool:
-        """Return whether nothing is announced now without a yes."""
-        return self._quiet.holds(dt_util.utcnow())
+    def are_quiet_hours(self, at: datetime | None = None) -> bool:
+        """Return whether nothing is announced without a yes, now or at another time."""
+        return self._quiet.holds(at or dt_util.utcnow())
 
     @callback
     def can_speak(self) -> bool:
@@ -123,7 +123,7 @@ class Messages:
         if user is not None and not all(
             user.permissions.check_entity(entity_id, POLICY_CONTROL) for entity_id in heard_on(call)
         ):
-            raise PermissionDenied("The user may not control a device that would announce this")
+            raise NotPermitted("The user may not control a device that would announce this")
         if not isinstance(message := call.data.get("message"), str) or holds_secret(message):
             raise PermissionDenied(NO_SECRETS)
 
@@ -135,7 +135,7 @@ class Messages:
         """
         if speaker.tainted:
             return Verdict.CONFIRM
-        wakes = self.are_quiet_hours and not speaker.anytime
+        wakes = self.are_quiet_hours(speaker.due) and not speaker.anytime
         if is_spoken(call.domain, call.service) and (call.tells_of_people or wakes):
             return Verdict.CONFIRM
         return Verdict.ALLOW

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, Self, TypedDict
 from homeassistant.helpers import llm
 
 from ..const import ASSISTANT, DOMAIN
-from ..errors import HomeAgentError, RefusedByRule, ValidationError
+from ..errors import HomeAgentError, PermissionDenied, RefusedByRule, ValidationError
 from ..inference.callers import Caller, Priority
 from ..inference.models import TokenUsage
 from ..knowledge.speaker import Speaker
@@ -133,8 +133,8 @@ class TurnCalls:
     """Set while every announced call has its answer."""
     touched: list[str] = field(default_factory=list)
     """Entities that a service was called on, in order."""
-    refused: dict[str, RefusedByRule] = field(default_factory=dict)
-    """Entities that a rule of the household refused to change."""
+    denied: dict[str, PermissionDenied] = field(default_factory=dict)
+    """Entities that the guard refused to change."""
     round: int = 0
     """The number of the model's answer that contains the calls; 0 if answers are not counted."""
     verdicts: list[CallVerdict] = field(default_factory=list)
@@ -228,6 +228,11 @@ class TurnCalls:
     def goes_in_circles(self) -> bool:
         """Return whether the model makes the same call again and again, so that it gets no more tools."""
         return any(len(rounds) >= MAX_REPEATS for rounds in self._rounds.values())
+
+    @property
+    def refused(self) -> dict[str, RefusedByRule]:
+        """Return the entities that a rule of the household refused to change."""
+        return {key: err for key, err in self.denied.items() if isinstance(err, RefusedByRule)}
 
     def repeats(self, key: str) -> bool:
         """Note a call and return whether too many answers of the model have made it.

@@ -314,3 +314,46 @@ async def test_a_user_without_the_right_to_a_speaker(house: TalkingHouse, hass: 
     told = await house.tell("office", DINNER)
     assert "may not control" in told["error"]
     assert house.spoken == []
+
+
+async def test_what_an_unknown_voice_learns(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Neither who lives here nor who is at home: only that a message was passed on. A member learns how."""
+    house = await async_talking_house(hass, model_server)
+    heard: dict[str, list[Any]] = {}
+    for where in ("home", "not_home"):
+        house.move("tom", where)
+        told = await house.tell("Tom", DINNER, where="Kitchen")
+        assert told["result"] == {"told": ["Tom"], "message": DINNER}
+        unclear = await house.tell("Grandma", DINNER, where="Kitchen")
+        assert "Anna" not in unclear["error"]
+        assert "Tom" not in unclear["error"]
+        heard[where] = [told, unclear]
+    assert heard["home"] == heard["not_home"]
+    assert house.pushed == {"tom": [DINNER]}
+    everybody = await house.tell("everybody", DINNER, where="Kitchen")
+    assert everybody["result"] == {"announced_in": ["Living Room", "Bedroom"], "message": DINNER}
+    known = await house.tell("Tom", DINNER)
+    assert known["result"]["sent_to"] == ["Tom"]
+    assert "Anna, Tom" in (await house.tell("Grandma", DINNER))["error"]
+
+
+async def test_an_agent_with_a_list_learns_no_names(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A guest may use it; a person on its list is no secret."""
+    house = await async_talking_house(hass, model_server)
+    await house.agent.set_options(visible_entities={"areas": [area_of(hass, "Kitchen")]})
+    told = await house.tell("Tom", DINNER)
+    assert told["result"] == {"told": ["Tom"], "message": DINNER}
+    assert "Anna" not in (await house.tell("Grandma", DINNER))["error"]
+
+
+@pytest.mark.parametrize("where", ["home", "not_home"])
+async def test_failures_tell_an_unknown_voice_nothing(house: TalkingHouse, where: str) -> None:
+    """Which device or phone has failed would say where the person is."""
+    for room in house.satellites:
+        house.set_state(room, "unavailable")
+    house.hass.services.async_remove("notify", "mobile_app_tom")
+    house.move("tom", where)
+    failed = await house.tell("Tom", DINNER, where="Kitchen")
+    assert "Tom is not reached" in failed["error"]
+    assert "satellite" not in failed["error"]
+    assert "phone" not in failed["error"]

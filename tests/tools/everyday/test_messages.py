@@ -61,13 +61,14 @@ async def test_a_message_reaches_the_person(
 ) -> None:
     agent = await async_agent(hass, model_server, {"notify_targets": TARGETS})
     sent = await call(agent, "notify_person", person="Anna", message="Dinner is ready")
-    assert sent["result"] == {"sent_to": ["anna"], "message": "Dinner is ready"}
+    assert sent["result"] == {"told": ["Anna"], "message": "Dinner is ready"}
     assert said(phones, "anna_phone") == ["Dinner is ready"]
     assert said(phones, "ben_phone") == []
     await call(agent, "notify_person", person="everybody", message="Come down")
     assert said(phones, "ben_phone") == ["Come down"]
     unknown = await call(agent, "notify_person", person="the neighbour", message="Hi")
-    assert "anna" in unknown["error"]
+    assert "everybody" in unknown["error"]
+    assert "anna" not in unknown["error"]
 
 
 async def test_nobody_can_be_reached(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -100,7 +100,7 @@ function timer(item, context, refresh) {
 
 function planned(item, context, refresh) {
   const { t } = context;
-  const action = item.restores ? t("restores") : item.service ? t.service(item.service) : t("change");
+  const action = item.message ?? (item.restores ? t("restores") : item.service ? t.service(item.service) : t("change"));
   const text = `${item.names.join(", ")}: ${action}`;
   return line("calendar-clock", text, t.moment(item.due), ending(t("cancel_it"), text, "mine/planned/cancel", { planned_id: item.id }, "cancelled", context, refresh));
 }

@@ -21,7 +21,7 @@ from ..ha_control import ControlTool
 from ..ha_query import QueryTool
 from ..resolving.targets import texts
 from ..vetted import is_vetted
-from .message_calls import NOTIFY, as_message
+from .message_calls import NOTIFY, TIMER, as_message, as_reminder
 
 CONTROL: Final = ControlTool.name
 QUERY: Final = QueryTool.name
@@ -135,8 +135,12 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
     """Return a call as one or several calls of the tools that there are; unknown ones as they are."""
     word = squashed(_last_part(call.tool_name)).removeprefix("hass")
     is_own = call.tool_name in tools
-    if (not is_own or call.tool_name == NOTIFY) and NOTIFY in tools and (said := as_message(call, word)):
-        return [Adapted(said, "message_mapped")]
+    if (not is_own or call.tool_name == NOTIFY) and NOTIFY in tools:
+        said = as_message(call, word)
+        if TIMER in tools and (reminder := as_reminder(said or call)):
+            return [Adapted(reminder, "reminder_mapped")]
+        if said:
+            return [Adapted(said, "message_mapped")]
     if is_own:
         return list(_from_service_form(call)) or [Adapted(call)]
     if (name := _offered(call.tool_name, tools)) is not None:

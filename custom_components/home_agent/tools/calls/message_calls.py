@@ -5,8 +5,10 @@ from typing import Any, Final
 
 from homeassistant.helpers import llm
 
+from ...knowledge.names import squash
 from ...knowledge.spoken_words import words_of
 from ...safety.redaction import UNPARSED
+from ..everyday.audience import self_words
 from ..everyday.notify_tool import NotifyTool
 from ..resolving.targets import texts
 
@@ -23,6 +25,10 @@ RECEIVERS: Final = (
 )
 """Fields that name a receiver, the most telling ones first."""
 TEXTS: Final = ("message", "text", "content", "announcement", "body")
+TIMES: Final = ("when", "time", "at", "delay", "scheduled_time", "datetime")
+"""Fields that say when it is told."""
+TIMER: Final = "timer"
+REPEAT: Final = "repeat"
 BESIDE: Final = frozenset({"to_phone", "title", "data", "cache", "language", "preannounce"})
 """Fields that may be left out without another meaning; a time or a condition may not."""
 ALL: Final = "everybody"
@@ -41,11 +47,28 @@ def as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
     said = next((value for key in TEXTS if isinstance(value := fields.get(key), str)), None)
     named = next((found for key in RECEIVERS if (found := texts(fields.get(key)))), ())
     receiver = ", ".join(named) or ("" if call.tool_name == NOTIFY else ALL)
-    if said is None or not receiver or not fields.keys() <= {*RECEIVERS, *TEXTS, *BESIDE}:
+    known = {*RECEIVERS, *TEXTS, *BESIDE, *TIMES, REPEAT}
+    if said is None or not receiver or not fields.keys() <= known:
         return None
     args: dict[str, Any] = {"person": receiver, "message": said}
     if isinstance(given.get("to_phone"), bool):
         args["to_phone"] = given["to_phone"]
+    if when := next((str(value) for key in TIMES if (value := fields.get(key))), None):
+        args["when"] = when
+    if repeat := fields.get(REPEAT):
+        args[REPEAT] = str(repeat)
     if call.tool_name == NOTIFY and args == given:
         return None
     return replace(call, tool_name=NOTIFY, tool_args=args)
+
+
+def as_reminder(call: llm.ToolInput) -> llm.ToolInput | None:
+    """Return a message of a speaker to themselves for later as a reminder, which is told where it was set."""
+    args = call.tool_args
+    to_self = squash(str(args.get("person", ""))) in self_words()
+    if call.tool_name != NOTIFY or not to_self or not args.get("when") or args.get("to_phone"):
+        return None
+    beside = {key: args[key] for key in ("when", REPEAT) if args.get(key)}
+    return replace(
+        call, tool_name=TIMER, tool_args={"action": "set", "name": args.get("message", ""), **beside}
+    )

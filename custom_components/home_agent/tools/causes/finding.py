@@ -7,9 +7,10 @@ from typing import Final
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
-from ...knowledge.persons import USER_PREFIX, persons
+from ...knowledge.persons import persons
 from ...safety.ledger import RecordedAction
 from ..base import ToolRun
+from ..members import async_is_member
 from .chain import Known, Link, chain_of
 from .recorded import GONE, async_recorded
 from .records import Asked, Change, Evidence, Happening, Kind, Origin
@@ -177,10 +178,7 @@ async def _async_viewer(run: ToolRun, may_read: Callable[[str], bool], users: It
     """Return what the speaker may know; `users` are those who are to be named."""
     speaker, hass = run.speaker, run.hass
     user_id = speaker.context.user_id
-    own = await hass.auth.async_get_user(user_id) if user_id else None
-    is_person = speaker.person_id is not None and not speaker.person_id.startswith(USER_PREFIX)
-    is_admin = own is not None and own.is_active and own.is_admin
-    is_member = (is_person or is_admin) and not speaker.is_automation
+    is_member = await async_is_member(hass, speaker)
     return Viewer(
         hass=hass,
         house=run.house,

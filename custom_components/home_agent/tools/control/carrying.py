@@ -7,7 +7,7 @@ import json
 
 from homeassistant.core import State
 
-from ...errors import ConfirmationNeeded, PermissionDenied, RefusedByRule, ToolExecutionError
+from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..base import ServiceCall, ToolRun
 from .needless import async_needless
 from .outcome import ControlOutcome
@@ -86,8 +86,7 @@ async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
         await run.call(call)
     except PermissionDenied as err:
         if len(call.entity_ids) == 1:
-            if isinstance(err, RefusedByRule):
-                run.calls.refused[call.entity_ids[0]] = err
+            run.calls.denied[call.entity_ids[0]] = err
             return {call.entity_ids[0]: f"was refused: {err}"}
         single = (
             replace(call, entity_ids=(entity_id,), already=call.already & {entity_id})

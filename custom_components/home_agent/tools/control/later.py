@@ -9,7 +9,7 @@ from homeassistant.core import State, callback
 from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS
-from ...errors import ConfirmationNeeded, PermissionDenied, RefusedByRule, ValidationError
+from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
 from ...languages.later import LaterKind, Order, strictest
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
@@ -195,8 +195,7 @@ class Planner:
             try:
                 frozen = await run.guard.async_foresee(calls_of(made, entity_id), speaker)
             except PermissionDenied as err:
-                if isinstance(err, RefusedByRule):
-                    run.calls.refused[entity_id] = err
+                run.calls.denied[entity_id] = err
                 outcome.fail(entity_id, f"was refused: {err}")
                 continue
             if frozen is None:

@@ -1,4 +1,7 @@
-"""What a household does every day: lists, calendar, weather, timers, music, cameras and energy."""
+"""What a household does every day: lists, calendar, weather, timers, music, cameras and energy.
+
+`notify_tool` is apart: it uses the times of `control/`, which use the times of this package.
+"""
 
 from ...planned.commands import PlannedCommands
 from ...timers.timers import Timers
@@ -8,12 +11,9 @@ from .audience import Receivers
 from .calendar_tool import CalendarTool
 from .camera_tool import CameraTool, See
 from .media_tool import MediaTool
-from .notify_tool import NotifyTool
 from .timer_tool import TimerTool
 from .todo_tool import TodoTool
 from .weather_tool import WeatherTool
-
-__all__ = ["NotifyTool", "everyday_tools"]
 
 
 def everyday_tools(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from typing import Any, Final, Protocol
 
@@ -85,22 +86,54 @@ class Audience:
     """By entity id."""
     phones: dict[str, str] = field(default_factory=dict)
     """The persons who get it on the phone, by name."""
+    instead: dict[str, str] = field(default_factory=dict)
+    """The persons who have a phone and hear the message, by name."""
+    near: dict[str, set[str]] = field(default_factory=dict)
+    """The devices that announce it only because a person is near, by name."""
     unreached: list[str] = field(default_factory=list)
     """Why somebody is not reached."""
+    concealed: set[str] = field(default_factory=set)
+    """Persons of whom the speaker may not learn where they are."""
+    unnamed: set[str] = field(default_factory=set)
+    """Persons of whom the speaker has not said the name and may not learn it."""
 
     def add(self, devices: Iterable[Speaking]) -> None:
         """Let devices announce the message."""
-        self.devices |= {one.entity_id: one for one in devices}
+        found = {one.entity_id: one for one in devices}
+        self.devices |= found
+        for near in self.near.values():
+            near.difference_update(found)
+
+    def add_near(self, name: str, devices: Iterable[Speaking]) -> None:
+        """Let devices near a person announce the message."""
+        found = {one.entity_id: one for one in devices}
+        self.near[name] = found.keys() - self.devices.keys()
+        self.devices |= found
 
 
 class Finder:
     """Finds the audience of one call."""
 
-    def __init__(self, people: Receivers, messages: Messages, run: ToolRun) -> None:
-        """Look at who and what is there now."""
+    def __init__(
+        self,
+        people: Receivers,
+        messages: Messages,
+        run: ToolRun,
+        *,
+        is_member: bool = True,
+        later: datetime | None = None,
+    ) -> None:
+        """Look at who and what is there now.
+
+        A speaker who is no member of the household learns neither names nor where people are. For a message
+        that is told `later`, all ways to reach a person count, wherever they are now.
+        """
         self._people, self._messages, self._run = people, messages, run
+        self._knows = is_member and not run.guard.policy.view.narrows
+        self._later = later
         self._all = messages.devices()
-        here = run.speaker.device_id
+        is_spoken_to = later is None and run.speaker.planned is None
+        here = run.speaker.device_id if is_spoken_to else None
         self._here = frozenset(one.entity_id for one in self._all if here and one.device_id == here)
         self._persons = _persons(run.hass, people)
         self._reachable = frozenset(people.names().values())
@@ -117,9 +150,13 @@ class Finder:
         name = squash(said.removeprefix(f"{PERSON}."))
         if named := self._named(name):
             for one, person in named.items():
-                self._add_person(found, one, person, to_phone=to_phone)
+                known = self._knows or self._run.is_exposed(person)
+                called = one if known else said
+                if not known:
+                    found.concealed.add(called)
+                self._add_person(found, called, person, to_phone=to_phone)
             return
-        if name in _self_words():
+        if name in self_words():
             self._add_self(found, said)
             return
         place = _sure_place(self._run, said)
@@ -159,15 +196,18 @@ class Finder:
         In quiet hours the phone goes before the voice.
         """
         state = self._run.hass.states.get(person)
-        where = state.state if state else STATE_UNKNOWN
-        devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(name, person)
+        where = state.state if state and self._later is None else STATE_UNKNOWN
+        devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(person)
         has_phone = person in self._reachable
-        if devices and not (has_phone and self._messages.are_quiet_hours):
-            found.add(devices)
+        if devices and not (has_phone and self._messages.are_quiet_hours(self._later)):
+            found.add_near(name, devices)
             if where == STATE_HOME or not has_phone:
+                found.instead |= {name: person} if has_phone else {}
                 return
         if has_phone:
             found.phones[name] = person
+        elif name in found.concealed and not devices:
+            found.unreached.append(f"{plain(name)} is not reached")
         elif where == STATE_NOT_HOME or not self._all:
             found.unreached.append(f"{plain(name)} is not reached: no phone is set up for {plain(name)}")
         else:
@@ -179,15 +219,19 @@ class Finder:
         found.add(one for one in devices if one.entity_id not in self._here)
         for name, person in self._persons.items():
             state = self._run.hass.states.get(person)
-            if person in self._reachable and not (devices and state and state.state == STATE_HOME):
+            is_near = bool(devices) and state is not None and state.state == STATE_HOME
+            if person in self._reachable and (self._later is not None or not is_near):
                 found.phones[name] = person
+                if not self._knows and not self._run.is_exposed(person):
+                    found.unnamed.add(name)
         if devices and not found.devices and not found.phones:
             raise ValidationError(
                 "person: only the device that the person speaks to could announce it; say so"
             )
 
-    def _near(self, name: str, person: str) -> list[Speaking]:
+    def _near(self, person: str) -> list[Speaking]:
         """Return the devices near a person at home: the own ones, else those of shared rooms."""
+        name = next(one for one, known in self._persons.items() if known == person)
         rooms = rooms_of_owner(self._run.house, name)
         own_devices = self._people.owned_devices(person)
         own = [one for one in self._all if one.area_id in rooms or one.device_id in own_devices]
@@ -249,9 +293,11 @@ class Finder:
         if not self._all and not self._reachable:
             return ValidationError("person: nobody can be reached, no phone is set up for anybody")
         names = [
-            plain(name) for name, person in self._persons.items() if self._all or person in self._reachable
+            plain(name)
+            for name, person in self._persons.items()
+            if (self._all or person in self._reachable) and (self._knows or self._run.is_exposed(person))
         ]
-        known = listed([*names, *rooms_of(self._all, self._run.hass)], MAX_ERROR)
+        known = listed([*names, *rooms_of(self._all, self._run.hass)] or ["everybody"], MAX_ERROR)
         return ValidationError(
             f"person: {said[:40]!r} is not clear. Those who can be reached: {known}"[:MAX_ERROR]
         )
@@ -284,7 +330,7 @@ def _everybody_words() -> frozenset[str]:
 
 
 @cache
-def _self_words() -> frozenset[str]:
+def self_words() -> frozenset[str]:
     """Return the words by which people, and models, mean the speaker."""
     return frozenset((*(squash(entry) for entry in all_words("memory.self")), "speaker"))
 

@@ -1,8 +1,9 @@
 """notify_person: something for people, announced in rooms or sent to phones and chats."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final, override
 
 import probatio
@@ -16,35 +17,23 @@ from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, 
 from ...knowledge.house import HouseSnapshot
 from ...memory.memories import Memories
 from ...memory.profile import Profile
+from ...planned.commands import PlannedCommands
+from ...planned.records import Message, PlannedCommand
+from ...planned.schedule import Schedule
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from ..control.timing import read_timing
+from ..members import async_is_member
 from ..messages import Messages, Speaking, language_of
 from ..remembering.private_words import PrivateWords
 from ..resolving.candidates import plain
-from .audience import Finder, Receivers, names_of
+from .audience import Audience, Finder, Receivers, names_of
+from .delivery import Delivery
+from .later_messages import MessagePlanner, check_time
 
 MAX_MESSAGE: Final = 1000
 MAX_SPOKEN: Final = 300
 """Characters of an announcement: about 20 seconds of speech, which a call can wait for."""
-
-
-@dataclass(slots=True)
-class _Delivery:
-    """What became of a message so far."""
-
-    heard_in: list[str] = field(default_factory=list)
-    sent_to: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    waiting: ConfirmationNeeded | None = None
-
-    def result(self) -> dict[str, JsonValueType]:
-        """Return who got the message, and how."""
-        found: dict[str, JsonValueType] = {}
-        if self.heard_in:
-            found["announced_in"] = [*dict.fromkeys(self.heard_in)]
-        if self.sent_to:
-            found["sent_to"] = [*self.sent_to]
-        return found
 
 
 class NotifyTool(HomeAgentTool):
@@ -53,21 +42,31 @@ class NotifyTool(HomeAgentTool):
     name = "notify_person"
     max_text = 4 * MAX_MESSAGE
     title = "Send a message"
-    description = "Tell a person, a room or everybody something: announce it there, or send it to the phone."
+    description = "Tell people something, aloud or to_phone."
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
     parameters = probatio.Schema(
         {
-            probatio.Required("person", description="or room, floor, everybody"): str,
+            probatio.Required("person", description="or room, everybody"): str,
             probatio.Required("message"): str,
             probatio.Optional("to_phone"): bool,
+            probatio.Optional("when"): str,
+            probatio.Optional("repeat"): str,
         }
     )
 
-    def __init__(self, people: Receivers, messages: Messages, memories: Memories, profile: Profile) -> None:
-        """Take who and what can be reached, and what is remembered of persons."""
+    def __init__(
+        self,
+        people: Receivers,
+        messages: Messages,
+        memories: Memories,
+        profile: Profile,
+        planned: PlannedCommands | None = None,
+    ) -> None:
+        """Take who and what can be reached, what is remembered of persons, and what keeps messages."""
         self._people = people
         self._messages = messages
         self._private = PrivateWords(memories, profile)
+        self._planner = MessagePlanner(planned) if planned is not None else None
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
@@ -76,33 +75,47 @@ class NotifyTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Deliver a message.
+        """Deliver a message, or keep it for later.
 
         Raises ValidationError for a person or a room that is not clear or cannot be reached.
         """
-        message = one_line(args["message"].strip(), MAX_MESSAGE)
-        if not message:
+        text = one_line(args["message"].strip(), MAX_MESSAGE)
+        if not text:
             raise ValidationError("message: say what is to be sent")
-        found = Finder(self._people, self._messages, run).find(
-            args["person"], to_phone=bool(args.get("to_phone"))
-        )
-        devices, foreign = self._by_language([*found.devices.values()], message, run)
-        if found.devices and len(message) > MAX_SPOKEN:
-            raise ValidationError(f"message: at most {MAX_SPOKEN} characters can be announced; shorten it")
-        told = _Delivery(problems=[*foreign, *found.unreached])
-        private = bool(devices) and await self._private.async_are_in(message, run)
-        await asyncio.gather(
-            *(self._async_announce(one, message, run, told, private=private) for one in devices),
-            *(self._async_send(name, person, message, run, told) for name, person in found.phones.items()),
-        )
+        message = Message(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
+        timing = read_timing(run.hass, args, run.speaker.language)
+        check_time(message, timing, run)
+        if timing is not None and timing.schedule is not None:
+            return await self._async_plan(message, timing.schedule, run)
+        found = await self._async_find(message, run)
+        devices, foreign = self._by_language([*found.devices.values()], text, run)
+        message = await self._async_checked(message, devices, run)
+        told = Delivery(found, problems=[*foreign, *found.unreached])
+        await self._async_deliver_all(message, devices, found.phones, run, told)
         if told.waiting is not None:
             raise told.waiting
-        problems = "; ".join(dict.fromkeys(told.problems))
-        if problems and (result := told.result()):
-            raise PartlyFailed(problems, result)
-        if problems:
-            raise (ValidationError if foreign else ToolExecutionError)(problems)
-        return {**told.result(), "message": message}
+        return _result(told, text, misfit=bool(foreign))
+
+    async def async_run_planned(self, command: PlannedCommand, run: ToolRun) -> JsonValueType:
+        """Deliver a message that was planned, to where people are now.
+
+        Who does not hear it gets it on the phone. Raises HomeAgentError.
+        """
+        message = command.message
+        assert message is not None
+        found = await self._async_find(message, run)
+        told = Delivery(found, problems=[*found.unreached])
+        devices = [*found.devices.values()]
+        await self._async_deliver_all(message, devices, found.phones, run, told)
+        if not told.heard and found.instead:
+            await self._async_deliver_all(message, [], found.instead, run, told)
+            if told.sent:
+                told.unheard.clear()
+        if told.denied and not told.has_reached_anybody():
+            raise told.denied[0]
+        if told.heard:  # one of several devices may be offline for long
+            told.unheard.clear()
+        return _result(told, message.text)
 
     async def async_calls(
         self, said: str, message: str, run: ToolRun, *, to_phone: bool
@@ -111,38 +124,91 @@ class NotifyTool(HomeAgentTool):
 
         Raises ValidationError for a person or a room that is not clear or cannot be reached.
         """
-        found = Finder(self._people, self._messages, run).find(said, to_phone=to_phone)
-        if found.devices and len(message) > MAX_SPOKEN:
-            raise ValidationError(f"message: at most {MAX_SPOKEN} characters can be announced; shorten it")
-        private = bool(found.devices) and await self._private.async_are_in(message, run)
-        spoken = (self._messages.call_on(one, message) for one in found.devices.values())
-        calls = [replace(call, tells_of_people=private) for call in spoken]
-        problems = [*found.unreached]
-        for name, person in found.phones.items():
-            sent = self._people.calls_to_phones(person, message)
-            if not (sent := sent or self._people.calls_to_chats(person, message)):
-                problems.append(f"{plain(name)} has no phone that is there now")
-            calls += sent
+        told = Message(receiver=said, text=message, to_phone=to_phone)
+        found = await self._async_find(told, run)
+        calls, problems = self._calls(found, await self._async_checked(told, found.devices, run))
         if problems or not calls:
             raise ValidationError("; ".join(problems) or "person: nobody can be reached")
         return calls
 
-    async def _async_announce(
-        self, device: Speaking, message: str, run: ToolRun, told: _Delivery, *, private: bool
+    async def _async_plan(self, message: Message, schedule: Schedule, run: ToolRun) -> JsonValueType:
+        """Keep a message for later, once a person has confirmed what needs that."""
+        if (planner := self._planner) is None:
+            raise ValidationError("when is not available here")
+        found = await self._async_find(message, run, later=schedule.due)
+        devices, foreign = self._by_language([*found.devices.values()], message.text, run)
+        if foreign:
+            raise ValidationError("; ".join(foreign))
+        message = await self._async_checked(message, devices, run)
+        if not devices:  # there may be some by then
+            message = replace(message, private=await self._private.async_are_in(message.text, run))
+        calls, problems = self._calls(found, message)
+        if not calls:
+            raise ValidationError("; ".join(problems) or "person: nobody can be reached")
+        has_phone = {*found.instead, *found.phones}
+        spare = {one for name, near in found.near.items() if name in has_phone for one in near}
+        return await planner.async_plan(message, schedule, calls, spare, run)
+
+    async def _async_find(self, message: Message, run: ToolRun, *, later: datetime | None = None) -> Audience:
+        """Return who gets a message. Raises ValidationError for somebody who is not clear or not known."""
+        is_member = await async_is_member(run.hass, run.speaker)
+        finder = Finder(self._people, self._messages, run, is_member=is_member, later=later)
+        return finder.find(message.receiver, to_phone=message.to_phone)
+
+    async def _async_checked(self, message: Message, devices: Collection[object], run: ToolRun) -> Message:
+        """Return a message with whether a room would hear what is remembered of people.
+
+        Raises ValidationError for one that is too long to be announced.
+        """
+        if not devices:
+            return message
+        if len(message.text) > MAX_SPOKEN:
+            raise ValidationError(f"message: at most {MAX_SPOKEN} characters can be announced; shorten it")
+        return replace(message, private=await self._private.async_are_in(message.text, run))
+
+    def _calls(self, found: Audience, message: Message) -> tuple[list[ServiceCall], list[str]]:
+        """Return the calls that deliver a message in all ways, and who cannot be reached."""
+        calls = [self._spoken(one, message) for one in found.devices.values()]
+        problems = [*found.unreached]
+        for name, person in found.phones.items():
+            sent = self._people.calls_to_phones(person, message.text)
+            if not (sent := sent or self._people.calls_to_chats(person, message.text)):
+                problems.append(_no_phone(name))
+            calls += sent
+        return calls, problems
+
+    def _spoken(self, device: Speaking, message: Message) -> ServiceCall:
+        """Return the call that announces a message on a device."""
+        return replace(self._messages.call_on(device, message.text), tells_of_people=message.private)
+
+    async def _async_deliver_all(
+        self,
+        message: Message,
+        devices: Iterable[Speaking],
+        phones: Mapping[str, str],
+        run: ToolRun,
+        told: Delivery,
     ) -> None:
+        """Announce a message on devices and send it to persons, all at the same time."""
+        await asyncio.gather(
+            *(self._async_announce(one, message, run, told) for one in devices),
+            *(self._async_send(name, person, message.text, run, told) for name, person in phones.items()),
+        )
+
+    async def _async_announce(self, device: Speaking, message: Message, run: ToolRun, told: Delivery) -> None:
+        """Announce it on one device."""
         (where,) = names_of([device], run.hass)
         called = f"the {'satellite' if device.is_satellite else 'speaker'} in {where}"
         if not self._messages.is_online(device):
-            told.problems.append(f"{called} is offline")
+            told.unheard[device.entity_id] = f"{called} is offline"
             return
-        call = replace(self._messages.call_on(device, message), tells_of_people=private)
-        problem = await self._async_deliver(call, run, told)
+        problem = await self._async_deliver(self._spoken(device, message), run, told)
         if problem is None:
-            told.heard_in.append(where)
+            told.heard[device.entity_id] = where
         elif problem:
-            told.problems.append(f"{called}: {problem}")
+            told.unheard[device.entity_id] = f"{called}: {problem}"
 
-    async def _async_send(self, name: str, person: str, message: str, run: ToolRun, told: _Delivery) -> None:
+    async def _async_send(self, name: str, person: str, message: str, run: ToolRun, told: Delivery) -> None:
         """Send it to the phones of a person, else to the chats."""
         phones = self._people.calls_to_phones(person, message)
         chats = self._people.calls_to_chats(person, message)
@@ -151,21 +217,25 @@ class NotifyTool(HomeAgentTool):
             outcomes = [await self._async_deliver(call, run, told) for call in calls]
             failed += [f"{plain(name)}: {problem}" for problem in outcomes if problem]
             if None in outcomes:
-                told.sent_to.append(name)
-                told.problems += failed if calls is phones else []  # a chat makes up for the phone
+                told.sent.append(name)
+                if failed and calls is phones:  # a chat makes up for the phone
+                    told.unsent[name] = "; ".join(failed)
                 return
             if "" in outcomes:
                 return  # it waits for a yes
-        told.problems += failed or [f"{plain(name)} has no phone that is there now"]
+        told.unsent[name] = "; ".join(failed) or _no_phone(name)
 
-    async def _async_deliver(self, call: ServiceCall, run: ToolRun, told: _Delivery) -> str | None:
+    async def _async_deliver(self, call: ServiceCall, run: ToolRun, told: Delivery) -> str | None:
         """Make one call through the guard; return what went wrong, empty if it waits for a yes."""
         try:
-            await run.guard.async_call_service(call, run.speaker, run.draft)
+            await run.guard.async_call_service(call, run.speaker, run.draft, run.approved)
         except ConfirmationNeeded as err:
             told.waiting = err
             return ""
-        except (ToolExecutionError, PermissionDenied) as err:
+        except PermissionDenied as err:
+            told.denied.append(err)
+            return str(err)
+        except ToolExecutionError as err:
             return str(err)
         return None
 
@@ -196,3 +266,18 @@ class NotifyTool(HomeAgentTool):
 def _base(language: str) -> str:
     """Return a language without its region."""
     return language.partition("-")[0].partition("_")[0].lower()
+
+
+def _no_phone(name: str) -> str:
+    """Return that a person cannot be reached on a phone."""
+    return f"{plain(name)} has no phone that is there now"
+
+
+def _result(told: Delivery, text: str, *, misfit: bool = False) -> dict[str, JsonValueType]:
+    """Return who got a message. Raises an error for what went wrong; `misfit` asks for another call."""
+    problem, result = told.problem(), told.result()
+    if problem and told.has_reached_anybody():
+        raise PartlyFailed(problem, result)
+    if problem or not told.has_reached_anybody():
+        raise (ValidationError if misfit else ToolExecutionError)(problem or "nobody was reached")
+    return {**result, "message": text}

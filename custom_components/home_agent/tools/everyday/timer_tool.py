@@ -31,12 +31,23 @@ from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Kept, Speaker, ToolOutput, ToolRun
 from ..control.direction import commanded
 from ..control.telling import tell_names
-from ..planned.rows import called_so, entities_of, listed_plans, newest_of, planned_row, planned_rows
+from ..planned.rows import (
+    OUTSIDE,
+    are_entities,
+    called_so,
+    entities_of,
+    listed_plans,
+    newest_of,
+    outside_rows,
+    planned_row,
+    planned_rows,
+)
 from ..planned.time_names import is_described
 from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
 from .days import read_days
 from .moments import FORMS, at_clock, read_length, read_moment, readable
+from .others import check_own
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
 REPEATS: Final = {days: repeat for repeat, days in DAYS.items()}
@@ -49,7 +60,6 @@ NOT_A_REMINDER: Final = (
     "A timer only reminds and switches nothing, so none was set. To do this later call ha_control with when, "
     "such as 10 minutes, 18:30 or sunset, and repeat or for"
 )
-OUTSIDE: Final = "a text from outside"
 MAX_LISTED: Final = 20
 WHICH: Final = "which one is meant? Give the name and the time of one of:"
 NOT_CALLED: Final = "nothing is called so, and nothing was changed. There is:"
@@ -89,9 +99,14 @@ class TimerTool(HomeAgentTool):
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the names that were given after text from outside was read."""
-        found = result.get("timers") if isinstance(result, dict) else None
+        if not isinstance(result, dict):
+            return []
+        found = result.get("timers")
         timers = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-        return [str(one["name"]) for one in timers if one.get("from") == OUTSIDE]
+        messages = [
+            text for key in ("commands", "cancelled_commands") for text in outside_rows(result.get(key))
+        ]
+        return [*(str(one["name"]) for one in timers if one.get("from") == OUTSIDE), *messages]
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -126,7 +141,7 @@ class TimerTool(HomeAgentTool):
         if not isinstance(result, Mapping):
             return ()
         if "cancelled_commands" in result:
-            is_alone = result.keys() == {"cancelled_commands"}
+            is_alone = result.keys() == {"cancelled_commands"} and are_entities(result["cancelled_commands"])
             return tell_names("cancelled", entities_of(result["cancelled_commands"]), run) if is_alone else ()
         if (
             result.keys() == {"set"}
@@ -201,6 +216,7 @@ class TimerTool(HomeAgentTool):
         controls = any(isinstance(tool, HomeAgentTool) and tool.reports_targets for tool in tools)
         if controls and names_action(name, run.sentence, run.speaker.language):
             raise ValidationError(NOT_A_REMINDER)
+        check_own(name, run)
         speaker = run.speaker
         repeat, days = _repeat(args.get("repeat") or "", speaker.language)
         when = readable(args.get("when") or "", speaker.language)

@@ -1,6 +1,8 @@
 """What is planned: as the model reads it, and which of it is meant where something is to be cancelled."""
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Final
 
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -14,6 +16,8 @@ from ..base import ToolRun
 from ..control.addressed import SAME, words_for
 from .time_names import is_described
 
+OUTSIDE: Final = "a text from outside"
+"""Where the words of a timer or a message come from that was planned after such a text was read."""
 MAX_LISTED = 20
 MAX_NAMED = 5
 MAX_NAMES = 3
@@ -32,10 +36,36 @@ def planned_rows(planned: PlannedCommands | None, run: ToolRun) -> list[JsonValu
 def planned_row(command: PlannedCommand, run: ToolRun) -> dict[str, JsonValueType]:
     """Return a planned command as the model reads it; empty if none of its entities is exposed any more."""
     now = dt_util.utcnow()
+    if command.message is not None:
+        row: dict[str, JsonValueType] = {"id": command.id, "planned": _told_message(command, run, now)}
+        return row | ({"from": OUTSIDE} if command.owner.outside else {})
     shown: dict[str, JsonValueType] = {
         key: command.told_for(key, now) for key in command.entity_ids if run.is_exposed(key)
     }
     return {"id": command.id, "planned": shown} if shown else {}
+
+
+def _told_message(command: PlannedCommand, run: ToolRun, now: datetime) -> str:
+    """Return a planned message with its time; its words only to the one who planned it.
+
+    A person who is asked about the plans of a device may be a guest.
+    """
+    assert command.message is not None
+    own = command.owner.user_id in (None, run.speaker.context.user_id) or given_by(command, run)
+    told = command.told if own and not command.message.private else f"tell {command.message.receiver}"
+    return f"{told} {command.schedule.told(now)}"
+
+
+def outside_rows(rows: object) -> list[str]:
+    """Return what planned messages say that were given after text from outside was read."""
+    found = rows if isinstance(rows, list) else []
+    return [str(row["planned"]) for row in found if isinstance(row, Mapping) and row.get("from") == OUTSIDE]
+
+
+def are_entities(rows: object) -> bool:
+    """Return whether all of some rows are actions on entities, and none is a message."""
+    found = rows if isinstance(rows, list) else []
+    return all(isinstance(row, Mapping) and isinstance(row.get("planned"), Mapping) for row in found)
 
 
 def entities_of(rows: object) -> list[str]:
@@ -97,6 +127,8 @@ def listed_plans(commands: Collection[PlannedCommand], run: ToolRun, *others: st
 def _listed(command: PlannedCommand, run: ToolRun) -> str:
     """Return the names of a plan's entities and what happens to them; empty if none is exposed."""
     now = dt_util.utcnow()
+    if command.message is not None:
+        return _told_message(command, run, now)
     deeds: dict[str, list[str]] = {}
     for entity_id in command.entity_ids:
         if run.is_exposed(entity_id) and (record := run.house.entities.get(entity_id)) is not None:
@@ -111,6 +143,8 @@ def _listed(command: PlannedCommand, run: ToolRun) -> str:
 def _is_called(command: PlannedCommand, wanted: str, run: ToolRun) -> bool:
     """Return whether a folded text names an entity of a command, or the command in words."""
     names = set(map(fold, command.entity_ids))
+    if command.message is not None:
+        names |= {fold(command.message.receiver), fold(command.message.text)}
     for entity_id in command.entity_ids:
         if (record := run.house.entities.get(entity_id)) is not None:
             names.update(map(fold, record.names))

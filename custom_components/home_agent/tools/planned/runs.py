@@ -16,7 +16,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...const import EVENT_PLANNED_RUN, LOGGER
 from ...domains.showing import GONE
-from ...errors import PermissionDenied, ToolExecutionError
+from ...errors import NotExposed, PermissionDenied, ToolExecutionError
 from ...event_data import PlannedRun
 from ...events import EventEmitter
 from ...planned.commands import PlannedCommands, is_missed
@@ -29,10 +29,11 @@ from ..control.carrying import async_carry_out
 from ..control.outcome import NOT_EXPOSED, ControlOutcome
 from ..control.planning import Plan
 from ..control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
+from ..everyday.notify_tool import NotifyTool
 from ..ha_control import ControlTool, entity_locks
 from ..handler import ToolHandler
 from ..named import registry_ids
-from ..results import failed, partly, succeeded
+from ..results import envelope_of, failed, partly, succeeded
 from ..turn_calls import Attempt
 
 AGAIN: Final = timedelta(minutes=1)
@@ -53,8 +54,10 @@ class RunOutcome(StrEnum):
 REFUSED: Final = "was refused"
 """How the reason for a target begins that the guard refused."""
 
-type Tell = Callable[[PlannedCommand, datetime, str, Sequence[str]], Awaitable[None]]
-"""Tells a person of a problem; gets the key of the sentence and the entities."""
+type Tell = Callable[
+    [PlannedCommand, datetime, str, Sequence[str], Sequence[PermissionDenied]], Awaitable[None]
+]
+"""Tells a person of a problem; gets the key of the sentence, the entities, and why they were refused."""
 
 
 class PlannedRuns:
@@ -74,15 +77,12 @@ class PlannedRuns:
         """Run a command that was due then. Raises nothing: what fails is told to the person."""
         if is_missed(command, due, dt_util.utcnow()):
             self._report(command, due, RunOutcome.MISSED, command.entity_ids)
-            await self._tell(command, due, f"planned_{RunOutcome.MISSED}", command.entity_ids)
+            await self._tell(command, due, f"planned_{RunOutcome.MISSED}", command.entity_ids, ())
             return
         origin = CallOrigin(speaker=command.owner.speaker(due))
         run = replace(await self._handler.async_run_of(origin), approved=command.approved)
         turn, outcome = run.calls, ControlOutcome(run.house)
-        call = llm.ToolInput(
-            ControlTool.name,
-            {"action": command.verb, "entity_id": list(command.entity_ids), **_parameters(command)},
-        )
+        call = _call_of(command)
         attempt = Attempt(call.tool_name, ran=True)
         started = monotonic()
         self._events.started(turn, call)
@@ -90,12 +90,15 @@ class PlannedRuns:
         self._handler.guard.journal.settle(turn.speaker.turn_id)
         self._events.ended(turn, call, result, attempt, record_of(turn, call, result, attempt, started))
         ended = RunOutcome.DONE
-        if outcome.failed:
+        if envelope_of(result)["error"]:
             is_refused = attempt.error_type == PermissionDenied.__name__
             ended = RunOutcome.REFUSED if is_refused else RunOutcome.FAILED
         self._report(command, due, ended, list(outcome.failed), turn.speaker.context)
         if ended is not RunOutcome.DONE:
-            await self._tell(command, due, f"planned_{ended}", list(outcome.failed))
+            why = [*turn.denied.values()]
+            if NOT_EXPOSED in outcome.failed.values():
+                why.append(NotExposed(NOT_EXPOSED))
+            await self._tell(command, due, f"planned_{ended}", list(outcome.failed), why)
 
     def _report(
         self,
@@ -124,6 +127,8 @@ class PlannedRuns:
         """Run a command and return its result, whatever happens."""
         try:
             async with asyncio.timeout(self._handler.timeout):
+                if command.message is not None:
+                    return succeeded(await self._notify_tool().async_run_planned(command, run))
                 tool = self._tool_for(command)
                 if command.restores:
                     return succeeded(await self._async_restore(command, run, outcome))
@@ -133,6 +138,8 @@ class PlannedRuns:
             return partly(str(err), err.result)
         except (HomeAssistantError, TimeoutError) as err:
             attempt.error_type = _kind_of(outcome, err)
+            if isinstance(err, PermissionDenied):
+                run.calls.denied[""] = err
             if not outcome.failed:
                 outcome.failed |= dict.fromkeys(command.entity_ids, str(err))
             return failed(str(err) or "It did not finish in time")
@@ -152,6 +159,13 @@ class PlannedRuns:
             raise PermissionDenied("ha_control is off")
         if registry_ids(self._handler.hass, command.registered) != dict(command.registered):
             raise PermissionDenied("An entity ID refers to another entity now")
+        return tool
+
+    def _notify_tool(self) -> NotifyTool:
+        """Return the tool that delivers a message. Raises PermissionDenied if it is off."""
+        tool = self._handler.tools.get(NotifyTool.name)
+        if not isinstance(tool, NotifyTool):
+            raise PermissionDenied("notify_person is off")
         return tool
 
     async def _async_restore(
@@ -207,12 +221,18 @@ def _restoring(held: Held, state: State, outcome: ControlOutcome) -> Plan | None
         return None
 
 
-def _parameters(command: PlannedCommand) -> dict[str, object]:
-    """Return the values of a command as a call of ha_control has them."""
-    return {"parameters": dict(command.given)} if command.given else {}
+def _call_of(command: PlannedCommand) -> llm.ToolInput:
+    """Return a command as the call that a model would make for it now."""
+    if (message := command.message) is not None:
+        return llm.ToolInput(NotifyTool.name, {"person": message.receiver, "message": message.text})
+    given = {"parameters": dict(command.given)} if command.given else {}
+    return llm.ToolInput(
+        ControlTool.name, {"action": command.verb, "entity_id": list(command.entity_ids), **given}
+    )
 
 
 def _kind_of(outcome: ControlOutcome, err: Exception) -> str:
     """Return what kind of error ended a run: whether it was refused, or failed."""
     refused = outcome.failed and all(reason.startswith(REFUSED) for reason in outcome.failed.values())
-    return PermissionDenied.__name__ if refused else type(err).__name__
+    is_refused = refused or isinstance(err, PermissionDenied)
+    return PermissionDenied.__name__ if is_refused else type(err).__name__

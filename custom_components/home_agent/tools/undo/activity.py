@@ -25,7 +25,7 @@ from ..control.telling import tell_names
 from ..differences import COMPARED, differences
 from ..ha_control import async_prepare_names
 from ..ha_query import async_found, async_read_permission
-from ..planned.rows import entities_of, given_by, planned_row, planned_rows
+from ..planned.rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
 from ..query.causes import async_why
 from ..query.targets import find_all
 from ..resolving.targets import Target
@@ -115,6 +115,8 @@ class ActivityTool(HomeAgentTool):
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the content of free text fields."""
+        yield from outside_rows(result.get("planned") if isinstance(result, dict) else None)
+        yield from outside_rows(result.get("cancelled") if isinstance(result, dict) else None)
         found = result.get("newest_first") if isinstance(result, dict) else None
         for told in found if isinstance(found, list) else ():
             changes = told.get("to") if isinstance(told, dict) else None
@@ -129,7 +131,8 @@ class ActivityTool(HomeAgentTool):
             return ()
         if isinstance(restored := result.get("restored"), Mapping):
             return tell_names("undone", restored, run)
-        return tell_names("cancelled", entities_of(result.get("cancelled")), run)
+        cancelled = result.get("cancelled")
+        return tell_names("cancelled", entities_of(cancelled), run) if are_entities(cancelled) else ()
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
