@@ -164,6 +164,10 @@ class PlannedCommand:
         """Return the command at another time, in UTC."""
         return replace(self, schedule=replace(self.schedule, due=due))
 
+    def told_at(self, now: datetime) -> str:
+        """Return what happens and when, as the model reads it."""
+        return f"{self.told} {self.schedule.told(now)}"
+
     def told_for(self, entity_id: str, now: datetime) -> str:
         """Return what happens to an entity and when, as the model reads it."""
         when = self.schedule.told(now)
@@ -173,7 +177,7 @@ class PlannedCommand:
                 f"{key} {value}" for key, value in before.items() if after.get(key) not in (None, value)
             ]
             return f"back to {', '.join([held.before.state, *values])} {when}"
-        return f"{self.told} {when}"
+        return self.told_at(now)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data, without codes."""

@@ -7,6 +7,7 @@ from homeassistant.helpers import llm
 
 from ...knowledge.names import squash
 from ...knowledge.spoken_words import words_of
+from ...regex import lazy_regex
 from ...safety.redaction import UNPARSED
 from ..everyday.audience import self_words
 from ..everyday.notify_tool import NotifyTool
@@ -32,6 +33,8 @@ REPEAT: Final = "repeat"
 BESIDE: Final = frozenset({"to_phone", "title", "data", "cache", "language", "preannounce"})
 """Fields that may be left out without another meaning; a time or a condition may not."""
 ALL: Final = "everybody"
+_SCRIPT: Final = lazy_regex(r"(?:[\w.:/]*[.:/_])?script(?:__|[.:/])")
+"""The beginning of the name of a script: one that is called "announce" does what the household wrote."""
 
 
 def as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
@@ -40,7 +43,7 @@ def as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
     `word` is the squashed name of the tool. A broadcast without a receiver is for everybody.
     """
     given = call.tool_args
-    if UNPARSED in given or (call.tool_name != NOTIFY and word not in NAMES):
+    if UNPARSED in given or (call.tool_name != NOTIFY and word not in NAMES) or _SCRIPT.match(call.tool_name):
         return None
     nested = given.get("target") if isinstance(given.get("target"), dict) else {}
     fields: dict[str, Any] = {**given, **(nested or {})}

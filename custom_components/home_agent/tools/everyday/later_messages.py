@@ -89,7 +89,7 @@ class MessagePlanner:
             verb=TELL,
             entity_ids=(),
             message=message,
-            told=f"tell {message.receiver}: {message.text}",
+            told=f"tell {message.receiver}",
             schedule=schedule,
             approved=tuple(waiting) or None,
             owner=Owner.of(run.speaker, user_of(run)),
@@ -106,7 +106,7 @@ class MessagePlanner:
             )
             raise ConfirmationNeeded(run.guard.let_wait(item, run.draft))
         await self._async_keep(command)
-        return {"planned": f"{command.told} {schedule.told(dt_util.utcnow())}", "id": command.id}
+        return {"planned": f"{command.told_at(dt_util.utcnow())}: {message.text}", "id": command.id}
 
     async def _async_keep(self, command: PlannedCommand) -> None:
         """Keep a command in place of one that is the same."""

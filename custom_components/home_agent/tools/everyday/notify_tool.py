@@ -136,11 +136,13 @@ class NotifyTool(HomeAgentTool):
         if (planner := self._planner) is None:
             raise ValidationError("when is not available here")
         found = await self._async_find(message, run, later=schedule.due)
-        devices, foreign = self._by_language([*found.devices.values()], message.text, run)
+        near = frozenset(one for devices in found.near.values() for one in devices)
+        rooms = [one for one in found.devices.values() if one.entity_id not in near]
+        _spoken, foreign = self._by_language(rooms, message.text, run)
         if foreign:
             raise ValidationError("; ".join(foreign))
-        message = await self._async_checked(message, devices, run)
-        if not devices:  # there may be some by then
+        message = await self._async_checked(message, found.devices, run)
+        if not found.devices:  # there may be some by then
             message = replace(message, private=await self._private.async_are_in(message.text, run))
         calls, problems = self._calls(found, message)
         if not calls:

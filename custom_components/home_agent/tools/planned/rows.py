@@ -52,8 +52,8 @@ def _told_message(command: PlannedCommand, run: ToolRun, now: datetime) -> str:
     """
     assert command.message is not None
     own = command.owner.user_id in (None, run.speaker.context.user_id) or given_by(command, run)
-    told = command.told if own and not command.message.private else f"tell {command.message.receiver}"
-    return f"{told} {command.schedule.told(now)}"
+    told = command.told_at(now)
+    return f"{told}: {command.message.text}" if own and not command.message.private else told
 
 
 def outside_rows(rows: object) -> list[str]:
@@ -101,6 +101,8 @@ def _is_described(command: PlannedCommand, said: str, run: ToolRun) -> bool:
     Words for times may be of any language: "das am Samstag".
     """
     known = {*words(command.told), *words(command.schedule.told(dt_util.utcnow()))}
+    if command.message is not None:
+        known |= {*words(command.message.text)}
     for entity_id in command.entity_ids:
         if (record := run.house.entities.get(entity_id)) is not None:
             known |= words_for(record, run.speaker.language)
