@@ -22,7 +22,7 @@ async def run() -> list[Table]:
     for held in load_runs():
         with ModelServer() as server:
             async with running_hass() as hass:
-                if "history" in held.scenario:
+                if held.is_recorded:
                     await _async_record(hass)
                 found.append((held, await async_run(hass, server, held)))
     competent = [(held, result) for held, result in found if held.mistake is None]
@@ -52,5 +52,5 @@ def _table(title: str, found: Sequence[tuple[Run, Result]], group: Callable[[Run
         counts = [sum(result.verdict is verdict for result in results) for verdict in Verdict]
         rounds = [count for result in results for count in result.rounds]
         share = 100 * counts[Verdict.GOOD] / len(results)
-        table.add(name, len(results), *counts, share, sum(rounds) / len(rounds))
+        table.add(name, len(results), *counts, share, sum(rounds) / max(1, len(rounds)))
     return table

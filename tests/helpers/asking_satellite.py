@@ -20,11 +20,9 @@ class AskingSatellite(Satellite):
         AssistSatelliteEntityFeature.ANNOUNCE | AssistSatelliteEntityFeature.START_CONVERSATION
     )
 
-    def __init__(self, room: str) -> None:
-        """Stand in a room where nobody answers."""
-        super().__init__()
-        self._attr_name = f"{room} satellite"
-        self._attr_unique_id = room
+    def __init__(self, name: str = "Satellite") -> None:
+        """Stand where nobody answers."""
+        super().__init__(name)
         self.answers: list[str] = []
         self.asked: list[str] = []
 
@@ -43,7 +41,7 @@ async def async_add_asking(hass: HomeAssistant, room: str) -> AskingSatellite:
     """Add a satellite on a device in a room."""
     assert await async_setup_component(hass, "homeassistant", {})
     assert await async_setup_component(hass, "assist_satellite", {})
-    satellite = AskingSatellite(room)
+    satellite = AskingSatellite(f"{room} satellite")
     await hass.data[DATA_COMPONENT].async_add_entities([satellite])
     entry = MockConfigEntry(domain="speaker", title=room)
     entry.add_to_hass(hass)

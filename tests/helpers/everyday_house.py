@@ -119,13 +119,16 @@ class Satellite(AssistSatelliteEntity):
         self.spoke.set()
 
 
-async def async_add_satellite(
-    hass: HomeAssistant, name: str = "Satellite", area_id: str | None = None
-) -> Satellite:
+async def async_add_satellite[Kind: Satellite](
+    hass: HomeAssistant,
+    name: str = "Satellite",
+    area_id: str | None = None,
+    kind: type[Kind] = Satellite,
+) -> Kind:
     """Add a satellite on a device of its own, in a room or in none."""
     assert await async_setup_component(hass, "homeassistant", {})
     assert await async_setup_component(hass, "assist_satellite", {})
-    satellite = Satellite(name)
+    satellite = kind(name)
     await hass.data[DATA_COMPONENT].async_add_entities([satellite])
     entry = MockConfigEntry(domain="speaker", title="Speaker")
     entry.add_to_hass(hass)

@@ -1,6 +1,6 @@
 """What is wrong with a turn of a conversation: states, words, requests, results."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 import re
 from typing import Any
@@ -24,6 +24,7 @@ CHANGEABLE = (
     "script",
     "switch",
     "todo",
+    "update",
     "vacuum",
 )
 """Domains in which only what a scenario names may change."""
@@ -94,12 +95,23 @@ def _wrong_states(
     before: Mapping[str, tuple[str, dict[str, Any]]],
 ) -> Iterator[Problem]:
     """Yield what is not in the state that it should be in, and what changed beside it."""
-    yield from unlike(hass, after)
+    yield from unlike_all(hass, after, before, items)
+
+
+def unlike_all(
+    hass: HomeAssistant,
+    after: Mapping[str, Any],
+    before: Mapping[str, tuple[str, dict[str, Any]]],
+    others: Iterable[str] = (),
+) -> list[Problem]:
+    """Return what is not in the state that it should be in, and what changed beside it and `others`."""
+    found = [*unlike(hass, after)]
     for entity_id, now in states(hass).items():
-        if entity_id not in {*after, *items} and before.get(entity_id) != now:
+        if entity_id not in {*after, *others} and before.get(entity_id) != now:
             was = before.get(entity_id, ("missing", {}))
             changed = {name: value for name, value in now[1].items() if was[1].get(name) != value}
-            yield Problem(Verdict.BAD, f"{entity_id} changed: {was[0]} -> {now[0]}, {changed}")
+            found.append(Problem(Verdict.BAD, f"{entity_id} changed: {was[0]} -> {now[0]}, {changed}"))
+    return found
 
 
 def unlike(hass: HomeAssistant, after: Mapping[str, Any]) -> Iterator[Problem]:

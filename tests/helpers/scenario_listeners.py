@@ -1,42 +1,96 @@
-"""Satellites and phones of a scenario, and what was announced on them or sent to them."""
+"""Satellites and phones of a scenario, and what was announced, asked and sent there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
 from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline, async_update_pipeline
-from homeassistant.core import HomeAssistant, ServiceCall
+from homeassistant.core import Context, EventOrigin, HomeAssistant, ServiceCall
 from homeassistant.helpers import area_registry as ar
-from tests.helpers.everyday_house import Satellite, async_add_satellite
+from tests.helpers.asking_satellite import AskingSatellite
+from tests.helpers.everyday_house import async_add_satellite
 from tests.helpers.scenarios import Problem, Verdict, localized
+
+CLEAR = "clear_notification"
+"""The message that takes a notification away."""
 
 
 @dataclass(slots=True)
 class Listeners:
-    """Who can be told something; empty in most scenarios. Questions for a yes are no messages."""
+    """Who can be told or asked something; empty in most scenarios."""
 
-    satellites: dict[str, Satellite] = field(default_factory=dict)
+    users: Mapping[str, MockUser]
+    satellites: dict[str, AskingSatellite] = field(default_factory=dict)
     phones: dict[str, list[ServiceCall]] = field(default_factory=dict)
 
+    @property
+    def told(self) -> dict[str, list[str]]:
+        """Return what people had announced, or sent to somebody."""
+        return self._heard(lambda one: one.said, lambda data: data is None)
+
+    @property
+    def asked(self) -> dict[str, list[str]]:
+        """Return the questions."""
+        return self._heard(lambda one: one.asked, lambda data: bool(data and "actions" in data))
+
+    @property
+    def sent(self) -> dict[str, list[str]]:
+        """Return what Home Agent has sent without being asked."""
+        return self._heard(lambda _one: [], lambda data: bool(data) and "actions" not in data)
+
+    def _heard(
+        self,
+        spoken: Callable[[AskingSatellite], list[str]],
+        counts: Callable[[Mapping[str, Any] | None], bool],
+    ) -> dict[str, list[str]]:
+        """Return what was heard by area, and read by person."""
+        heard = {area: list(spoken(one)) for area, one in self.satellites.items()}
+        for name, calls in self.phones.items():
+            heard[name] = [
+                call.data["message"]
+                for call in calls
+                if call.data["message"] != CLEAR and counts(call.data.get("data"))
+            ]
+        return {name: texts for name, texts in heard.items() if texts}
+
+    def press(self, hass: HomeAssistant, name: str, title: str) -> None:
+        """Press a button of the newest question on a phone."""
+        asked = next(call for call in reversed(self.phones[name]) if "actions" in call.data.get("data", {}))
+        buttons = {button["title"]: button["action"] for button in asked.data["data"]["actions"]}
+        context = Context(user_id=self.users[name].id)
+        pressed = {"action": buttons[title]}
+        hass.bus.async_fire("mobile_app_notification_action", pressed, EventOrigin.remote, context)
+
     def problems(self, wanted: Mapping[str, Any], language: str) -> Iterator[Problem]:
-        """Yield what was told in a turn and should not have been, or the other way round; forget it."""
-        told = {area: list(one.said) for area, one in self.satellites.items() if one.said}
-        told |= {
-            name: messages
-            for name, calls in self.phones.items()
-            if (messages := [call.data["message"] for call in calls if "data" not in call.data])
-        }
+        """Yield what was told in a turn and should not have been, or the other way round; forget it.
+
+        Questions and unasked messages are looked at where a turn names them, and where nobody speaks.
+        """
+        told = {name: [text] for name, text in (localized(wanted.get("told", {}), language) or {}).items()}
+        if self.told != told:
+            yield Problem(Verdict.BAD, f"told {self.told} instead of {told}")
+        for key, heard in (("asked", self.asked), ("sent", self.sent)):
+            if key in wanted or "say" not in wanted:
+                parts = localized(wanted.get(key, {}), language) or {}
+                if not _fits(heard, parts):
+                    yield Problem(Verdict.BAD, f"{key} {heard} instead of {parts}")
         for one in self.satellites.values():
             one.said.clear()
+            one.asked.clear()
         for calls in self.phones.values():
             calls.clear()
-        expected = {
-            name: [text] for name, text in (localized(wanted.get("told", {}), language) or {}).items()
-        }
-        if told != expected:
-            yield Problem(Verdict.BAD, f"told {told} instead of {expected}")
+
+
+def _fits(heard: Mapping[str, list[str]], wanted: Mapping[str, str | list[str]]) -> bool:
+    """Return whether each has heard texts with these parts, one after the other, and nobody else anything."""
+    several = {name: [parts] if isinstance(parts, str) else parts for name, parts in wanted.items()}
+    return heard.keys() == several.keys() and all(
+        len(texts) == len(several[name])
+        and all(part in text for part, text in zip(several[name], texts, strict=True))
+        for name, texts in heard.items()
+    )
 
 
 def options_of(scenario: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +110,7 @@ async def async_add_listeners(
     hass: HomeAssistant, scenario: Mapping[str, Any], users: Mapping[str, MockUser], language: str
 ) -> Listeners:
     """Add the satellites, which speak a language, and the people of a scenario with a phone for each."""
-    found = Listeners()
+    found = Listeners(users)
     for name, where in scenario.get("people", {}).items():
         user = users[name]
         attributes = {"user_id": user.id, "id": name.lower(), "friendly_name": name}
@@ -65,7 +119,9 @@ async def async_add_listeners(
     for area_name in scenario.get("satellites", ()):
         area = ar.async_get(hass).async_get_area_by_name(area_name)
         assert area is not None, area_name
-        found.satellites[area_name] = await async_add_satellite(hass, f"{area_name} satellite", area.id)
+        found.satellites[area_name] = await async_add_satellite(
+            hass, f"{area_name} satellite", area.id, AskingSatellite
+        )
     if found.satellites:
         voice = {"language": language, "tts_language": language}
         await async_update_pipeline(hass, async_get_pipeline(hass), **voice)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from freezegun import freeze_time
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
 from custom_components.home_agent.const import CONF_POLICY_PIN, DOMAIN
@@ -18,13 +19,14 @@ from homeassistant.helpers import (
     entity_registry as er,
     label_registry as lr,
 )
-from homeassistant.helpers.entity_component import DATA_INSTANCES
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.energy import async_energy
 from tests.helpers.everyday_house import async_add_calendar, async_add_list, async_items
+from tests.helpers.firmware import async_add_updates
+from tests.helpers.further import async_add_further
 from tests.helpers.own_automations import (
     add_users,
     async_add_persons,
@@ -32,6 +34,7 @@ from tests.helpers.own_automations import (
     async_read_automations,
 )
 from tests.helpers.scenario_checks import Heard, problems, read_results, states, unlike
+from tests.helpers.scenario_events import async_happen, change
 from tests.helpers.scenario_listeners import async_add_listeners, options_of
 from tests.helpers.scenarios import Problem, Result, Run, Verdict, localized, replies_of
 from tests.helpers.weather import async_add_weather
@@ -42,14 +45,29 @@ OPTIONS = {"memory_extraction_enabled": False, "quick_confirmations": True}
 
 
 async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Result:
-    """Hold a conversation in a fresh demo house and return what became of it."""
+    """Hold a conversation in a fresh demo house, at its time of day, and return what became of it."""
+    if (at := run.scenario.get("at")) is None:
+        return await _async_run(hass, server, run)
+    hour, minute = map(int, at.split(":"))
+    with freeze_time(dt_util.as_utc(dt_util.now().replace(hour=hour, minute=minute)), tick=True):
+        return await _async_run(hass, server, run)
+
+
+async def _async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Result:
+    """Hold a conversation and return what became of it."""
     scenario = run.scenario
     users = add_users(hass)
-    agent = await _async_home(hass, server, scenario, users)
+    if any("say" not in turn for turn in scenario["turns"]):
+        hass.config.language = run.language
+    first = await _async_home(hass, server, scenario, users)
+    further = await _async_further(hass, first, scenario)
     heard_by = await async_add_listeners(hass, scenario, users, run.language)
     result = Result()
     conversation_id = None
     for number, turn in enumerate(scenario["turns"]):
+        if "say" not in turn:
+            result.problems += await async_happen(hass, turn, heard_by, run.language)
+            continue
         mistake = run.mistake if number == run.mistaken_turn else None
         if turn.get("new"):
             await hass.services.async_call(DOMAIN, "clear_conversation", {}, blocking=True)
@@ -58,6 +76,7 @@ async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resul
         speaker = turn.get("speaker", "Anna")
         server.clear()
         server.script(replies_of(turn, mistake, run.language))
+        agent = first if turn.get("first") else further
         answer = await agent.say(
             localized(turn["say"], run.language),
             conversation_id=conversation_id,
@@ -122,15 +141,21 @@ async def _async_home(
         await async_energy(hass, scenario["energy"])
     if "done" in scenario:
         await _async_do(hass, scenario["done"], users)
+    await async_add_updates(hass, scenario.get("updates", {}))
     for entity_id, attributes in scenario.get("home", {}).items():
-        entity: Any = hass.data[DATA_INSTANCES][entity_id.partition(".")[0]].get_entity(entity_id)
-        assert entity is not None, entity_id
-        entity.change(**attributes)
+        change(hass, entity_id, attributes)
     await hass.async_block_till_done()
     options = {**OPTIONS, **options_of(scenario), **scenario.get("options", {})}
     if pin := options.get(CONF_POLICY_PIN):
         options[CONF_POLICY_PIN] = hash_pin(pin)  # a file says it in plain text
     return await async_add_agent(hass, server, options)
+
+
+async def _async_further(hass: HomeAssistant, agent: Agent, scenario: Mapping[str, Any]) -> Agent:
+    """Return the further agent of a scenario, which is spoken to; the agent itself if there is none."""
+    if "further" not in scenario:
+        return agent
+    return await async_add_further(hass, agent, **{**OPTIONS, **scenario["further"]})
 
 
 async def _async_record(hass: HomeAssistant, history: Mapping[str, Mapping[float, str]]) -> None:
@@ -172,8 +197,7 @@ async def _async_happen(hass: HomeAssistant, states_of: Mapping[str, Sequence[st
     """Let entities go through states."""
     for entity_id, seen in states_of.items():
         for state in seen:
-            old = hass.states.get(entity_id)
-            hass.states.async_set(entity_id, state, old.attributes if old else {})
+            change(hass, entity_id, state)
             await hass.async_block_till_done()
 
 

@@ -19,8 +19,10 @@ SCENARIO_KEYS = {"name", "scripts", "turns", "home", "history", "weather", "list
 SCENARIO_KEYS |= {"expose", "labels", "done", "expected", "reason", "satellites", "people"}
 TURN_KEYS = {"say", "area", "assistant", "speaker", "new", "request", "model", "mistakes"}
 TURN_KEYS |= {"after", "items", "results", "said", "rounds", "later", "told"}
-SCENARIO_KEYS |= {"energy", "automations"}
-TURN_KEYS |= {"written", "happens"}
+SCENARIO_KEYS |= {"energy", "automations", "languages", "updates", "further", "at"}
+TURN_KEYS |= {"written", "happens", "asked", "sent", "first"}
+EVENT_KEYS = {"states", "hours", "ask", "answers", "asked", "sent", "told", "after", "response"}
+"""Of a turn in which nobody speaks."""
 HAPPENS_KEYS = {"states", "after"}
 MISTAKE_KEYS = {"name", "must", "model", "after", "results", "said", "rounds", "expected", "reason", "told"}
 MISTAKE_KEYS |= {"written"}
@@ -64,6 +66,11 @@ class Run:
         return "-".join((*names, self.language))
 
     @property
+    def is_recorded(self) -> bool:
+        """Return whether it is about the past, which needs a recorder."""
+        return not {"history", "done", "energy"}.isdisjoint(self.scenario)
+
+    @property
     def expected(self) -> Verdict:
         """Return how good it is known to be."""
         of_language = localized(
@@ -100,8 +107,8 @@ def load_runs() -> list[Run]:
 
 def _runs_of(theme: str, scenario: Mapping[str, Any]) -> Iterator[Run]:
     """Yield a scenario in its languages, then its mistakes in the first of them."""
-    said = scenario["turns"][0]["say"]
-    languages = list(said) if isinstance(said, Mapping) else ["en"]
+    said = scenario["turns"][0].get("say")
+    languages = scenario.get("languages") or (list(said) if isinstance(said, Mapping) else ["en"])
     for language in languages:
         yield Run(theme, scenario, language)
     for number, turn in enumerate(scenario["turns"]):
@@ -113,6 +120,9 @@ def _check(scenario: Mapping[str, Any]) -> None:
     """Refuse a field that nobody reads: what it asks for would never be checked."""
     _only(scenario, SCENARIO_KEYS)
     for turn in scenario["turns"]:
+        if "say" not in turn:
+            _only(turn, EVENT_KEYS)
+            continue
         _only(turn, TURN_KEYS)
         _only(turn.get("request", {}), REQUEST_KEYS)
         _only(turn.get("said", {}), SAID_KEYS)

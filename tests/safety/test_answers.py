@@ -10,7 +10,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.languages import languages, words
 from custom_components.home_agent.runtime import DATA_SHARED
-from custom_components.home_agent.safety.answers import Answer, read_answer
+from custom_components.home_agent.safety.answers import Answer, Ordered, read_answer, read_reply
 from custom_components.home_agent.safety.pin import hash_pin
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.const import MATCH_ALL
@@ -63,6 +63,46 @@ def test_what_is_made_of_a_yes_is_none(language: str) -> None:
     own = {*agreeing, *words(language, "answers.go_ahead")}
     wrong = [each for each in said if each not in own and read_answer(each, language).answer is Answer.YES]
     assert wrong == []
+
+
+CLOSE = Ordered(frozenset({"close"}), ("Garage",))
+
+
+@pytest.mark.parametrize(
+    ("order", "refusal", "other", "language"),
+    [
+        ("close it", "no, leave it open", "open it", "en"),
+        ("mach es zu", "nein, lass es offen", "öffne es", "de"),
+        ("ferme-la", "non, laisse-la ouverte", "ouvre-la", "fr"),
+        ("ciérrala", "no, déjala abierta", "ábrela", "es"),
+        ("chiudila", "no, lasciala aperta", "aprila", "it"),
+        ("doe de garage dicht", "nee, laat maar open", "doe de garage open", "nl"),
+        ("fecha-a", "não, deixa aberta", "abre-a", "pt"),
+        ("zamknij ją", "nie, zostaw otwartą", "otwórz ją", "pl"),
+        ("stäng den", "nej, låt den vara öppen", "öppna den", "sv"),
+        ("luk den", "nej, lad den være åben", "åbn den", "da"),
+        ("lukk den", "nei, la den stå åpen", "åpne den", "nb"),
+        ("закрой её", "нет, оставь открытой", "открой её", "ru"),
+    ],
+)
+def test_replies_that_no_model_hears(order: str, refusal: str, other: str, language: str) -> None:
+    """The action itself is a yes, a no may have a reason, and everything else is asked again."""
+    yes = words(language, "answers.yes")[0]
+    no = words(language, "answers.no")[0]
+    for sentence in (order, f"{order}!", f"{yes}, {order}"):
+        assert read_reply(sentence, language, CLOSE).answer is Answer.YES, sentence
+    assert read_reply(refusal, language, CLOSE).answer is Answer.NO
+    assert read_reply(f"{no}, {other}", language, CLOSE).answer is Answer.NO
+    for sentence in (
+        f"{order}?",
+        f"{order}...",
+        other,
+        f"{no}, {order}",
+        f"{order} 2",
+        "the weather is nice",
+    ):
+        assert read_reply(sentence, language, CLOSE).answer is Answer.OTHER, sentence
+    assert read_reply(order, language).answer is Answer.OTHER, "nothing was asked about"
 
 
 @pytest.mark.parametrize(
@@ -155,6 +195,8 @@ def test_answers(sentence: str, language: str, answer: Answer) -> None:
         ("siebenundvierzig elf", "en", "4711"),
         ("douze trente-quatre", "fr", "1234"),
         ("quatre-vingt-dix-sept onze", "fr", "9711"),
+        ("quatre sept un un", "fr", "4711"),
+        ("oui, quatre un quatre sept", "fr", "4147"),
         ("doce treinta y cuatro", "es", "1234"),
         ("dodici trentaquattro", "it", "1234"),
         ("twaalf vierendertig", "nl", "1234"),

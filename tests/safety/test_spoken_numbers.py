@@ -1,6 +1,7 @@
 """Numbers in other languages than the speaker's: what is skipped early has no influence on the result."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Final
 
 from hypothesis import given, strategies as st
@@ -66,6 +67,18 @@ def test_pins_of_all_languages(own: str) -> None:
     for said in SAID:
         for sentence in (said, f"yes, {said}", f"turn on the light {said}", f"{said} bitte"):
             assert read_numbers(sentence, own) == read_with_all(sentence, own), sentence
+
+
+COUNTING: Final = [language for language in languages() if words(language, "numbers.digits")]
+
+
+@pytest.mark.parametrize("language", COUNTING)
+def test_digit_after_digit(language: str) -> None:
+    """Digits one after the other never become another number."""
+    digits = [row[0] for row in table(language, "numbers.digits") or ()]
+    for first, second in product(range(10), repeat=2):
+        said = " ".join(digits[digit] for digit in (first, second, second, first))
+        assert read_numbers(said, language).digits == f"{first}{second}{second}{first}", said
 
 
 WORDS: Final = sorted(

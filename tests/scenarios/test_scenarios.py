@@ -11,8 +11,6 @@ from tests.helpers.scenarios import Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
 
 RUNS = load_runs()
-RECORDED = [run for run in RUNS if {"history", "done", "energy"}.intersection(run.scenario)]
-"""Conversations about the past need a recorder."""
 
 
 @pytest.fixture
@@ -36,13 +34,13 @@ async def _async_hold(hass: HomeAssistant, server: ModelServer, run: Run) -> Non
     )
 
 
-@pytest.mark.parametrize("run", [run for run in RUNS if run not in RECORDED], ids=lambda run: run.id)
+@pytest.mark.parametrize("run", [run for run in RUNS if not run.is_recorded], ids=lambda run: run.id)
 async def test_scenario(hass: HomeAssistant, model_server: ModelServer, run: Run) -> None:
     """A conversation is as good as its file says."""
     await _async_hold(hass, model_server, run)
 
 
-@pytest.mark.parametrize("run", RECORDED, ids=lambda run: run.id)
+@pytest.mark.parametrize("run", [run for run in RUNS if run.is_recorded], ids=lambda run: run.id)
 async def test_scenario_about_the_past(
     recorder_mock: Recorder, hass: HomeAssistant, model_server: ModelServer, run: Run
 ) -> None:

@@ -16,7 +16,7 @@ from ..agent.speaker import async_speaker_at
 from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, LOGGER
 from ..errors import HomeAgentError, ToolExecutionError
 from ..knowledge.speaker import Speaker, Surface
-from ..safety.answers import Answer, Read, read_answer
+from ..safety.answers import Answer, Read, read_reply
 from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
 from ..safety.pending import ActionOutcome, OwnQuestion, PendingAction
 from ..safety.rules import Verdict
@@ -190,7 +190,7 @@ class Asker(ConfirmationChannel):
                 return False
             if not self._confirmations.has(action.id):
                 return True
-            read = read_answer(heard, language, ordered(self._hass, action.frozen))
+            read = read_reply(heard, language, ordered(self._hass, action.frozen))
             said, is_done = await self._async_settle(action, speaker, read)
             if is_done:
                 await self._async_say(entity_id, said)

@@ -11,7 +11,7 @@ from homeassistant.util.ulid import ulid_now
 from ..agent.phrases import async_phrase
 from ..const import CONF_NOTIFY_TARGETS, LOGGER
 from ..errors import HomeAgentError, ToolExecutionError
-from ..safety.answers import Answer, read_answer
+from ..safety.answers import Answer, read_reply
 from ..texts import fold
 from ..tools.own_calls import async_ask_question, async_notify
 from .asking import Receivers
@@ -139,7 +139,7 @@ class Chooser:
 def meant(heard: str, titles: Mapping[str, str], language: str) -> str | None:
     """Return the one answer that a sentence names; None if it names none or several."""
     if set(titles) == {YES, NO}:
-        read = read_answer(heard, language).answer
+        read = read_reply(heard, language).answer
         return {Answer.YES: YES, Answer.NO: NO}.get(read)
     said = f" {' '.join(_words(heard))} "
     found = [answer for answer, title in titles.items() if f" {' '.join(_words(title))} " in said]

@@ -91,6 +91,27 @@ def read_answer(sentence: str, language: str, ordered: Ordered | None = None) ->
     return Read(Answer.NO if _said(text, known.no) else Answer.OTHER)
 
 
+def read_reply(sentence: str, language: str, ordered: Ordered | None = None) -> Read:
+    """Return the answer to a question whose answers no model hears: "close it", "no, leave it open".
+
+    Beside what `read_answer` accepts, the action that was asked about is a yes without the word, and a no may
+    be followed by anything but a yes and that action.
+    """
+    read = read_answer(sentence, language, ordered)
+    own = _language(language)
+    known, text = _known(own), fold_word(sentence)
+    if read.answer is not Answer.OTHER or not text or len(text.split()) > MAX_WORDS:
+        return read
+    orders = _orders(own, ordered) if ordered else frozenset()
+    bare = _without(_bare(text, known.fillers), known.harmless)
+    if _is_plain(sentence) and not orders.isdisjoint((text, bare)):
+        return Read(Answer.YES)
+    rest = next((text.removeprefix(no) for no in known.no if text.startswith(f"{no} ")), "")
+    if rest and not _said(rest.strip(), (*known.yes, *known.go_ahead, *orders)):
+        return Read(Answer.NO)
+    return read
+
+
 def mask_numbers(sentence: str, language: str, mask: str) -> str:
     """Return a sentence with everything masked that could be a PIN, written or spoken, together or apart."""
     spoken, rest = sentence[:MAX_SPOKEN], sentence[MAX_SPOKEN:]

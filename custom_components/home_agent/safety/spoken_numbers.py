@@ -92,11 +92,14 @@ def _numbers(language: str) -> Iterator[tuple[tuple[str, ...], str]]:
     digits = [[fold_word(word) for word in row] for row in read_table(language, "numbers.digits") or ()]
     for number, row in enumerate(digits):
         yield from (((word,), str(number)) for word in row)
-    for number, phrase in enumerate(words(language, "numbers.to_99"), start=TEN):
-        parts = fold_word(phrase).split()
+    phrases = [fold_word(phrase).split() for phrase in words(language, "numbers.to_99")]
+    numbers = {word for row in digits for word in row} | {parts[0] for parts in phrases if len(parts) == 1}
+    for number, parts in enumerate(phrases, start=TEN):
         last = digits[number % TEN] if parts[-1] in digits[number % TEN] else [parts[-1]]
-        # Twenty and one is as good as twenty one, and the last word may be of another gender.
-        middles = [parts[1:-1], []] if len(parts) > _CHARS_OF_WORD else [parts[1:-1]]
+        # Twenty and one is as good as twenty one, and the last word may be of another gender. In French
+        # "quatre-vingt-un" nothing can be left out: "quatre un" is two numbers.
+        middle = parts[1:-1]
+        middles = [middle, []] if middle and numbers.isdisjoint(middle) else [middle]
         for middle, unit in product(middles, last):
             yield (*parts[: 1 if len(parts) > 1 else 0], *middle, unit), str(number)
 

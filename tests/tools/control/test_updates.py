@@ -1,50 +1,25 @@
 """Updates: installed after a yes, skipped, told; parts of Home Assistant need an administrator."""
 
 import asyncio
-from typing import Any, override
+from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
 from homeassistant.components import conversation
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.components.update import UpdateEntity, UpdateEntityFeature as Feature
+from homeassistant.components.update import UpdateEntityFeature as Feature
 from homeassistant.components.update.const import DATA_COMPONENT
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.firmware import Firmware
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 HUB = "update.hub"
-
-
-class Firmware(UpdateEntity):
-    """An update that can be installed, and remembers how."""
-
-    _attr_should_poll = False
-    _attr_installed_version = "1.0"
-    _attr_latest_version = "1.1"
-
-    def __init__(self, name: str, features: Feature) -> None:
-        """Wait for nobody unless told so."""
-        self._attr_name = self._attr_unique_id = name
-        self._attr_supported_features = features
-        self.installed: list[bool] = []
-        self.hold: asyncio.Event | None = None
-
-    @override
-    async def async_install(self, version: str | None, backup: bool, **kwargs: Any) -> None:
-        self.installed.append(backup)
-        if self.hold is not None:
-            self._attr_in_progress = True
-            self.async_write_ha_state()
-            await self.hold.wait()
-        self._attr_in_progress = False
-        self._attr_installed_version = self._attr_latest_version
-        self.async_write_ha_state()
 
 
 @pytest.fixture
