@@ -16,20 +16,15 @@ from homeassistant.config_entries import (
 )
 from homeassistant.core import callback
 
-from .config.adding import (
-    FIELD_TEST,
-    AddingSteps,
-    async_language,
-    connection_form,
-    default_name,
-    model_fields,
-)
+from .config.adding import FIELD_TEST, AddingSteps, connection_form, default_name, model_fields
 from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import Checked, Field, check, flat, form, placed_errors, stored_values, with_removals
 from .config.found_servers import FoundServer
 from .config.import_pages import ImportSteps
+from .config.language import async_language
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import async_find_server, async_probe_model, typed_endpoint
+from .config.probe_steps import ProbeSteps
 from .config.recommended import async_options, ranked
 from .config.schemas import CONNECTION, EXAMPLES, REAUTH
 from .config.trying import Draft
@@ -60,7 +55,7 @@ FIELDS: Final = {
 """The field of a form that each part of a connection is typed into."""
 
 
-class HomeAgentConfigFlow(AddingSteps, ImportSteps, domain=DOMAIN):
+class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
     VERSION = VERSION
@@ -75,6 +70,7 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, domain=DOMAIN):
         self._servers: list[FoundServer] = []
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
+        self._chosen: dict[str, Any] = {}
         self._models: list[str] = []
         self._sizes: Mapping[str, int] = {}
 
@@ -168,28 +164,52 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, domain=DOMAIN):
 
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a model, and try whether it calls tools."""
-        at_home = not is_cloud(self._data[CONF_BASE_URL])
-        language = await async_language(self.hass)
-        offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
-        fields = model_fields(await offered)
+        fields = await self._async_model_fields()
         if user_input is None:
             before = self._data.get(CONF_MODEL) or self._model_in_use()
             suggested = before or next(iter(ranked(self._models)), None)
             return self._show_model(form(fields, {CONF_MODEL: suggested}))
+        self._chosen = user_input
         checked = check(fields, user_input, {})
-        if CONF_MODEL in checked.values:
-            await self._async_probe(checked)
-        else:
+        if CONF_MODEL not in checked.values:
             checked.fail(CONF_MODEL, InvalidInput("model_missing"))
+            return self._show_model(form(fields, user_input), checked)
+        model = checked.values[CONF_MODEL]
+        self._async_abort_entries_match({CONF_BASE_URL: self._data[CONF_BASE_URL], CONF_MODEL: model})
+        asked = typed_endpoint(self.hass, self._data | {CONF_MODEL: model})
+        result: ConfigFlowResult = await self.async_ask_model(asked)
+        return result
+
+    @override
+    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Keep what was found out about the chosen model, or say why it cannot be asked."""
+        fields = await self._async_model_fields()
+        checked = check(fields, self._chosen, {})
+        try:
+            probe = self.probed()
+        except InvalidInput as err:
+            checked.fail(FIELDS[err.part] if err.part in ("key", "model") else "base", err)
         if CONF_API_KEY in checked.errors:
             return self._show_connection(self._connection_step, self._typed, checked)
         if checked.errors:
-            return self._show_model(form(fields, user_input), checked)
-        if self._data[CONF_PROBED_TOOL_CALLING] is False:
+            return self._show_model(form(fields, self._chosen), checked)
+        self._data = self._data | {
+            CONF_MODEL: checked.values[CONF_MODEL],
+            CONF_PROBED_CONTEXT_SIZE: probe.context_size,
+            CONF_PROBED_TOOL_CALLING: probe.tool_calling,
+        }
+        if probe.tool_calling is False:
             return await self.async_step_no_tools()
-        if user_input.get(FIELD_TEST):
+        if self._chosen.get(FIELD_TEST):
             return await self.async_step_self_test()
         return await self.async_step_finish()
+
+    async def _async_model_fields(self) -> tuple[Field, ...]:
+        """Return the fields of the page of models."""
+        at_home = not is_cloud(self._data[CONF_BASE_URL])
+        language = await async_language(self.hass)
+        offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
+        return model_fields(await offered)
 
     def _show_model(self, schema: probatio.Schema, checked: Checked | None = None) -> ConfigFlowResult:
         """Show the page of models; a change of the connection ends there."""
@@ -215,24 +235,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, domain=DOMAIN):
         model: str = before[CONF_MODEL]
         same_server = before[CONF_BASE_URL] == self._data[CONF_BASE_URL]
         return model if same_server or not self._models or model in self._models else None
-
-    async def _async_probe(self, checked: Checked) -> None:
-        """Detect the capabilities of the chosen model."""
-        model = checked.values[CONF_MODEL]
-        self._async_abort_entries_match({CONF_BASE_URL: self._data[CONF_BASE_URL], CONF_MODEL: model})
-        try:
-            probe = await async_probe_model(
-                self.hass, typed_endpoint(self.hass, self._data | {CONF_MODEL: model})
-            )
-        except InvalidInput as err:
-            checked.fail(FIELDS[err.part] if err.part in ("key", "model") else "base", err)
-            return
-        learned = {
-            CONF_MODEL: model,
-            CONF_PROBED_CONTEXT_SIZE: probe.context_size,
-            CONF_PROBED_TOOL_CALLING: probe.tool_calling,
-        }
-        self._data = self._data | learned
 
     @override
     async def async_step_finish(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:

@@ -7,7 +7,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
-from custom_components.home_agent.config import adding, found_servers
+from custom_components.home_agent.config import adding, found_servers, probe_steps
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.self_test.cases import Capability, cases
@@ -223,7 +223,52 @@ async def test_labels_are_in_the_language_of_the_person(
     assert offered["label"] == label
 
 
+async def test_forms_are_in_the_language_of_the_person(
+    hass: HomeAssistant, model_server: ModelServer, hass_client: ClientSessionGenerator
+) -> None:
+    """Words that the browser does not translate are those of the person's language, also in a menu."""
+    for component in ("config", "conversation"):  # before the client: it starts the web server
+        assert await async_setup_component(hass, component, {})
+    result = await start(hass, {"llm_base_url": model_server.url})
+    entry = (await finish(hass, await go_on(hass, result, {"llm_model": "test-model"})))["result"]
+    client = await hass_client()
+
+    async def post(path: str, **data: Any) -> dict[str, Any]:
+        url = f"/api/config/config_entries/options/flow{path}"
+        answer = await client.post(url, json=data, headers={"Accept-Language": "de-AT,de;q=0.9"})
+        assert answer.status == HTTPStatus.OK, await answer.text()
+        found: dict[str, Any] = await answer.json()
+        return found
+
+    flow = await post("", handler=entry.entry_id)
+    page = await post(f"/{flow['flow_id']}", next_step_id="permissions")
+    rule = page["data_schema"][0]["selector"]["object"]["fields"]
+    assert rule["decision"]["selector"]["select"]["options"] == ["Nie", "Erst fragen", "Immer erlauben"]
+    typed = {"decision": "Nie", "hours": ["Samstag"]}
+    menu = await post(f"/{flow['flow_id']}", policy_choices=[typed])
+    assert menu["description_placeholders"]["saved"].startswith("**Gespeichert")
+    assert entry.options["policy_choices"] == [{"decision": "never", "hours": ["sat"]}]
+
+
 # The test of a model
+
+
+async def test_a_model_that_takes_its_time(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page says that the model is asked; then the flow goes on, or the form comes back."""
+    monkeypatch.setattr(probe_steps, "UNSEEN_SECONDS", 0)
+    result = await start(hass, {"llm_base_url": model_server.url})
+    model_server.on(lambda request: request.is_chat, status(404))
+    for error in ("model_not_found", None):
+        result = await go_on(hass, result, {"llm_model": "test-model"})
+        assert (result["type"], result["step_id"]) == (FlowResultType.SHOW_PROGRESS, "probing")
+        assert result["description_placeholders"] == {"model": "test-model"}
+        await hass.async_block_till_done(wait_background_tasks=True)
+        result = await hass.config_entries.flow.async_configure(result["flow_id"])
+        assert (result["errors"] or {}).get("llm_model") == error
+        model_server.clear()
+    assert result["step_id"] == "ready"
 
 
 def is_of_the_test(request: Captured) -> bool:

@@ -2,13 +2,18 @@
 
 from typing import Any
 
+import pytest
+
+from custom_components.home_agent.config import probe_steps
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.helpers.selector import TextSelector
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.checks import every
-from tests.servers.model_server import ModelServer
-from tests.servers.replies import text
+from tests.helpers.flow_steps import call_what_is_offered, options_of
+from tests.servers.model_server import ModelServer, Predicate, on_path
+from tests.servers.replies import status, text
 
 LIST = {"visible_entities": {"area_id": ["kitchen"]}}
 
@@ -154,3 +159,57 @@ def owns_memory(agent: Agent, subentry_id: str) -> bool:
 def suggested(result: SubentryFlowResult) -> dict[str, Any]:
     """Return what a form shows."""
     return {str(key): key.description["suggested_value"] for key in result["data_schema"].schema}
+
+
+async def test_models_of_the_server_are_offered(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Another model can be picked from the server's list; without an answer it can be typed."""
+    agent = await async_agent(hass, model_server)
+    model_server.models = ["test-model", "nomic-embed-text", "qwen3-8b"]
+    assert options_of(await begin(hass, agent), "llm_model") == ["qwen3-8b", "test-model"]
+    model_server.on(on_path("/models"), status(500))
+    assert isinstance((await begin(hass, agent))["data_schema"].schema["llm_model"], TextSelector)
+
+
+async def test_after_adding(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The last page says how many entities the agent sees, and links to the voice assistants."""
+    agent = await async_agent(hass, model_server)
+    typed = {"name": "Kids", "copy_from": "defaults"}
+    everything = await go_on(hass, await begin(hass, agent), typed)
+    typed = {"name": "Guests", "copy_from": "defaults", **LIST}
+    result = await go_on(hass, await begin(hass, agent), typed)
+    told = result["description_placeholders"] or {}
+    assert told["agent"] == "Guests"
+    assert told["assistants"].startswith("/config/voice-assistants")
+    further = {one.subentry.title: one.runtime_data for one in agent.entry.runtime_data.further.values()}
+    for made, name in ((everything, "Kids"), (result, "Guests")):
+        seen = (await further[name].house.async_snapshot()).entities
+        assert (made["description_placeholders"] or {})["count"] == str(len(seen))
+    assert 0 < int(told["count"]) < int((everything["description_placeholders"] or {})["count"])
+
+
+async def test_a_model_that_takes_its_time(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page says that the model is asked, and the agent is added or the form comes back with the reason."""
+    monkeypatch.setattr(probe_steps, "UNSEEN_SECONDS", 0)
+    agent = await async_agent(hass, model_server)
+    typed = {"name": "Guests", "copy_from": "connection", "llm_model": "small"}
+    model_server.on(heard_model("small"), status(404))
+    result = await go_on(hass, await begin(hass, agent), typed)
+    assert result["type"] is FlowResultType.SHOW_PROGRESS
+    assert result["description_placeholders"] == {"model": "small"}
+    result = await hass.config_entries.subentries.async_configure(result["flow_id"])
+    assert result["errors"] == {"llm_model": "model_not_found"}
+    assert suggested(result)["name"] == "Guests"
+    model_server.on(heard_model("small"), call_what_is_offered)
+    result = await go_on(hass, result, typed)
+    assert result["type"] is FlowResultType.SHOW_PROGRESS
+    result = await hass.config_entries.subentries.async_configure(result["flow_id"])
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    (guests,) = agent.entry.subentries.values()
+    assert (guests.data["llm_model"], guests.data["probed_tool_calling"]) == ("small", True)
+
+
+def heard_model(model: str) -> Predicate:
+    """Match chat requests to a model."""
+    return lambda request: request.is_chat and request.json["model"] == model

@@ -7,11 +7,8 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.auth.models import User
 from homeassistant.config_entries import ConfigEntry, ConfigFlow, ConfigFlowResult
-from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers.http import current_request
 from homeassistant.helpers.selector import (
     SelectOptionDict,
     SelectSelector,
@@ -28,9 +25,9 @@ from ..self_test_reports import Report
 from .fields import Field, form, stripped, switch
 from .first_sentences import async_first_sentences
 from .found_servers import FoundServer, async_find_servers
+from .language import async_language
 from .trying import Draft, async_shared, async_try
 
-FRONTEND: Final = "frontend"
 FIELD_TEST: Final = "test_model"
 FIELD_ASSISTANT: Final = "make_assistant"
 DEFAULT_NAME: Final = "Home Agent"
@@ -78,22 +75,6 @@ def model_fields(options: Sequence[SelectOptionDict]) -> tuple[Field, ...]:
     config = SelectSelectorConfig(options=list(options), mode=mode, custom_value=True)
     model = Field(key=CONF_MODEL, selector=SelectSelector(config), clean=stripped, required=True)
     return model, replace(switch(FIELD_TEST), transient=True)
-
-
-async def async_language(hass: HomeAssistant) -> str:
-    """Return the language of the person who fills in the form, as far as it is known."""
-    request = current_request.get()
-    if request is None:
-        return hass.config.language
-    user: User | None = request.get("hass_user")
-    if user is not None and FRONTEND in hass.config.components:
-        from homeassistant.components.frontend.storage import async_user_store  # noqa: PLC0415
-
-        chosen = (await async_user_store(hass, user.id)).data.get("language")
-        if isinstance(chosen, dict) and isinstance(language := chosen.get("language"), str):
-            return language
-    accepted = request.headers.get("Accept-Language", "").split(",")[0].split(";")[0].strip()
-    return accepted if accepted not in ("", "*") else hass.config.language
 
 
 class AddingSteps(ConfigFlow):

@@ -1,13 +1,15 @@
 """Further agents on a connection: one page adds an agent, and a menu of pages changes it."""
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, override
 
 from homeassistant.config_entries import (
     SOURCE_USER,
     ConfigEntry,
-    ConfigSubentry,
+    ConfigEntryState,
     ConfigSubentryFlow,
     SubentryFlowResult,
 )
@@ -20,22 +22,33 @@ from homeassistant.helpers.selector import (
 
 from ..agent_options import CONF_CONTROLLABLE, CONF_SHARED_MEMORY, CONF_VISIBLE
 from ..const import CONF_MODEL, CONF_NAME, CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING, DEFAULTS
+from ..embeds import without_embeds
 from ..errors import InvalidInput
+from ..inference.errors import ModelServerError
+from ..knowledge.view import AgentView, ViewedHouse
 from .agent_pages import AGENT_KEYS, AGENT_PAGES, MEMORY
 from .allow_lists import allow_list_field
 from .fields import Checked, Field, check, choice, form, stripped, text
 from .pages import OptionPages, page_step
-from .probe import async_probe_model, typed_endpoint
+from .probe import typed_endpoint
+from .probe_steps import ProbeSteps
+from .recommended import ranked
+from .trying import async_shared
 
 AGENT: Final = "agent"
 """The type of the subentries, and the page with what only further agents have."""
+ADD: Final = SOURCE_USER
+"""The page that adds an agent."""
+ASSISTANTS_PAGE: Final = "/config/voice-assistants/assistants"
+LIST_SECONDS: Final = 3
+"""How long a page waits for the server's list of models."""
 FIELD_COPY: Final = "copy_from"
 DEFAULTS_CHOICE: Final = "defaults"
 CONNECTION: Final = "connection"
 """The agent that the connection itself is."""
-OWN_KEYS: Final = frozenset(
-    {*AGENT_KEYS, CONF_MODEL, CONF_SHARED_MEMORY, CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING}
-)
+PROBED: Final = (CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING)
+"""What was found out about a model."""
+OWN_KEYS: Final = frozenset({*AGENT_KEYS, CONF_MODEL, *PROBED})
 """What a copy takes from a further agent."""
 
 NAME: Final = Field(key=CONF_NAME, selector=text(), clean=stripped, required=True)
@@ -49,6 +62,7 @@ SHARED: Final = Field(
     clean=MEMORIES.__getitem__,
     show=lambda shared: next((name for name, stored in MEMORIES.items() if stored is shared), AUTOMATIC),
 )
+ADDED: Final = (NAME, allow_list_field(CONF_VISIBLE), allow_list_field(CONF_CONTROLLABLE), MODEL, SHARED)
 ABOUT: Final = (NAME, MODEL, SHARED, *MEMORY)
 
 
@@ -66,27 +80,121 @@ def named(fields: tuple[Field, ...], entry: ConfigEntry) -> tuple[Field, ...]:
     return (fields[0], Field(key=FIELD_COPY, selector=selector, required=True), *fields[1:])
 
 
-class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
+class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
     """Adds an agent, or changes one; a page takes effect when it is saved."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self._about = ""
+        """The page with the name and the model that was filled in last."""
+        self._filled: dict[str, Any] = {}
+        self._models: list[str] | None = None
 
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Ask for a name, what to copy, and what the agent may see."""
-        entry = self._get_entry()
-        fields = named(
-            (NAME, allow_list_field(CONF_VISIBLE), allow_list_field(CONF_CONTROLLABLE), MODEL, SHARED), entry
-        )
-        shown = {FIELD_COPY: CONNECTION, CONF_SHARED_MEMORY: None}
+        return await self._async_about(ADD, user_input)
+
+    async def async_step_agent(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Show the page with the name, the model and the memory, or save it."""
+        return await self._async_about(AGENT, user_input)
+
+    async def _async_about(self, page: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
+        """Show one of the two pages with the name and the model, or try the model and go on."""
         if user_input is None:
-            return self._show("user", fields, shown)
-        checked = check(fields, user_input, {})
-        source = checked.values.pop(FIELD_COPY, CONNECTION)
-        name = await self._async_checked_name(checked)
-        await self._async_try_model(checked)
+            return await self._async_show(page, self._shown(page))
+        self._about, self._filled = page, user_input
+        checked = self._checked()
+        model = checked.values.get(CONF_MODEL)
+        if checked.errors or not model or model == self._stored_model():
+            return await self._async_finish(checked)
+        result: SubentryFlowResult = await self.async_ask_model(
+            typed_endpoint(self.hass, self._get_entry().data | {CONF_MODEL: model})
+        )
+        return result
+
+    @override
+    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
+        """Keep what was found out about another model, or say why it cannot be asked."""
+        checked = self._checked()
+        try:
+            probe = self.probed()
+        except InvalidInput as err:
+            checked.fail(CONF_MODEL, err)
+        else:
+            learned = zip(PROBED, (probe.context_size, probe.tool_calling), strict=True)
+            checked.values |= {key: value for key, value in learned if value is not None}
+        return await self._async_finish(checked)
+
+    async def _async_finish(self, checked: Checked) -> SubentryFlowResult:
+        """Add the agent or save the page, or show what is wrong."""
         if checked.errors:
-            return self._show("user", fields, user_input, checked)
-        data = {**self._copied(source), **checked.values}
-        made: SubentryFlowResult = self.async_create_entry(title=name, data=data)
+            return await self._async_show(self._about, self._filled, checked)
+        name = checked.values.pop(CONF_NAME)
+        if self._about == ADD:
+            return await self._async_add(name, checked.values)
+        subentry = self._get_reconfigure_subentry()
+        of_page = {field.key for field in ABOUT}
+        if checked.values.get(CONF_MODEL) != self._stored_model():
+            of_page |= set(PROBED)
+        others = {key: value for key, value in subentry.data.items() if key not in of_page}
+        self.hass.config_entries.async_update_subentry(
+            self._get_entry(), subentry, title=name, data={**others, **checked.values}
+        )
+        self._has_saved = True
+        result: SubentryFlowResult = await self.async_back()
+        return result
+
+    async def _async_add(self, name: str, values: dict[str, Any]) -> SubentryFlowResult:
+        """Add the agent, and say how to talk to it."""
+        copied = self._copied(values.pop(FIELD_COPY, CONNECTION))
+        if self._filled.get(CONF_MODEL):
+            copied = {key: value for key, value in copied.items() if key not in (CONF_MODEL, *PROBED)}
+        data = {**copied, **values}
+        shared = await async_shared(self.hass)
+        seen = await ViewedHouse(self.hass, shared.house, AgentView(self.hass, data)).async_snapshot()
+        made: SubentryFlowResult = self.async_create_entry(
+            title=name,
+            data=data,
+            description_placeholders={
+                "agent": without_embeds(name),
+                "count": str(len(seen.entities)),
+                "assistants": ASSISTANTS_PAGE,
+            },
+        )
         return made
+
+    def _shown(self, page: str) -> dict[str, Any]:
+        """Return what one of the two pages shows at first."""
+        if page == ADD:
+            return {FIELD_COPY: CONNECTION, CONF_SHARED_MEMORY: None}
+        subentry = self._get_reconfigure_subentry()
+        defaults = {field.key: DEFAULTS[field.key] for field in MEMORY}
+        return {**defaults, CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
+
+    def _stored_model(self) -> str | None:
+        """Return the model that the agent has of its own; a new one has none."""
+        if self._about == ADD:
+            return None
+        model: str | None = self._get_reconfigure_subentry().data.get(CONF_MODEL)
+        return model
+
+    def _checked(self) -> Checked:
+        """Return what was filled in. The model of the connection is none of the agent's own."""
+        entry = self._get_entry()
+        adds = self._about == ADD
+        stored = {} if adds else self._get_reconfigure_subentry().data
+        checked = check(named(ADDED, entry) if adds else ABOUT, self._filled, stored)
+        name = str(checked.values.get(CONF_NAME, ""))
+        own = None if adds else self._get_reconfigure_subentry().subentry_id
+        taken = {entry.title, *(one.title for one in entry.subentries.values() if one.subentry_id != own)}
+        if not name:
+            checked.fail(CONF_NAME, InvalidInput("name_missing"))
+        elif name.casefold() in {title.casefold() for title in taken}:
+            checked.fail(CONF_NAME, InvalidInput("name_taken", name=name[:60]))
+        if checked.values.get(CONF_MODEL) == entry.data[CONF_MODEL]:
+            del checked.values[CONF_MODEL]
+        return checked
 
     def _copied(self, source: str) -> dict[str, Any]:
         """Return the settings of another agent, and nothing of the connection or the household."""
@@ -96,34 +204,10 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
             stored = entry.options
         elif (other := entry.subentries.get(source)) is not None:
             stored = other.data
-        return {key: value for key, value in stored.items() if key in OWN_KEYS and key != CONF_SHARED_MEMORY}
+        return {key: value for key, value in stored.items() if key in OWN_KEYS}
 
     async def async_step_reconfigure(self, _user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
         """Show the menu of the pages."""
-        result: SubentryFlowResult = await self.async_back()
-        return result
-
-    async def async_step_agent(self, user_input: dict[str, Any] | None = None) -> SubentryFlowResult:
-        """Show the page with the name, the model and the memory, or save it."""
-        subentry = self._get_reconfigure_subentry()
-        stored = {CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
-        if user_input is None:
-            shown = {**{field.key: DEFAULTS[field.key] for field in MEMORY}, **stored}
-            return self._show("agent", ABOUT, shown)
-        checked = check(ABOUT, user_input, stored)
-        name = await self._async_checked_name(checked, subentry)
-        if checked.values.get(CONF_MODEL) != subentry.data.get(CONF_MODEL):
-            await self._async_try_model(checked)
-        if checked.errors:
-            return self._show("agent", ABOUT, user_input, checked)
-        of_page = {field.key for field in ABOUT}
-        if checked.values.get(CONF_MODEL) != subentry.data.get(CONF_MODEL):
-            of_page |= {CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING}
-        others = {key: value for key, value in subentry.data.items() if key not in of_page}
-        self.hass.config_entries.async_update_subentry(
-            self._get_entry(), subentry, title=name, data={**others, **checked.values}
-        )
-        self._has_saved = True
         result: SubentryFlowResult = await self.async_back()
         return result
 
@@ -142,58 +226,41 @@ class AgentSubentryFlow(OptionPages, ConfigSubentryFlow):
     async_step_context = page_step("context")
     async_step_history = page_step("history")
 
-    async def _async_checked_name(self, checked: Checked, own: ConfigSubentry | None = None) -> str:
-        """Return the name without keeping it among the options; one that another agent has is refused."""
-        entry = self._get_entry()
-        name = str(checked.values.pop(CONF_NAME, ""))
-        taken = {one.title for one in entry.subentries.values() if own is None or one is not own}
-        if not name:
-            checked.fail(CONF_NAME, InvalidInput("name_missing"))
-        elif name.casefold() in {title.casefold() for title in (*taken, entry.title)}:
-            checked.fail(CONF_NAME, InvalidInput("name_taken", name=name[:60]))
-        return name
-
-    async def _async_try_model(self, checked: Checked) -> None:
-        """Ask the server for the model, where another one than that of the connection was typed."""
-        data = dict(self._get_entry().data)
-        model = checked.values.get(CONF_MODEL)
-        if not model or checked.errors:
-            return
-        if model == data[CONF_MODEL]:
-            del checked.values[CONF_MODEL]
-            return
-        try:
-            probe = await async_probe_model(self.hass, typed_endpoint(self.hass, data | {CONF_MODEL: model}))
-        except InvalidInput as err:
-            checked.fail(CONF_MODEL, err)
-            return
-        learned = {
-            CONF_PROBED_CONTEXT_SIZE: probe.context_size,
-            CONF_PROBED_TOOL_CALLING: probe.tool_calling,
-        }
-        checked.values |= {key: value for key, value in learned.items() if value is not None}
-
-    def _show(
-        self,
-        step_id: str,
-        fields: tuple[Field, ...],
-        shown: Mapping[str, Any],
-        checked: Checked | None = None,
+    async def _async_show(
+        self, page: str, shown: Mapping[str, Any], checked: Checked | None = None
     ) -> SubentryFlowResult:
-        """Show one of the two pages that only further agents have."""
+        """Show one of the two pages with the name and the model."""
+        entry = self._get_entry()
+        fields = named(ADDED, entry) if page == ADD else ABOUT
+        if models := await self._async_models():
+            config = SelectSelectorConfig(options=models, mode=SelectSelectorMode.DROPDOWN, custom_value=True)
+            offered = SelectSelector(config)
+            fields = tuple(replace(field, selector=offered) if field is MODEL else field for field in fields)
         values = {field.key: field.show(shown[field.key]) for field in fields if field.key in shown}
         result: SubentryFlowResult = self.async_show_form(
-            step_id=step_id,
+            step_id=page,
             data_schema=form(fields, values if checked is None else shown),
             errors=checked.errors if checked else {},
             description_placeholders={
                 "agent": self.agent_name,
-                "connection": self._get_entry().title,
-                "model": self._get_entry().data[CONF_MODEL],
+                "connection": entry.title,
+                "model": entry.data[CONF_MODEL],
                 **(checked.placeholders if checked else {}),
             },
         )
         return result
+
+    async def _async_models(self) -> list[str]:
+        """Return the models of the server, the best first; none if it does not answer at once."""
+        entry = self._get_entry()
+        if self._models is None and entry.state is ConfigEntryState.LOADED:
+            try:
+                async with asyncio.timeout(LIST_SECONDS):
+                    listed = await entry.runtime_data.router.primary.model_list()
+                self._models = ranked(model["id"] for model in listed)
+            except TimeoutError, ModelServerError:
+                self._models = []
+        return self._models or []
 
     @property
     @override

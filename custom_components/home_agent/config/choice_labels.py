@@ -35,6 +35,7 @@ from ..safety.occasions import (
 )
 from ..safety.profiles import AREAS
 from .labels import Labels
+from .language import async_language
 
 SHOWN_CLASSES: Final = ("cover",)
 """Domains whose device classes are kinds of their own."""
@@ -51,15 +52,19 @@ NO_LABELS: Final = Labels(
 
 
 async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Labels:
-    """Return the words for all that there is to choose from; `profiles` are the names of those."""
-    own = await async_get_translations(hass, hass.config.language, "selector", {DOMAIN})
+    """Return the words for all that there is to choose from; `profiles` are the names of those.
+
+    They are in the language in which the form is read.
+    """
+    language = await async_language(hass)
+    own = await async_get_translations(hass, language, "selector", {DOMAIN})
     words = _Words(own)
     persons = {state.entity_id: state.name for state in hass.states.async_all("person")}
     return Labels(
         {
             DECISION: {key: words.of("decision", key) for key in DECISIONS},
             ACTIONS: {key: words.of("action", key) for key in PICKED_ACTIONS},
-            KINDS: unique(await _async_kinds(hass)),
+            KINDS: unique(await _async_kinds(hass, language)),
             PLACES: unique(dict(_places(hass, words))),
             HOURS: {day: words.of("day", day) for day in DAYS},
             PRESENCE: unique(dict(_presences(persons, words))),
@@ -83,9 +88,9 @@ class _Words:
         return text
 
 
-async def _async_kinds(hass: HomeAssistant) -> dict[str, str]:
+async def _async_kinds(hass: HomeAssistant, language: str) -> dict[str, str]:
     """Return the kinds of devices that there are, by domain and class."""
-    language, kinds = hass.config.language, sorted(_kinds(hass))
+    kinds = sorted(_kinds(hass))
     domains = {kind.partition(":")[0] for kind in kinds}
     titles = await async_get_translations(hass, language, "title", domains)
     classes = await async_get_translations(hass, language, "entity_component", domains)

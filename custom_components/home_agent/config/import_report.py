@@ -22,6 +22,7 @@ from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools
 from ..tools.native import NATIVE
 from .import_functions import Note
 from .importer import Imported
+from .language import async_language
 
 FILE: Final = "home_agent_import"
 MAX_FILES: Final = 100
@@ -66,6 +67,7 @@ async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
     taken = {*NATIVE, *(recipe.name for recipe in known.known())}
     kept = []
+    language = await async_language(hass)
     for tool in made.functions.tools:
         problems = async_problems(hass, yaml.safe_load(as_yaml([tool]))[CONF_CUSTOM_TOOLS][0], taken)
         if not problems:
@@ -74,7 +76,7 @@ async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
             continue
         said = [
             f"`{problem.path}` "
-            + await async_phrase(hass, hass.config.language, f"problem_{problem.kind}", **problem.details)
+            + await async_phrase(hass, language, f"problem_{problem.kind}", **problem.details)
             for problem in problems
         ]
         made.functions.left.append(Note("import_wrong", {"name": tool["name"], "problems": "; ".join(said)}))
@@ -94,8 +96,8 @@ def _free_name(folder: Path) -> str:
 
 
 async def async_report(hass: HomeAssistant, made: Imported, *, failure: str = "") -> str:
-    """Return a report on the import, in the language of Home Assistant."""
-    language = hass.config.language
+    """Return a report on the import, in the language in which it is read."""
+    language = await async_language(hass)
 
     async def phrase(key: str, **details: str) -> str:
         return await async_phrase(hass, language, key, **details)

@@ -53,6 +53,7 @@ from .fields import (
     stored_values,
     with_removals,
 )
+from .language import async_language
 from .lists import chats_selector, notify_selector, proactive_labels, with_proactive_labels
 from .schemas import EXAMPLES, label_path
 from .sharing import check_sharing
@@ -119,7 +120,7 @@ async def async_with_choices(
     hass: HomeAssistant, fields: tuple[Field, ...], options: Mapping[str, Any]
 ) -> tuple[Field, ...]:
     """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
-    texts = await async_get_translations(hass, hass.config.language, "selector", {DOMAIN})
+    texts = await async_get_translations(hass, await async_language(hass), "selector", {DOMAIN})
     makers: dict[str, Callable[[HomeAssistant], Selector[Any]]] = {
         CONF_LLM_APIS: _api_selector,
         CONF_NOTIFY_TARGETS: lambda hass: notify_selector(notify_options(hass)),
@@ -252,12 +253,14 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         wrong = next((field.key for field in fields if field.section and field.key in errors), None)
         if wrong is None:
             return ""
-        texts = await async_get_translations(self.hass, self.hass.config.language, "options", {DOMAIN})
+        language = await async_language(self.hass)
+        texts = await async_get_translations(self.hass, language, "options", {DOMAIN})
         return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
 
     async def _async_note(self, name: str) -> str:
         """Return a sentence for a description."""
-        texts = await async_get_translations(self.hass, self.hass.config.language, "selector", {DOMAIN})
+        language = await async_language(self.hass)
+        texts = await async_get_translations(self.hass, language, "selector", {DOMAIN})
         return texts.get(f"component.{DOMAIN}.selector.page_notes.options.{name}", "")
 
     async def _async_withheld(self) -> str:

@@ -7,7 +7,7 @@ import probatio
 
 from ..domains import DOMAINS
 from ..knowledge.persons import async_person_of_user
-from ..memory.records import MemoryType
+from ..memory.records import Memory, MemoryType, ProfileEntry
 from ..planned.records import PlannedCommand
 from ..privacy import async_forget, async_forget_profile
 from ..services.memories import MemoryIdResponse
@@ -123,22 +123,24 @@ async def _async_add(command: PanelCommand) -> MemoryIdResponse:
 
 async def _async_forget_memory(command: PanelCommand) -> EmptyAnswer:
     """Forget a memory of the user. Raises HomeAssistantError for one of somebody else."""
-    memory_id, own = command.fields["memory_id"], await _async_own(command)
-    memory = command.data.memories.get(memory_id)
-    if memory is None or memory.person != own:
-        raise unknown(memory_id)
+    memory_id: str = command.fields["memory_id"]
+    await _async_check_own(command, memory_id, command.data.memories.get(memory_id))
     await async_forget(command.data, [memory_id])
     return {}
 
 
 async def _async_forget_entry(command: PanelCommand) -> EmptyAnswer:
     """Forget a profile entry of the user. Raises HomeAssistantError for one of somebody else."""
-    profile_id, own = command.fields["profile_id"], await _async_own(command)
-    entry = command.data.profile.get(profile_id)
-    if entry is None or entry.person != own:
-        raise unknown(profile_id)
+    profile_id: str = command.fields["profile_id"]
+    await _async_check_own(command, profile_id, command.data.profile.get(profile_id))
     await async_forget_profile(command.data, [profile_id])
     return {}
+
+
+async def _async_check_own(command: PanelCommand, key: str, found: Memory | ProfileEntry | None) -> None:
+    """Raise HomeAssistantError unless something is remembered about the user of the panel."""
+    if found is None or found.person != await _async_own(command):
+        raise unknown(key)
 
 
 async def _async_cancel_timer(command: PanelCommand) -> EmptyAnswer:
