@@ -206,8 +206,8 @@ FORMS: list[tuple[dict[str, Any], str]] = [
         "When the Hallway Motion changes from clear to detected: turn on the Hallway Light",
     ),
     (
-        {"when": [MOTION], "if": "after sunset", "do": [COFFEE_OFF]},
-        "When the Hallway Motion is detected, but only after sunset: turn off the Coffee Machine",
+        {"when": [MOTION], "if": "after sunset", "do": [HALLWAY]},
+        "When the Hallway Motion is detected, but only between sunset and sunrise: turn on the Hallway Light",
     ),
     (
         {

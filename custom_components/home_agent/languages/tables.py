@@ -274,10 +274,12 @@ SECTIONS: Final = (
         name="automations",
         holds=(
             "words of triggers and conditions that a model writes as text: who `arrives` home and `leaves`,"
-            " `nobody`, `somebody` and `everybody`, and what is `above` or `below` a number"
+            " `nobody`, `somebody` and `everybody`, and what is `above` or `below` a number; how they say"
+            " that it is `dark` or `daylight`, and words between days and those that are left out (`except`);"
+            " `days` by the English word: short names and other forms, and `to` between two days"
         ),
         needed=("arrives", "leaves", "nobody", "somebody", "above", "below"),
-        optional=("everybody",),
+        optional=("everybody", "dark", "daylight", "except", "days"),
     ),
     Section(
         name="topics",

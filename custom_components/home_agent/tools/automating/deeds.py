@@ -31,6 +31,7 @@ from ..resolving.targets import Target
 from ..vetted import NOTIFY
 from .items import MAX_ITEMS, TEMPLATE_MARKS, check_plain, opened
 from .moments import as_duration, read_for
+from .own_rules import unattended
 
 DO_FORMS: Final = (
     "{action: turn_on, name: Hallway Light}, {action: turn_on, area, domain, brightness: 40}, "
@@ -96,9 +97,8 @@ class DeedReader:
         return tuple(deeds)
 
     async def async_judge(self, calls: Sequence[ServiceCall]) -> None:
-        """Raise PermissionDenied for calls that are not free for the speaker now."""
-        # The person confirms the automation itself, also after text from outside was read.
-        speaker = replace(self._run.speaker, tainted=False)
+        """Raise PermissionDenied for calls that are not free for the speaker at any time."""
+        speaker = unattended(self._run.speaker)
         for call in calls:
             if await self._run.guard.async_foresee([call], speaker) is not None:
                 names = ", ".join(call.entity_ids[:3])

@@ -25,6 +25,14 @@ SHOWN_WIDTH: Final = 40
 """Characters of a line. A longer one in Assist's dialog cuts off the question above it as well."""
 PARTS: Final[Mapping[str, str]] = {"when": "triggers", "if": "conditions", "do": "actions"}
 """What the parts of a call are in Home Assistant's YAML."""
+IMPLIED: Final[Mapping[str, frozenset[str]]] = {
+    "comes_home": frozenset({"is_home"}),
+    "leaves_home": frozenset({"is_away"}),
+    "somebody_comes": frozenset({"somebody_home"}),
+    "sunset": frozenset({"is_after_sunset", "is_after_sunset_before_sunrise"}),
+    "sunrise": frozenset({"is_after_sunrise", "is_after_sunrise_before_sunset"}),
+}
+"""Conditions that hold when a trigger starts something, where they have other names than the trigger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +76,7 @@ async def async_draft(
     if earlier is None or args.get("if") is not None:
         conditions = reader.conditions(args.get("if"))
     if triggers:
-        conditions = (*conditions, *reader.conditions_beside(args.get("when")))
+        conditions = (*reader.conditions_beside(args.get("when")), *_needed(conditions, triggers))
     if earlier is None or args.get("if") is not None or conditions:
         config["conditions"] = [dict(clause.config) for clause in dict.fromkeys(conditions)]
     if earlier is None or args.get("do"):
@@ -80,6 +88,20 @@ async def async_draft(
     check_texts(config)
     whole = earlier is None or bool(triggers and steps)
     return Draft(config=config, rule=Rule(triggers=triggers, conditions=conditions, known=whole), deeds=steps)
+
+
+def _needed(conditions: Sequence[Clause], triggers: Sequence[Clause]) -> list[Clause]:
+    """Return conditions without those that the only trigger fulfils by itself."""
+    if len(triggers) != 1:
+        return list(conditions)
+    (begins,) = triggers
+    fulfilled = IMPLIED.get(begins.key, frozenset({begins.key}))
+    said = (begins.entity_ids, begins.states, begins.values)
+    return [
+        one
+        for one in conditions
+        if one.key not in fulfilled or (one.entity_ids, one.states, one.values) != said
+    ]
 
 
 def described(

@@ -1,6 +1,7 @@
 """Times of triggers and conditions: of each day, or by the sun."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import time
 from typing import Any, Final
@@ -16,6 +17,7 @@ from ...timers.repeating import EVERY_DAY
 from ..control.timing import read_timing
 from ..everyday.days import read_days
 from ..everyday.moments import read_clock, read_length, readable
+from .words import days_in_english, split_by
 
 TIME_FORMS: Final = "22:30, sunset or sunset - 30 minutes"
 MAX_FOR: Final = 7 * 86_400
@@ -59,7 +61,18 @@ def read_time(hass: HomeAssistant, value: Any, language: str, slot: str = "time"
 def read_weekdays(value: Any, language: str) -> tuple[int, ...]:
     """Return days of the week; none for every day. Raises ValidationError."""
     said = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return _of_week(read_days(said, language) or ())
+    if (parts := split_by(said, "except", language)) is not None:
+        all_days = _named(parts[0], language) or EVERY_DAY
+        return _of_week(tuple(day for day in all_days if day not in _named(parts[1], language)))
+    return _of_week(_named(said, language))
+
+
+def _named(text: str, language: str) -> tuple[int, ...]:
+    """Return the days of a text that contains nothing else; none for every day. Raises ValidationError."""
+    for form in days_in_english(text, language):
+        with suppress(ValidationError):
+            return read_days(form, language, "days", alone=True) or ()
+    return read_days(text, language, "days", alone=True) or ()
 
 
 def read_for(value: Any, language: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN, WEEKDAYS
+from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.core import State, valid_entity_id
 
 from ...automating.clauses import Clause
@@ -18,8 +18,9 @@ from ..resolving.targets import Target, texts
 from .items import CONDITION_FORMS, FORMS, SENTENCE, Item, read_items
 from .moments import DayTime, as_duration, held_for, read_for, read_time, read_weekdays
 from .people import Comings
-from .sentences import WrittenClauses, by_sun, read_number
+from .sentences import WrittenClauses, read_number
 from .states import StateWords
+from .windows import NIGHT, SUN, SUNRISE, SUNSET, at_time, by_sun, lit, on_days, within
 
 GONE: Final = (STATE_UNKNOWN, STATE_UNAVAILABLE)
 """States that tell nothing: an entity that comes back from them has not changed."""
@@ -62,7 +63,7 @@ class ClauseReader:
     def conditions_beside(self, value: Any) -> tuple[Clause, ...]:
         """Return the days that triggers are limited to, as conditions."""
         return tuple(
-            _on_days(days)
+            on_days(days)
             for item in read_items(value, "when")
             if (days := self._days_of(item)) and not item.keys() <= {"days"}
         )
@@ -84,7 +85,7 @@ class ClauseReader:
         if (clause := self._comings.trigger(item)) is not None:
             return clause
         if moment := self._moment(item):
-            return _at(moment)
+            return at_time(moment)
         if "above" in item or "below" in item:
             return self._compared(item, "numeric_state", "trigger")
         event = str(item.get("event", "")).casefold().replace(" ", "_")
@@ -122,15 +123,15 @@ class ClauseReader:
             return [clause]
         if isinstance(said := item.get("time"), str) and (window := self._written.window(said)):
             item = {key: value for key, value in item.items() if key != "time"} | window
-        if "sun" in item and "entity" not in item:
-            item = by_sun(item)
+        if "sun" in item or item.get("entity") == SUN:
+            item = by_sun(item, self._language)
         if "time" in item:
-            raise ValidationError(f"if: a time alone is no condition. Give {CONDITION_FORMS}"[:300])
+            raise ValidationError("if: a time alone is no condition. Give {after: 22:00, before: 6:00}")
         found: list[Clause] = []
         if "after" in item or "before" in item:
             found += self._window(item)
         if "days" in item and (days := read_weekdays(item["days"], self._language)):
-            found.append(_on_days(days))
+            found.append(on_days(days))
         if found or "days" in item:
             return found
         if "above" in item or "below" in item:
@@ -153,10 +154,14 @@ class ClauseReader:
     def _moment(self, item: Item) -> DayTime | None:
         """Return the time of a trigger; None if it has none."""
         said = item.get("time", item.get("sun"))
-        if said is None and str(item.get("event", "")).casefold() in ("sunset", "sunrise"):
+        if said is None and str(item.get("event", "")).casefold() in (SUNSET, SUNRISE):
             said = item["event"]
+        if said is None and item.get("entity") == SUN:
+            said = item.get("to", item.get("event"))
         if said is None:
             return None
+        if (window := lit(str(said), self._language)) is not None:
+            said = window["after"]
         if isinstance(said, list | tuple):
             if len(said) != 1:
                 raise ValidationError("when: give one item for each time")
@@ -170,30 +175,17 @@ class ClauseReader:
     def _window(self, item: Item) -> list[Clause]:
         """Return a time window, by the clock or by the sun."""
         sides: tuple[str, ...] = ("after", "before")
-        ends = {
-            side: read_time(self._run.hass, item[side], self._language, side)
-            for side in sides
-            if side in item
-        }
-        by_sun = {side: end for side, end in ends.items() if end.sun}
-        by_clock = {side: end for side, end in ends.items() if not end.sun}
-        found: list[Clause] = []
-        if by_clock:
-            clocks: dict[str, str] = {side: end.clock for side, end in by_clock.items()}
-            spoken: dict[str, str] = {side: end.spoken for side, end in by_clock.items()}
-            key: str = "between_times" if len(clocks) > 1 else next(iter(clocks))
-            config = {"condition": "time", **clocks}
-            found.append(Clause(key=key, config=config, values=_window_values(spoken), is_moment=True))
-        if by_sun:
-            config = {"condition": "sun", **{side: end.sun for side, end in by_sun.items()}}
-            config |= {
-                f"{side}_offset": as_duration(end.offset) for side, end in by_sun.items() if end.offset
-            }
-            key = "_".join(f"{side}_{end.sun}" for side, end in by_sun.items())
-            found.append(Clause(key=f"is_{key}", config=config, is_moment=True))
+        ends = {side: self._end(item[side], side) for side in sides if side in item}
+        found = within(ends)
         if "days" not in item and (days := {day for end in ends.values() for day in end.days}):
-            found.append(_on_days(tuple(sorted(days))))
+            found.append(on_days(tuple(sorted(days))))
         return found
+
+    def _end(self, value: Any, side: str) -> DayTime:
+        """Return an end of a time window; one in words may be the darkness."""
+        if (window := lit(str(value), self._language)) is not None:
+            return DayTime(sun=SUNSET if window is NIGHT else SUNRISE)
+        return read_time(self._run.hass, value, self._language, side)
 
     def _compared(self, item: Item, kind: str, role: str) -> Clause:
         """Return a comparison with numbers."""
@@ -297,36 +289,6 @@ def _spelled_offset(text: str) -> str:
     if not sign or len(parts) < 2 or not all(part.isdecimal() for part in parts):  # noqa: PLR2004 - a clock
         return text
     return f"{head} {sign.strip()} {int(parts[0]) * 60 + int(parts[1])} minutes"
-
-
-def _window_values(spoken: Mapping[str, str]) -> dict[str, str]:
-    """Return the ends of a window as its sentence says them."""
-    if len(spoken) > 1:
-        return {"start": spoken["after"], "end": spoken["before"]}
-    return {"time": next(iter(spoken.values()))}
-
-
-def _at(moment: DayTime) -> Clause:
-    """Return the trigger of a time of the day."""
-    if not moment.sun:
-        config: dict[str, Any] = {"trigger": "time", "at": moment.clock}
-        return Clause(key="at", config=config, values={"time": moment.spoken}, is_moment=True)
-    config = {"trigger": "sun", "event": moment.sun}
-    if not moment.offset:
-        return Clause(key=moment.sun, config=config, is_moment=True)
-    side = "before" if moment.offset < 0 else "after"
-    return Clause(
-        key=f"{side}_{moment.sun}",
-        config={**config, "offset": as_duration(moment.offset)},
-        values={"offset": str(abs(moment.offset))},
-        is_moment=True,
-    )
-
-
-def _on_days(days: tuple[int, ...]) -> Clause:
-    """Return the condition of days of the week."""
-    config = {"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}
-    return Clause(key="days", config=config, days=days, is_moment=True)
 
 
 def _ids(records: Sequence[EntityRecord]) -> list[str]:

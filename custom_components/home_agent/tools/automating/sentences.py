@@ -13,9 +13,10 @@ from ...regex import lazy_regex
 from ..base import ToolRun
 from ..query.targets import with_door_sensors
 from .items import CONDITION_FORMS, FORMS, SENTENCE, Item
-from .moments import read_time, take_length
+from .moments import read_time, read_weekdays, take_length
 from .people import Comings
 from .states import StateWords
+from .windows import SUN, lit
 from .words import split_by
 
 _NUMBER: Final = lazy_regex(r"[+]?(-?\d{1,9}(?:[.,]\d{1,6})?)\s*(?:%|°\s*[cfk]?|[^\W\d]{0,12})?\.?")
@@ -45,7 +46,11 @@ class WrittenClauses:
         if SENTENCE in item:
             return {**self._sentence(str(item[SENTENCE]), slot), **_without(item, SENTENCE)}
         said = item.get("to")
-        if isinstance(said, str) and "above" not in item and "below" not in item:
+        if (
+            isinstance(said, str)
+            and not item.keys() & {"above", "below", "sun"}
+            and item.get("entity") != SUN
+        ):
             if match := _COMPARED.fullmatch(said.strip()):
                 way = "above" if match[1] == ">" else "below"
                 return {**_without(item, "to"), way: match[2]}
@@ -63,18 +68,26 @@ class WrittenClauses:
                 _, seconds = take_length(parts[1].split(), self._language)
                 item: Item = {"entity": self._named_in(parts[0]), way: _number_in(text)}
                 return {**item, "for": {"seconds": seconds}} if seconds else item
+        return self._time(text, slot) or self._with_state(text, slot)
+
+    def _time(self, text: str, slot: str) -> Item | None:
+        """Return the slots of a text that is a time, a time window or days; None for any other text."""
         if slot == "if" and (window := self.window(text)):
             return window
+        if slot == "if" and self._is_days(text):
+            return {"days": text}
+        if lit(text, self._language) is not None:
+            return {"time": text}
         try:
             read_time(self._run.hass, text, self._language)
         except ValidationError:
-            pass
-        else:
-            return {"time": text}
-        return self._with_state(text, slot)
+            return None
+        return {"time": text}
 
     def window(self, text: str) -> Item | None:
         """Return the ends of a time window: "after sunset", "between 22:00 and 6:00"; None for other text."""
+        if (window := lit(text, self._language)) is not None:
+            return {**window}
         for form in (text.casefold(), *in_english(text, self._language)):
             for separator in _BETWEEN.finditer(form):
                 first, start = _side(form[: separator.start()].removeprefix("between "))
@@ -96,6 +109,14 @@ class WrittenClauses:
             return not read_time(self._run.hass, text, self._language).days
         except ValidationError:
             return False
+
+    def _is_days(self, text: str) -> bool:
+        """Return whether a text is days of the week."""
+        try:
+            read_weekdays(text, self._language)
+        except ValidationError:
+            return False
+        return True
 
     def _named_in(self, text: str) -> str:
         """Return the longest name of an entity that a text begins with, the text itself if it has none."""
@@ -133,17 +154,6 @@ class WrittenClauses:
             return None if state is None else self._states.read(state, text)
         except ValidationError:
             return None
-
-
-def by_sun(item: Item) -> Item:
-    """Return a condition by the sun as a window: "after sunset"."""
-    said = str(item["sun"]).casefold().replace("_", " ").split()
-    event = next((word for word in said if word in ("sunset", "sunrise")), None)
-    way = next((word for word in said if word in ("after", "before")), None)
-    if event is None:
-        raise ValidationError(f"if: sun: {str(item['sun'])[:40]!r} is neither sunset nor sunrise")
-    rest = {key: value for key, value in item.items() if key != "sun"}
-    return {**rest, way or "after": event}
 
 
 def read_number(value: Any, slot: str) -> float:

@@ -1,6 +1,6 @@
 """States as people and models say them, as Home Assistant keeps them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from typing import Final
@@ -22,15 +22,23 @@ ON_OFF: Final = frozenset({"on", "off"})
 MAX_STATE: Final = 60
 TRUE: Final = {True: "on", False: "off"}
 """What YAML makes of on and off."""
+MODES: Final[Mapping[str, str]] = {"climate": "hvac_modes", "water_heater": "operation_list"}
+"""The attribute with the states of an entity, where not every entity of a domain has all of them."""
+MOMENTS: Final = frozenset({"event", "button", "input_button", "scene"})
+"""Domains whose state is the time of what happened last."""
+TIMES: Final = frozenset({"timestamp", "date", "uptime"})
+"""Device classes of sensors whose state is a time."""
+GONE: Final = "unavailable"
 
 
 class StateWords:
     """The names of states in the speaker's language and in English."""
 
-    def __init__(self, names: Mapping[str, str], language: str) -> None:
-        """Take Home Assistant's names of states by their keys."""
+    def __init__(self, names: Mapping[str, str], language: str, zones: Sequence[str] = ()) -> None:
+        """Take Home Assistant's names of states by their keys, and the names of zones."""
         self._names = names
         self._language = language
+        self._zones = zones
 
     @classmethod
     async def async_load(cls, hass: HomeAssistant, language: str) -> StateWords:
@@ -39,7 +47,7 @@ class StateWords:
         for each in dict.fromkeys((DEFAULT, language)):
             for key, name in (await async_get_translations(hass, each, CATEGORY)).items():
                 names[f"{each}.{key}"] = name
-        return cls(names, language)
+        return cls(names, language, [zone.name for zone in hass.states.async_all("zone")])
 
     def allowed(self, state: State) -> dict[str, list[str]]:
         """Return the states that an entity can have, each with its names; empty if they are not known."""
@@ -62,6 +70,11 @@ class StateWords:
         for action in DOMAINS[state.domain].actions.values():
             for key in (*action.expected, *action.passing):
                 found.setdefault(key, [key])
+        modes = state.attributes.get(MODES.get(state.domain, ""))
+        if isinstance(modes, list | tuple) and modes:
+            found = {key: said for key, said in found.items() if key in modes}
+        if state.domain == "device_tracker":
+            found |= {name: [name] for name in self._zones}
         return found
 
     def shown(self, state: State, value: str) -> str:
@@ -89,7 +102,10 @@ class StateWords:
         verb, _, last = word.partition(" ")
         if last in ON_OFF and last in allowed and verb not in negations():  # "turns on"
             return last
+        if word == GONE or self._meant(word, {GONE: [GONE]}) is not None:
+            return GONE
         if not allowed or (state.domain == "sensor" and "options" not in state.attributes):
+            _check_text(state, value)
             return state.state if word == fold(state.state) else value[:MAX_STATE]
         near = get_close_matches(word, [name for names in allowed.values() for name in names], 3, 0.5)
         raise ValidationError(
@@ -114,6 +130,23 @@ class StateWords:
             if word_similarity(word, fold(known)) >= SAME
         }
         return near.pop() if len(near) == 1 else None
+
+
+def _check_text(state: State, value: str) -> None:
+    """Raise ValidationError for a state that an entity cannot have: a word for a number or for a time."""
+    kinds = state.attributes
+    if state.domain in MOMENTS or kinds.get("device_class") in TIMES:
+        raise ValidationError(
+            f"to: {value[:40]!r} is no state of {state.entity_id}: its state is a time. As a trigger, leave "
+            "out to: it starts whenever the time changes"
+        )
+    unit = str(kinds.get("unit_of_measurement") or "")
+    if unit or kinds.get("state_class"):
+        now = f"{state.state} {unit}".strip()
+        raise ValidationError(
+            f"to: {value[:40]!r} is no state of {state.entity_id}: it is a number, now {now}. "
+            "Give above or below"
+        )
 
 
 @cache

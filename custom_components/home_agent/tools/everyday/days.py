@@ -29,22 +29,25 @@ _TO: Final = frozenset({"to", "until", "through"})
 _DASHES: Final = lazy_regex(r"[-\u2010-\u2015]")
 
 
-def read_days(text: str, language: str) -> tuple[int, ...] | None:
+def read_days(
+    text: str, language: str, slot: str = "repeat", *, alone: bool = False
+) -> tuple[int, ...] | None:
     """Return the days of a repetition from 0 for Monday, none for weekly; None for no repetition.
 
-    Raises ValidationError for anything else.
+    Raises ValidationError for anything else. A text that contains days `alone`, and no time, may be a range
+    in more words: "de martes a jueves".
     """
     written = " ".join(text.casefold().replace(",", " and ").split())
     for form in dict.fromkeys((" ".join(_DASHES.sub(" to ", written).split()), written)):
         for said in (form, *in_english(form, language)):
             if said in NEVER:
                 return None
-            if (found := _days(said)) is not None:
+            if (found := _days(said, alone=alone)) is not None:
                 return found
-    raise ValidationError(f"repeat: {text[:40]!r} is not one of {REPEAT_FORMS}")
+    raise ValidationError(f"{slot}: {text[:40]!r} is not one of {REPEAT_FORMS}")
 
 
-def _days(said: str) -> tuple[int, ...] | None:
+def _days(said: str, *, alone: bool = False) -> tuple[int, ...] | None:
     """Return the days that an English text means; None if it means none, or if that is not clear."""
     words = said.split()
     if (named := _REPEATS.get(" ".join(word for word in words if word not in _IGNORED))) is not None:
@@ -53,14 +56,17 @@ def _days(said: str) -> tuple[int, ...] | None:
     known |= {name[:3]: number for name, number in list(known.items())}
     found: set[int] = set()
     last, begins = None, None
+    are_days = [word.removesuffix("s") in known for word in words]
+    if alone and sum(are_days) > 1 and are_days[1] and not are_days[0]:
+        words = words[1:]  # the word for "from"
     for word in words:
         day = known.get(word.removesuffix("s"))
         is_clear = day is not None or word in _IGNORED | _TO
-        if not is_clear or (word == "at" and last is not None):  # "lundi au mercredi" may be a range
+        if not is_clear or (word == "at" and last is not None and not alone):  # "lundi au mercredi"
             return None
         if day is not None:
             first = day if begins is None else begins
             found |= {number % 7 for number in range(first, first + (day - first) % 7 + 1)}
-        begins = last if word in _TO else None
+        begins = last if word in _TO or (word == "at" and alone and last is not None) else None
         last = day
     return None if begins is not None else tuple(sorted(found)) or None
