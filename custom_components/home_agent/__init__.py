@@ -281,12 +281,12 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     await async_remove_library(hass, entry.entry_id)
     if shared := hass.data.get(DATA_SHARED):
         known = hass.config_entries.async_entries(DOMAIN)
-        others = any(other.entry_id != entry.entry_id for other in known)
+        others = [other.entry_id for other in known if other.entry_id != entry.entry_id]
         agent_ids = {entry.entry_id, *entry.subentries, *shared.agents.of_connection(entry.entry_id)}
         if not (record := shared.agents.of(entry.entry_id)).title:
             record.note(entry.entry_id, entry.title, None)
         for agent_id in agent_ids:
-            await async_forget_agent(hass, shared, agent_id)
+            await async_forget_agent(hass, shared, agent_id, next(iter(others), None))
         set_aside: Iterable[str | None] = agent_ids if others else (None,)
         for store in shared.stores:
             await store.async_flush()

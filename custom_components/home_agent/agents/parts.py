@@ -353,6 +353,7 @@ class AgentParts:
             emitter=self.emitter,
             house=self.house,
             habits=lambda: self.learner.habits if self.learner else (),
+            automations=self.shared.automations.of(self.id),
             asker=asker,
         )
         return proactive

@@ -29,15 +29,18 @@ async def async_forget_removed(hass: HomeAssistant, entry: HomeAgentConfigEntry)
     known = {entry.entry_id, *entry.subentries}
     gone = [agent_id for agent_id in shared.agents.of_connection(entry.entry_id) if agent_id not in known]
     for agent_id in gone:
-        await async_forget_agent(hass, shared, agent_id)
+        await async_forget_agent(hass, shared, agent_id, entry.entry_id)
     for store in shared.stores if gone else ():
         await store.async_flush()
 
 
-async def async_forget_agent(hass: HomeAssistant, shared: SharedData, agent_id: str) -> None:
+async def async_forget_agent(
+    hass: HomeAssistant, shared: SharedData, agent_id: str, heir: str | None = None
+) -> None:
     """Delete what an agent kept; its memories and profiles stay if there are any.
 
-    Its assistants use Home Assistant's own agent from then on.
+    Its assistants use Home Assistant's own agent from then on. What is known of the automations that it
+    made, which stay, goes to the agent `heir`.
     """
     record = shared.agents.of(agent_id)
     entity_id = conversation_entity(hass, agent_id)
@@ -47,6 +50,8 @@ async def async_forget_agent(hass: HomeAssistant, shared: SharedData, agent_id: 
     shared.history.clear(agent_id, None)
     shared.sessions.clear(agent_id)
     shared.turn_logs.pop(agent_id, None)
+    if heir is not None:
+        shared.automations.of(heir).inherit(shared.automations.of(agent_id))
     remembering = (shared.memories, shared.profiles, shared.agents)
     for store in shared.stores:
         if isinstance(store, EntryStore) and store not in remembering:

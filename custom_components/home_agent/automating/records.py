@@ -37,6 +37,8 @@ class OwnAutomation:
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """As it was written, without its id."""
     created: datetime = field(default_factory=dt_util.utcnow)
+    outside: bool = False
+    """Whether text from outside had been read when it was written."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data."""
@@ -48,6 +50,7 @@ class OwnAutomation:
             "user_id": self.user_id,
             "config": dict(self.config),
             "created": self.created.isoformat(),
+            "outside": self.outside,
         }
 
     @classmethod
@@ -61,6 +64,7 @@ class OwnAutomation:
             user_id=read_text_or_none(stored["user_id"]),
             config=dict(stored["config"]),
             created=read_moment(stored["created"]),
+            outside=bool(stored.get("outside", False)),
         )
 
     def without_person(self, user_id: str) -> Self:
@@ -211,6 +215,22 @@ class OwnAutomations:
         kept = [replace(one, undone=True) if one is change else one for one in self._changes]
         self._changes = deque(kept, MAX_CHANGES)
         self._put(change, change.before)
+
+    @callback
+    def adopt(self, automation: OwnAutomation) -> None:
+        """Keep an automation that was made in another way, unless it is known."""
+        if automation.id not in self._automations:
+            self._automations[automation.id] = automation
+            self._changed()
+
+    @callback
+    def inherit(self, other: OwnAutomations) -> None:
+        """Keep what another agent kept that is removed."""
+        if other.all() or other.changes:
+            changes = sorted((*self._changes, *other.changes), key=lambda one: one.at)
+            self._automations = {**{one.id: one for one in other.all()}, **self._automations}
+            self._changes = deque(changes, MAX_CHANGES)
+            self._changed()
 
     @callback
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:

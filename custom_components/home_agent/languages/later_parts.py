@@ -247,7 +247,7 @@ def _clock(part: Part, index: int, *, bare_hours: bool) -> int | None:
     return end if before.words and small and is_time else None
 
 
-def _is_asked(found: Mapping[str, Mapping[int, Match]], index: int) -> bool:
+def is_asked(found: Mapping[str, Mapping[int, Match]], index: int) -> bool:
     """Return whether a word for if means whether: "dis-moi s'il pleut" asks, it is no condition."""
     return index in found["whether"] and any(
         0 <= index - start - match.words <= MAX_ASKED for start, match in found["asking"].items()
@@ -266,7 +266,7 @@ def _condition(part: Part, polite: set[int]) -> Mark | None:
     }
     for name in ("when", "if"):
         for index, match in sorted(found[name].items()):
-            if index in polite or _is_asked(found, index):
+            if index in polite or is_asked(found, index):
                 continue
             begins = all(at in leads for at in range(index))
             if not begins and not any(command < index for command in part.commands):

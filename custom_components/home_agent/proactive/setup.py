@@ -5,6 +5,7 @@ from typing import Any
 
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 
+from ..automating.records import OwnAutomations
 from ..channels.asking import Asker
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS
 from ..events import EventEmitter
@@ -33,13 +34,21 @@ class Proactive:
         house: ViewedHouse,
         habits: Callable[[], Sequence[KnownHabit]],
         asker: Asker,
+        automations: OwnAutomations,
     ) -> None:
         """Build the parts; nothing is watched yet."""
         self.messenger = messenger = Messenger(hass, entry_id, settings, state, emitter)
         self._enabled = bool(settings[CONF_PROACTIVE])
         self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
         self.suggestions = Suggestions(
-            hass, entry_id, state=state, messenger=messenger, guard=guard, emitter=emitter, habits=habits
+            hass,
+            entry_id,
+            state=state,
+            messenger=messenger,
+            guard=guard,
+            emitter=emitter,
+            habits=habits,
+            automations=automations,
         )
         self._watcher = RuleWatcher(
             hass, read_rules(settings[CONF_PROACTIVE_RULES]), state, messenger, house, asker
@@ -48,6 +57,7 @@ class Proactive:
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start if the option enables it; return the stop function."""
+        self.suggestions.adopt_accepted()
         if not self._enabled:
             return lambda: None
         ends = [self._watcher.async_start()]

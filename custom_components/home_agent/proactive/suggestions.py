@@ -14,6 +14,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.phrases import async_phrase
+from ..automating.records import Change, OwnAutomation, OwnAutomations
 from ..channels.people import user_id_of
 from ..channels.phones import EVENT_PHONE
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
@@ -24,7 +25,7 @@ from ..knowledge.persons import async_person_of_user, persons
 from ..knowledge.speaker import Speaker
 from ..memory.learner.habits import KnownHabit
 from ..memory.learner.presentation import async_sentence, clock, days_key
-from ..tools.automating.files import AutomationRefusedError, async_add, async_check
+from ..tools.automating.files import AutomationRefusedError, async_add, async_check, entity_of
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from .automations import AutomationDraft, draft
@@ -62,8 +63,9 @@ class Suggestions:
         guard: Guard,
         emitter: EventEmitter,
         habits: Callable[[], Sequence[KnownHabit]],
+        automations: OwnAutomations,
     ) -> None:
-        """Take the source of habits, and the policy for suggestions."""
+        """Take the source of habits, the policy for suggestions, and where automations are kept."""
         self._hass = hass
         self._entry_id = entry_id
         self._state = state
@@ -71,6 +73,7 @@ class Suggestions:
         self._guard = guard
         self._emitter = emitter
         self._habits = habits
+        self._automations = automations
         self._working = asyncio.Lock()
 
     @callback
@@ -205,6 +208,24 @@ class Suggestions:
         if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
             raise AutomationRefusedError("suggestion_forbidden")
         await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
+        self._automations.note(Change.by(speaker, None, self._as_own(suggestion, user.id)))
+
+    @callback
+    def adopt_accepted(self) -> None:
+        """Keep the automations of suggestions that were accepted before they were kept with the others."""
+        for item in self._state.suggestions.values():
+            if item.state is SuggestionState.ACCEPTED and entity_of(self._hass, item.id) is not None:
+                self._automations.adopt(self._as_own(item, None))
+
+    def _as_own(self, suggestion: Suggestion, user_id: str | None) -> OwnAutomation:
+        """Return the automation of a suggestion as one that people can change and delete by talking."""
+        return OwnAutomation(
+            id=suggestion.id,
+            alias=str(suggestion.config["alias"]),
+            language=self._hass.config.language,
+            user_id=user_id,
+            config=suggestion.config,
+        )
 
     @callback
     def _settle(self, suggestion: Suggestion, state: SuggestionState) -> None:

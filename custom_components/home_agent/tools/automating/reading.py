@@ -16,7 +16,7 @@ from ..resolving.candidates import plain
 from ..resolving.resolver import resolve
 from ..resolving.targets import Target, texts
 from .items import CONDITION_FORMS, FORMS, SENTENCE, Item, read_items
-from .moments import DayTime, as_duration, held_for, read_for, read_time, read_weekdays
+from .moments import DayTime, held_for, read_for, read_time, read_weekdays
 from .people import Comings
 from .sentences import WrittenClauses, read_number
 from .states import StateWords

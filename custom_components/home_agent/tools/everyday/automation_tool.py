@@ -1,6 +1,6 @@
 """automation: automations in plain language, which an administrator confirms before they are written."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, override
 
@@ -20,6 +20,7 @@ from ...knowledge.house import HouseSnapshot
 from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenCall, FrozenPlan, frozen_call
 from ...safety.journal import AuditKind
 from ...safety.rules import Verdict
+from ...texts import leaves
 from ..automating.deeds import Deed, DeedReader
 from ..automating.drafting import PARTS, Draft, alias_of, async_draft, described
 from ..automating.files import (
@@ -35,11 +36,15 @@ from ..automating.own_rules import async_check_allowed, calls_in, check_administ
 from ..base import HomeAgentTool, ServiceCall, TargetsFailed, ToolRun
 from ..ha_control import ControlTool
 from ..own_calls import async_switch_automation
+from ..planned.rows import OUTSIDE
 from .notify_tool import NotifyTool
 
 ACTIONS: Final = ("create", "list", "change", "delete", "on", "off")
 MAX_LISTED: Final = 15
 MAX_OTHERS: Final = 30
+MINE: Final = "made_by_you"
+SILENT: Final = ("not_from", "not_to")
+"""Parts of triggers that only leave out devices that come back, of which nobody has asked."""
 FOREIGN: Final = (
     "was not made by this assistant, so it is not changed or deleted here; an administrator edits it in Home "
     "Assistant under Settings, Automations. Nothing was done; say so"
@@ -82,6 +87,14 @@ class AutomationTool(HomeAgentTool):
     def only_reads(self, args: Mapping[str, Any]) -> bool:
         """Return whether automations are only listed."""
         return args.get("action") == "list"
+
+    @override
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
+        """Return the texts of automations that were written after text from outside was read."""
+        rows = result.get(MINE) if isinstance(result, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, dict) and row.get("from") == OUTSIDE:
+                yield from (text for text in leaves(row) if isinstance(text, str))
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -144,6 +157,7 @@ class AutomationTool(HomeAgentTool):
             language=run.speaker.language,
             user_id=run.speaker.context.user_id,
             config=config,
+            outside=run.tainted,
         )
         return await self._async_ask_about(run, AutomationChange.CREATE, draft, None, automation)
 
@@ -156,7 +170,8 @@ class AutomationTool(HomeAgentTool):
             raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
         draft = await async_draft(args, run, self._deeds(run), written)
         config = described(draft.config, str(written.get("alias") or known.name), run, changed=True, taken=())
-        after = replace(before, alias=str(config["alias"]), config=config)
+        outside = before.outside or run.tainted
+        after = replace(before, alias=str(config["alias"]), config=config, outside=outside)
         return await self._async_ask_about(
             run, AutomationChange.CHANGE, draft, replace(before, config=written), after
         )
@@ -238,7 +253,7 @@ class AutomationTool(HomeAgentTool):
         others = [_short(one, run.hass) for one in seen if one.own is None]
         found: dict[str, JsonValueType] = {}
         if rows:
-            found["made_by_you"] = rows
+            found[MINE] = rows
         if others:
             found["of_the_household"] = [*others[:MAX_OTHERS]]
         if len(others) > MAX_OTHERS:
@@ -248,8 +263,9 @@ class AutomationTool(HomeAgentTool):
     async def _async_row(self, one: Known, run: ToolRun) -> JsonValueType:
         """Return an automation with what it does, as Home Assistant writes it."""
         config = await async_read(run.hass, one.id) or (one.own.config if one.own else {})
-        shown = {key: config[part] for key, part in PARTS.items() if config.get(part)}
-        return {**_short(one, run.hass), **shown}
+        shown = {key: _told(config[part]) for key, part in PARTS.items() if config.get(part)}
+        outside = {"from": OUTSIDE} if one.own is not None and one.own.outside else {}
+        return {**_short(one, run.hass), **shown, **outside}
 
     def _note(self, run: ToolRun, change: AutomationChange, made: Change, entity_id: str) -> None:
         """Keep a change, for an undo and in the audit log."""
@@ -359,3 +375,13 @@ def _short(one: Known, hass: HomeAssistant) -> dict[str, JsonValueType]:
     """Return an automation with its name and whether it is on."""
     state = hass.states.get(one.entity_id)
     return {"name": one.name, "on": state is not None and state.state == STATE_ON}
+
+
+def _told(part: Any) -> Any:
+    """Return a part of an automation without what says nothing to a person."""
+    if not isinstance(part, list):
+        return part
+    return [
+        {key: value for key, value in item.items() if key not in SILENT} if isinstance(item, dict) else item
+        for item in part
+    ]

@@ -9,7 +9,9 @@ from homeassistant.util.json import JsonValueType
 
 from ...context.topics import language_of
 from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
+from ...languages.depending import depends
 from ...languages.later import LaterKind, said_kinds
+from ...languages.lexicon import QUESTION_MARKS
 from ...memory.secrets import holds_secret
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import TELL, Message, Owner, PlannedCommand
@@ -41,6 +43,8 @@ def check_time(message: Message, timing: Timing | None, run: ToolRun) -> None:
     if any(record.tool_name == "notify_person" for record in run.calls.records):
         return
     own = run.speaker.language
+    if (timing is None or timing.schedule is None) and _waits(message, run):
+        raise ValidationError(needs_automation(run))
     is_evening = dt_util.now().hour >= EVENING
     said = said_kinds(run.sentence, own, is_evening=is_evening, is_order=True)
     if not said:
@@ -57,6 +61,18 @@ def check_time(message: Message, timing: Timing | None, run: ToolRun) -> None:
         raise ValidationError(NEEDS_REPEAT)
     if LaterKind.TIME in left and schedule is None:
         raise ValidationError(NEEDS_WHEN)
+
+
+def _waits(message: Message, run: ToolRun) -> bool:
+    """Return whether the person wants a message when something happens: "tell me when it is done".
+
+    A condition within the message is for its receiver: "tell Tom to call me when he has time".
+    """
+    own, text = run.speaker.language, message.text
+    asks = text.rstrip()[-1:] in QUESTION_MARKS
+    if not depends(run.sentence, language_of(run.sentence, own) or own, asks=asks):
+        return False
+    return not depends(text, language_of(text, own) or own)
 
 
 class MessagePlanner:

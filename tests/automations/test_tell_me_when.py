@@ -1,0 +1,98 @@
+"""Messages for when something happens: they are not sent at once, but by an automation."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.own_automations import OwnHome, async_own_home
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+NEEDS = "Call automation with action create"
+SORRY = text("Sorry.")
+LATER = [
+    ("en", "Let me know as soon as the washing machine is done", "The washing machine is done."),
+    ("en", "When somebody opens the window, tell me", "Somebody opened the window."),
+    ("en", "Notify me if the freezer gets warm", "The freezer is warm."),
+    ("de", "Sag mir Bescheid, sobald die Spülmaschine durch ist", "Die Spülmaschine ist durch."),
+    ("fr", "Préviens-moi dès que le linge est sec", "Le linge est sec."),
+    ("es", "Si se abre la ventana, mándame un mensaje", "La ventana está abierta."),
+    ("it", "Avvisami quando qualcuno suona", "Qualcuno ha suonato."),
+    ("nl", "Laat me weten als de droger klaar is", "De droger is klaar."),
+    ("pt", "Avisa-me quando a roupa estiver seca", "A roupa está seca."),
+    ("pl", "Powiadom mnie, gdy suszarka skończy", "Suszarka skończyła."),
+    ("sv", "Säg till när torktumlaren är klar", "Torktumlaren är klar."),
+    ("da", "Sig til når tørretumbleren er færdig", "Tørretumbleren er færdig."),
+    ("nb", "Si fra når tørketrommelen er ferdig", "Tørketrommelen er ferdig."),
+    ("ru", "Сообщи мне, когда сушилка закончит", "Сушилка закончила."),
+]
+NOW = [
+    ("en", "Tell me that dinner is ready", "Dinner is ready."),
+    ("en", "Ask me if I want pizza", "Do you want pizza?"),
+    ("en", "Send me a note to call Tom when he has time", "Call Tom when he has time."),
+    ("en", "Remind my phone of the bins and turn off the light when I leave", "The bins."),
+    ("de", "Schick mir eine Nachricht, dass der Kuchen fertig ist, wenn du kannst", "Der Kuchen ist fertig."),
+    ("de", "Frag mich, ob ich Pizza will", "Willst du Pizza?"),
+    ("fr", "Envoie-moi un message : le dîner est prêt", "Le dîner est prêt."),
+    ("es", "Mándame un mensaje: la cena está lista", "La cena está lista."),
+]
+
+
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """Let timers of automations stay."""
+    return True
+
+
+@pytest.fixture
+async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
+    """Return the demo house with an agent, and a phone of Anna's."""
+    found = await async_own_home(hass, model_server, tmp_path)
+    yield found
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+
+
+async def sent_at_once(home: OwnHome, sentence: str, message: str, language: str) -> str:
+    """Return what the model was told when it sent a message at once."""
+    home.conversation_id = None
+    call = tool_calls([("notify_person", {"person": "me", "message": message})])
+    await home.say(sentence, call, SORRY, SORRY, language=language)
+    messages = home.agent.server.chats[-1].json["messages"]
+    return [str(one["content"]) for one in messages if one["role"] == "tool"][-1]
+
+
+async def test_not_yet(home: OwnHome) -> None:
+    """In every language nothing is sent, and the model is told what to call."""
+    found = [await sent_at_once(home, sentence, said, language) for language, sentence, said in LATER]
+    assert [sentence for told, (_, sentence, _) in zip(found, LATER, strict=True) if NEEDS not in told] == []
+    assert home.told == []
+
+
+async def test_at_once(home: OwnHome) -> None:
+    """A condition within the message, about another command, or that is a question, changes nothing."""
+    for language, sentence, said in NOW:
+        home.conversation_id = None
+        call = tool_calls([("notify_person", {"person": "me", "message": said})])
+        await home.say(sentence, call, SORRY, SORRY, language=language)
+    assert [each["message"] for each in home.told] == [said for *_, said in NOW]
+
+
+async def test_corrected(home: OwnHome) -> None:
+    """The model corrects itself, and the message comes when it happens."""
+    early = tool_calls([("notify_person", {"person": "me", "message": "The washing machine is done."})])
+    args = {
+        "action": "create",
+        "when": [{"entity": "sensor.washing_machine", "to": "idle"}],
+        "do": [{"tell": "me", "message": "The washing machine is done."}],
+    }
+    asked = await home.say(
+        "Tell me when the washing machine is done", early, tool_calls([("automation", args)])
+    )
+    assert asked.endswith("Should I create this automation?")
+    await home.say("Yes")
+    home.told.clear()  # the question was on the phone, too
+    home.hass.states.async_set("sensor.washing_machine", "idle")
+    await home.hass.async_block_till_done()
+    assert [each["message"] for each in home.told] == ["The washing machine is done."]
