@@ -26,6 +26,7 @@ from ..safety.frozen import (
 from ..safety.pending import Question
 from ..timespans import format_span
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
+from ..tools.control.script_fields import SCRIPT, fields_of, named_values
 from ..tools.outside.other_apis import inner_name
 from ..tools.resolving.candidates import plain
 from ..tools.vetted import is_message
@@ -286,7 +287,7 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full:
         hass,
         language,
         f"ask_{key}",
-        targets=_with_data(targets, part, full),
+        targets=_with_data(targets, _with_field_names(hass, part), full),
         position=position,
         action=action,
     )
@@ -336,6 +337,15 @@ async def _async_does(hass: HomeAssistant, language: str, action: str, entity_id
     key = DOES.get(action, service if service in GENERIC else "service")
     targets = await async_targets(hass, language, entity_ids, CASES.get(key, Case.OBJECT))
     return await async_phrase(hass, language, f"does_{key}", action=action, targets=targets)
+
+
+def _with_field_names(hass: HomeAssistant, part: FrozenCall) -> FrozenCall:
+    """Return a call of a script with the names that people know for its fields and their values."""
+    values = part.data.get("variables")
+    if part.domain != SCRIPT or not isinstance(values, Mapping) or len(part.entity_ids) != 1:
+        return part
+    named = named_values(hass, values, fields_of(hass, part.entity_ids[0]))
+    return replace(part, data={**part.data, "variables": named})
 
 
 def _with_data(name: str, part: FrozenCall | FrozenIntent | FrozenTool, full: bool) -> str:

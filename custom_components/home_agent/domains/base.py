@@ -293,6 +293,10 @@ class DomainFacts:
     """Whether "everything in the kitchen" includes it."""
     is_switched_with_everything: bool = False
     """Whether "turn everything off" includes it."""
+    choices: tuple[str, ...] = ()
+    """The attributes with what can be chosen, told of an entity that is asked about alone."""
+    moves: bool = False
+    """Whether it is not where its area is, such as a vacuum at work."""
     is_lively: bool = False
     """Whether its state is worth telling although the sentence is about something else."""
 

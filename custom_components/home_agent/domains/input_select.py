@@ -11,6 +11,7 @@ _ACTIONS: Final = {
     "next": Action("select_next"),
     "previous": Action("select_previous"),
 }
+_TOLD: Final = dict.fromkeys(("next", "previous"), "changed")
 _PARAMETERS: Final = {
     "option": ControlParameter(
         "text",
@@ -30,6 +31,8 @@ INPUT_SELECT = DomainFacts(
     fields={"option": ""},
     synonyms=words("select_option"),
     describing=("options",),
+    choices=("options",),
+    told=_TOLD,
     restore=restore_value("select_option", "option"),
     contained=ANY,
     reproduced=Reproduced(other=("select_option",), attributes={"options": "set_options"}),
@@ -41,6 +44,8 @@ SELECT = DomainFacts(
     fields={"option": ""},
     synonyms=words("select_option"),
     describing=("options",),
+    choices=("options",),
+    told=_TOLD,
     restore=restore_value("select_option", "option"),
     contained=ANY,
     reproduced=Reproduced(other=("select_option",)),

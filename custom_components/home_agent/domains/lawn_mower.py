@@ -28,4 +28,5 @@ LAWN_MOWER = DomainFacts(
     acts={"mowing": "mowing"},
     suggested={"mowing": "start_mowing"},
     in_everything=True,
+    moves=True,
 )

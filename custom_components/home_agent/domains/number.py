@@ -7,10 +7,17 @@ from .common import STEPS, VALUE_ALIASES, restore_value, setting
 
 INCREMENT: Final = ("increment", "decrement")
 
+_LEVELS: Final = "temperature percentage volume brightness position humidity"
+"""Parameters of other devices under which models give a number with a unit."""
 _ACTIONS: Final = {"set_value": setting("value"), **STEPS}
 _NUMBER: Final = {
     "value": ControlParameter(
-        "number", "set_value", STATE, ability="value", bounds=("min", "max"), aliases=VALUE_ALIASES
+        "number",
+        "set_value",
+        STATE,
+        ability="value",
+        bounds=("min", "max"),
+        aliases=f"{VALUE_ALIASES} {_LEVELS}",
     )
 }
 _REPRODUCED: Final = Reproduced(other=("set_value",))

@@ -73,6 +73,6 @@ UPDATE = DomainFacts(
     restricted=("update.install",),
     say=_say,
     details=_details,
-    reported=("installed_version", "latest_version", "in_progress"),
+    reported=("installed_version", "latest_version", "release_summary"),
     abilities={"version": "SPECIFIC_VERSION"},
 )

@@ -91,4 +91,5 @@ VACUUM = DomainFacts(
     suggested={"cleaning": "start"},
     in_everything=True,
     is_lively=True,
+    moves=True,
 )

@@ -288,7 +288,8 @@ SECTIONS: Final = (
             " ending, and verbs that imply one (`implies`); words for what is measured (`measures`);"
             " words for states (`on`, `open`, `playing`,"
             " `offline`, `low` …); `which` and any; words that point back (`follow`), to the `other` one,"
-            " to a place (`there`), or compare places; words that name nothing (`weak`); words about `food`"
+            " to a place (`there`), to the speaker's room (`here`), or compare places; words that"
+            " name nothing (`weak`); words about `food`"
             " and drink; phrases with such words that name neither kind nor room (`none`); words of"
             " sentences about other things than the home (`elsewhere`);"
             " and, without spaces between words, kinds of rooms (`places`)"
@@ -296,7 +297,18 @@ SECTIONS: Final = (
         needed=("kinds", "which", "on", "open"),
         optional=(
             *("off", "closed", "locked", "secure", "playing", "offline", "low"),
-            *("follow", "other", "there", "compares", "weak", "places", "implies", "measures", "food"),
+            *(
+                "follow",
+                "other",
+                "there",
+                "here",
+                "compares",
+                "weak",
+                "places",
+                "implies",
+                "measures",
+                "food",
+            ),
             *("none", "elsewhere"),
         ),
     ),

@@ -16,12 +16,14 @@ from ..texts import leaves, one_line
 from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from .calls.bounds import MAX_CHARS
 from .calls.validation import JsonSchema
+from .control.arguments import TIME_SLOTS
 from .control.direction import check_asked
 from .control.later import check_later
 from .control.script_fields import (
     SCRIPT,
     field_values,
     fields_of,
+    is_length,
     is_moment,
     responds,
     schema_in_words,
@@ -36,7 +38,7 @@ from .waiting import STILL_RUNNING
 MAX_DESCRIPTION: Final = 200
 MAX_RESPONSE: Final = 6000
 """Characters of a response that a model reads."""
-WITH_TIME: Final = "To run it later, use ha_control: action activate, its entity_id, parameters and when"
+WITH_TIME: Final = "parameters with its values, and when, for or repeat"
 
 type Fields = Mapping[str, Mapping[str, Any]]
 
@@ -59,6 +61,7 @@ class ScriptTool(HomeAgentTool):
             (probatio.Required if key in written.get("required", ()) else probatio.Optional)(key): object
             for key in fields
         }
+        checks |= {probatio.Optional(slot): object for slot in TIME_SLOTS if slot not in fields}
         self.parameters = JsonSchema(written, probatio.Schema(checks))
 
     @override
@@ -79,12 +82,20 @@ class ScriptTool(HomeAgentTool):
             return  # the household wrote it to answer something
         check_asked(run)
         fields, record = fields_of(run.hass, self.entity_id), run.house.entities.get(self.entity_id)
+        if times := [slot for slot in TIME_SLOTS if slot in args and slot not in fields]:
+            raise ValidationError(f"{times[0]} is no parameter of {self.name}. {self._with_time()}")
         if record is None or any(is_moment(fields.get(key, {})) for key in args):
             return
         try:
-            check_later(run, None, [record], {}, "activate")
+            lasts = any(is_length(fields.get(key, {})) for key in args)
+            check_later(run, None, [record], {}, "activate", has_length=lasts)
         except ValidationError as err:
-            raise ValidationError(f"{err}. {WITH_TIME}") from err
+            problem, repeated, _advice = str(err).partition("Call again")
+            raise ValidationError(f"{problem}{self._with_time()}" if repeated else problem) from err
+
+    def _with_time(self) -> str:
+        """Return how the script runs later."""
+        return f"To run it later, call ha_control: action activate, entity_id {self.entity_id}, {WITH_TIME}"
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:

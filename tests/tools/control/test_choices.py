@@ -7,7 +7,7 @@ import pytest
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.agent import Agent, async_add_agent, speech
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -97,3 +97,27 @@ async def test_the_error_names_what_there_is(
     result = await told(agent, "Set it", **args)
     assert problem in result["error"]
     assert [entity.state for entity in hass.states.async_all([*HELPERS])] == before
+
+
+async def test_a_number_with_a_unit(hass: HomeAssistant, agent: Agent) -> None:
+    """Small models give degrees as a temperature and percent as a percentage."""
+    for slot in ("temperature", "percentage"):
+        hass.states.async_set("input_number.limit", "50", hass.states.get("input_number.limit").attributes)
+        result = await told(agent, "Set the limit", action="set_value", name="Charge Limit", **{slot: 80})
+        assert result["result"]["done"] == {"input_number.limit": "80"}, slot
+
+
+async def test_what_can_be_chosen(agent: Agent) -> None:
+    agent.server.clear()
+    agent.server.script([tool_calls([("ha_query", {"entity_id": "input_select.wash"})]), text("Three.")])
+    await agent.say("Which programs does the washing machine have?")
+    result = tool_results(agent.server.chats[-1])[-1]["result"]
+    assert result["attributes"] == {"input_select.wash": {"options": WASHES}}
+
+
+async def test_the_next_choice_is_not_the_next_song(agent: Agent) -> None:
+    await agent.set_options(quick_confirmations=True)
+    agent.server.clear()
+    call = ("ha_control", {"action": "next", "entity_id": "input_select.boiler"})
+    agent.server.script([tool_calls([call])])
+    assert "Boiler Mode" in speech(await agent.say("Set the boiler to the next mode"))

@@ -286,3 +286,20 @@ async def test_a_rule_for_one_room(hass: HomeAssistant, agent: Agent, players: d
     players[LIVING].show(Is.PAUSED)
     result = await told(agent, "Go on playing", action="play", entity_id=LIVING)
     assert "rule of the household" in result["error"]
+
+
+async def test_the_result_names_the_others(agent: Agent, players: dict[str, Speaker]) -> None:
+    players[LIVING].show(Is.PLAYING)
+    result = await told(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
+    assert result["result"]["done"][KITCHEN] == "plays together with Living Room Speaker"
+
+
+async def test_a_room_without_a_player(
+    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
+) -> None:
+    """The error names the players that there are, not the other devices of the room."""
+    players[LIVING].show(Is.PLAYING)
+    ar.async_get(hass).async_get_or_create("Bedroom")
+    result = await told(agent, "Play it in the bedroom too", action="join", area="Bedroom")
+    assert "No player there can play in a group. Players that can:" in result["error"]
+    assert "Kitchen Speaker" in result["error"]

@@ -13,7 +13,12 @@ from homeassistant.components.vacuum import (
 )
 from homeassistant.components.vacuum.const import DATA_COMPONENT
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+)
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.turns import tool_results
@@ -302,3 +307,62 @@ async def offered(agent: Agent) -> list[str]:
     tools = {tool["function"]["name"]: tool["function"] for tool in agent.server.chats[-1].json["tools"]}
     found: list[str] = tools["ha_control"]["parameters"]["properties"]["action"]["enum"]
     return found
+
+
+async def test_another_room_while_it_cleans(hass: HomeAssistant, agent: Agent) -> None:
+    """Its state does not tell the rooms, so the result does."""
+    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    await told(agent, "Vacuum the kitchen", action="clean_area", area="Kitchen")
+    result = await told(agent, "And the living room", action="clean_area", area="Living Room")
+    assert result["result"] == {"done": {ROBBIE: "sent to Living Room"}}
+    assert robot.sent == [parts("Kitchen"), parts("Living Room")]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language"),
+    [
+        ("Vacuum here, please", "en"),
+        ("Saug hier mal durch", "de"),
+        ("Passe l'aspirateur ici", "fr"),
+        ("Stofzuig hier even", "nl"),
+        ("Odkurz tutaj", "pl"),
+        ("Dammsug här", "sv"),
+        ("Пропылесось здесь", "ru"),
+    ],
+)
+async def test_here_is_the_room_of_the_satellite(
+    hass: HomeAssistant, agent: Agent, sentence: str, language: str
+) -> None:
+    """What a satellite hears as "here" is its room."""
+    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    area = ar.async_get(hass).async_get_area_by_name("Kitchen")
+    assert area is not None
+    device = dr.async_get(hass).async_get_or_create(
+        config_entry_id=agent.entry.entry_id, identifiers={("test", "kitchen")}
+    )
+    dr.async_get(hass).async_update_device(device.id, area_id=area.id)
+    agent.server.clear()
+    agent.server.script(
+        [tool_calls([("ha_control", {"action": "start", "entity_id": ROBBIE})]), text("Fine.")]
+    )
+    await agent.say(sentence, language=language, device_id=device.id)
+    assert robot.sent == [parts("Kitchen")]
+
+
+async def test_a_query_names_its_rooms_and_not_where_it_is(hass: HomeAssistant, agent: Agent) -> None:
+    """It moves, so the area of its dock would be taken for the room that it cleans."""
+    await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    await told(agent, "Vacuum the kitchen", action="clean_area", area="Kitchen")
+    agent.server.clear()
+    agent.server.script([tool_calls([("ha_query", {"entity_id": ROBBIE})]), text("Two.")])
+    await agent.say("Which rooms can Robbie clean?")
+    shown = tool_results(agent.server.chats[-1])[-1]["result"]["states"][ROBBIE]
+    assert shown.startswith("cleaning, can be sent to: Kitchen, Living Room, changed")
+
+
+async def test_a_planned_room_is_named(hass: HomeAssistant, agent: Agent) -> None:
+    await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    result = await told(
+        agent, "Vacuum the kitchen in an hour", action="clean_area", area="Kitchen", when="1 hour"
+    )
+    assert result["result"]["planned"][ROBBIE].startswith("clean area (to Kitchen) at")

@@ -66,6 +66,20 @@ SCRIPTS: dict[str, dict[str, Any]] = {
         ],
     },
     "plain": {"sequence": passing()},
+    "water": {
+        "alias": "Water the beds",
+        "fields": {
+            "minutes": {
+                "name": "Length",
+                "description": "How long",
+                "required": True,
+                "example": "10",
+                "selector": {"number": {"min": 1, "max": 30, "unit_of_measurement": "min"}},
+            },
+            "where": {"name": "Room", "selector": {"area": {}}},
+        },
+        "sequence": passing("minutes", "where"),
+    },
 }
 
 
@@ -77,11 +91,12 @@ class House:
         self.hass, self.secure, self.agent = hass, secure, agent
         self.told: list[ServiceCall] = async_mock_service(hass, "notify", "family")
 
-    async def say(self, sentence: str, tool: str, **args: Any) -> dict[str, Any]:
+    async def say(self, sentence: str, tool: str, *, language: str = "en", **args: Any) -> dict[str, Any]:
         """Say a sentence that a model answers with a call; return what it reads, if it is asked again."""
         self.agent.server.clear()
         self.agent.server.script([tool_calls([(tool, args)]), text("Fine.")])
-        asked = await self.agent.say(sentence, context=Context(user_id=self.secure.anna.id))
+        anna = Context(user_id=self.secure.anna.id)
+        asked = await self.agent.say(sentence, context=anna, language=language)
         self.answer, self.conversation_id = speech(asked), asked.conversation_id
         await self.hass.async_block_till_done()
         chats = self.agent.server.chats
@@ -116,6 +131,7 @@ async def test_what_models_are_shown(house: House) -> None:
         "script__bus",
         "script__scene_setter",
         "script__let_in",
+        "script__water",
     }
     announce = tools["script__announce"]
     assert announce["description"] == "Announce: Says a text on all speakers"
@@ -250,7 +266,7 @@ async def test_it_is_judged_by_what_it_does(house: House) -> None:
     ("sentence", "problem"),
     [
         ("Is it announced?", "only asks"),
-        ("Announce dinner in ten minutes", "use ha_control: action activate"),
+        ("Announce dinner in ten minutes", "call ha_control: action activate, entity_id script.announce"),
     ],
 )
 async def test_not_for_questions_and_not_for_later(house: House, sentence: str, problem: str) -> None:
@@ -296,3 +312,66 @@ async def test_a_long_script_goes_on(
     hass.bus.async_fire("go")
     await hass.async_block_till_done(wait_background_tasks=True)
     assert [call.data["data"] for call in house.told] == [{"message": "Dinner"}]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "minutes"),
+    [
+        ("Water the beds for ten minutes", "en", "10 minutes"),
+        ("Water the beds for ten minutes", "en", 10),
+        ("Innaffia le aiuole per un quarto d'ora", "it", "15 minuti"),
+        ("Gieß die Beete zehn Minuten lang", "de", "zehn Minuten"),
+        ("Arrose les massifs pendant dix minutes", "fr", "dix minutes"),
+    ],
+)
+async def test_a_length_is_a_value_of_the_script(
+    house: House, sentence: str, language: str, minutes: Any
+) -> None:
+    """A script that takes minutes needs no `for`."""
+    result = await house.say(sentence, "script__water", language=language, minutes=minutes)
+    assert result["success"], result
+    assert house.told[0].data["data"]["minutes"] == (15 if language == "it" else 10)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "given", "problem"),
+    [
+        ("Water the beds", {}, "minutes: is missing (How long, such as 10)"),
+        ("Water the beds", {"minutes": ""}, "is missing minutes. Ask for it if it was not said"),
+        ("Water the beds", {"minutes": 5, "where": "moon"}, "where: area: there is no area 'moon'"),
+        ("Water the beds for 45 minutes", {"minutes": 45}, "minutes: 45 is out of range. Allowed: 1 to 30"),
+        (
+            "Water the beds for ten minutes at eight tomorrow",
+            {"minutes": 10},
+            "call ha_control: action activate, entity_id script.water",
+        ),
+        (
+            "Water the beds for ten minutes at eight tomorrow",
+            {"minutes": 10, "when": "tomorrow 8:00"},
+            "call ha_control: action activate, entity_id script.water, parameters with its values, and when",
+        ),
+    ],
+)
+async def test_the_error_says_how_to_go_on(
+    house: House, sentence: str, given: dict[str, Any], problem: str
+) -> None:
+    result = await house.say(sentence, "script__water", **given)
+    assert problem in result["error"]
+    assert house.told == []
+
+
+async def test_a_question_names_fields_and_rooms(hass: HomeAssistant, house: House) -> None:
+    """People know the names of fields and rooms, not their keys and IDs."""
+    ar.async_get(hass).async_get_or_create("Living Room")
+    water = ("script__water", {"minutes": 5, "where": "living_room"})
+    house.agent.server.script([tool_calls([("script__bus", {"line": "North"})]), tool_calls([water])])
+    answer = await house.agent.say(
+        "When is the bus, and water the beds", context=Context(user_id=house.secure.anna.id)
+    )
+    assert speech(answer) == "Should I run Water the beds (Length: 5, Room: Living Room)?"
+
+
+async def test_a_script_that_does_not_run_is_not_stopped(house: House) -> None:
+    """What it turned on is not turned off by that, so nobody hears that it stopped."""
+    result = await house.say("Stop the watering", "ha_control", action="turn_off", entity_id="script.water")
+    assert "does not run now, so there is nothing to stop" in result["error"]

@@ -228,3 +228,15 @@ async def test_what_models_see(hass: HomeAssistant, agent: Agent) -> None:
     assert "latest 1.1" in str(result)
     tools = {tool["function"]["name"]: tool["function"] for tool in agent.server.chats[-1].json["tools"]}
     assert {"install", "skip"} <= set(tools["ha_control"]["parameters"]["properties"]["action"]["enum"])
+
+
+async def test_what_is_new(hass: HomeAssistant, agent: Agent) -> None:
+    """The summary of a release is text from outside, so it is among the attributes."""
+    firmware = await async_add(hass, Feature.INSTALL)
+    firmware._attr_release_summary = "Fixes flicker at low brightness."
+    firmware.async_write_ha_state()
+    agent.server.clear()
+    agent.server.script([tool_calls([("ha_query", {"entity_id": HUB})]), text("It fixes flicker.")])
+    await agent.say("What is new in the update of the hub?")
+    result = tool_results(agent.server.chats[-1])[-1]["result"]
+    assert result["attributes"] == {HUB: {"release_summary": "Fixes flicker at low brightness."}}

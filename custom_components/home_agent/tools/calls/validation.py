@@ -16,6 +16,7 @@ from ...texts import cut, one_line
 MAX_ERROR: Final = 300
 MAX_SENTENCE: Final = 80
 MAX_VALUE: Final = 40
+MAX_ABOUT: Final = 80
 MAX_LIST: Final = 140
 """Characters of a list of allowed values in an error."""
 MAX_DEPTH: Final = 4
@@ -64,6 +65,8 @@ class SlotSchema:
     """Whether an object takes no other slots."""
     minimum: float | None = None
     maximum: float | None = None
+    about: str = ""
+    """What it is, in the words of the schema."""
 
     @property
     def choices(self) -> Sequence[Any]:
@@ -116,6 +119,7 @@ def _read(written: Any, depth: int = 0) -> SlotSchema:
         closed=written.get("additionalProperties") is False,
         minimum=written.get("minimum"),
         maximum=written.get("maximum"),
+        about=str(written.get("description") or "")[:MAX_ABOUT],
     )
 
 
@@ -193,7 +197,8 @@ def _of_object(schema: SlotSchema, args: Mapping[Any, Any], slot: str, depth: in
     for key in schema.required:
         if key not in args:
             values = nearest("", known[key].allowed) if key in known else ""
-            yield Problem(f"{prefix}{key}", f"is missing{f'. Allowed: {values}' if values else ''}")
+            about = f" ({known[key].about})" if key in known and known[key].about else ""
+            yield Problem(f"{prefix}{key}", f"is missing{about}{f'. Allowed: {values}' if values else ''}")
     for key, value in args.items():
         if key in known:
             yield from problems(known[key], value, f"{prefix}{key}", depth + 1)

@@ -4,15 +4,22 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 import json
+from typing import Final
 
 from homeassistant.core import State
 
+from ...domains import DOMAINS
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..base import ServiceCall, ToolRun
+from ..resolving.candidates import listed
 from .needless import async_needless
 from .outcome import ControlOutcome
 from .planning import Plan
 from .readback import Settling
+from .rooms import room_names
+
+MAX_NAMES: Final = 200
+"""Characters of the names of a group."""
 
 
 async def async_carry_out(
@@ -119,7 +126,23 @@ def _report(
     elif error is None and not worked:
         still = "still" if state.state == before.state else "now"
         outcome.fail(entity_id, f"was told to {verb} but is {still} {outcome.shown(state)}")
+    elif error is None and (told := _told_together(run, made, entity_id, verb)):
+        outcome.done[entity_id] = told
     elif expectation.is_empty and not expectation.change:
         outcome.done[entity_id] = f"{verb} done"
     else:
         outcome.show(before, state)
+
+
+def _told_together(run: ToolRun, made: Plan, entity_id: str, verb: str) -> str:
+    """Return where a machine was sent, or with whom a player plays: states do not tell; else nothing."""
+    facts = DOMAINS[made.domain]
+    data = made.calls[0].data if made.calls else {}
+    if facts.rooms is not None and verb == facts.rooms.action:
+        return f"sent to {room_names(run.house, data.get(str(facts.actions[verb].value)) or ())}"
+    if facts.groups is not None and verb == facts.groups.join:
+        ids = dict.fromkeys((made.calls[0].on or entity_id, *(data.get(facts.groups.members) or ())))
+        group = (run.house.entities.get(one) for one in ids)
+        names = [record.name for record in group if record and record.entity_id != entity_id]
+        return f"plays together with {listed(names, MAX_NAMES)}" if names else ""
+    return ""

@@ -11,7 +11,7 @@ from ...domains.together import Grouping
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ..base import ToolRun
-from ..resolving.candidates import choose
+from ..resolving.candidates import choose, listed
 from ..resolving.resolver import resolve
 from ..resolving.targets import Target, texts
 from .arguments import STEP, STEP_ALIASES, TIME_SLOTS
@@ -19,6 +19,8 @@ from .mentions import mention
 
 SIZES: Final = frozenset((*STEP_ALIASES, STEP, "value"))
 """Words for a value of the action itself."""
+MAX_LISTED: Final = 200
+"""Characters of the players that an error lists."""
 PLAYING: Final = frozenset(("playing", "buffering"))
 
 
@@ -111,13 +113,24 @@ class _GroupOrder:
         found: dict[str, EntityRecord] = {}
         is_named = bool(target.entity_id or target.name)
         for each in _one_by_one(target):
-            there = self._resolved(each)
+            there = self._there(each)
             able = [one for one in there if self._can(one)]
             unable = [one.name for one in there if one not in able]
             if not able or (is_named and unable):
                 raise ValidationError(f"{', '.join(unable)[:100]} cannot play in a group. Nothing was done")
             found |= {one.entity_id: one for one in able}
         return list(found.values())
+
+    def _there(self, target: Target) -> list[EntityRecord]:
+        """Return the entities that a target means. Raises ValidationError with the players that there are."""
+        try:
+            return self._resolved(target)
+        except ValidationError as err:
+            if target.entity_id or target.name or not (target.area or target.floor):
+                raise
+            others = [one for one in self.run.house.entities.values() if self._can(one)]
+            known = listed([one.name for one in others], MAX_LISTED)
+            raise ValidationError(f"No player there can play in a group. Players that can: {known}") from err
 
     def _resolved(self, target: Target) -> list[EntityRecord]:
         """Return the entities that a target means."""

@@ -62,8 +62,13 @@ def check_later(
     records: Sequence[EntityRecord],
     given: Mapping[str, Any],
     verb: str,
+    *,
+    has_length: bool = False,
 ) -> None:
-    """Raise ValidationError if the clause of a call, but not the call, is about later or on a condition."""
+    """Raise ValidationError if the clause of a call, but not the call, is about later or on a condition.
+
+    `has_length` says that a value of the call is the length of time of the sentence.
+    """
     if any(record.domain in TAKE_TIMES for record in records) or not TIME_VALUES.isdisjoint(given):
         return
     schedule = timing.schedule if timing else None
@@ -74,7 +79,7 @@ def check_later(
         raise ValidationError(needs_automation(run))
     if LaterKind.REPEATED in kinds and not (schedule and schedule.days):
         raise ValidationError(NEEDS_REPEAT)
-    kind = strictest(kinds)
+    kind = strictest(kinds - {LaterKind.LENGTH} if has_length else kinds)
     if timing is None and kind is not None and kind is not LaterKind.CONDITION:
         raise ValidationError(NEEDS_FOR if kind is LaterKind.LENGTH else NEEDS_WHEN)
 
@@ -125,6 +130,22 @@ def told(verb: str, given: Mapping[str, Any]) -> str:
     """Return an action in words."""
     values = ", ".join(f"{name} {value}" for name, value in given.items())
     return f"{verb.replace('_', ' ')} ({values})" if values else verb.replace("_", " ")
+
+
+def _in_words(given: Mapping[str, Any], run: ToolRun) -> dict[str, Any]:
+    """Return values with the names of rooms and players in place of their IDs."""
+    areas, entities = run.house.areas, run.house.entities
+
+    def name(value: Any) -> str:
+        known = areas.get(str(value)) or entities.get(str(value))
+        return known.name if known else str(value)
+
+    return {
+        ("to" if isinstance(value, list) else key): (
+            ", ".join(map(name, value)) if isinstance(value, list) else value
+        )
+        for key, value in given.items()
+    }
 
 
 def calls_of(made: Plan, entity_id: str) -> list[ServiceCall]:
@@ -327,7 +348,7 @@ def command_of(
         verb=verb,
         entity_ids=tuple(plans),
         given=dict(given),
-        told=told(verb, given),
+        told=told(verb, _in_words(given, run)),
         schedule=timing.schedule or Schedule(due=dt_util.utcnow()),
         hold=timing.hold.total_seconds(),
         registered=registry_ids(run.hass, plans),

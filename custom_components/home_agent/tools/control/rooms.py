@@ -17,8 +17,8 @@ from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import name_index
 from ...knowledge.names import content_words, squash
 from ...knowledge.spoken_words import domain_words, means_home
-from ...languages import DEFAULT
-from ...texts import fold
+from ...languages import DEFAULT, find, words
+from ...texts import fold, words as split
 from ..base import ToolRun
 from ..resolving.candidates import choose, describe, listed
 from ..resolving.kinds import read_kinds
@@ -68,7 +68,7 @@ class _RoomOrder:
         records = self._machines(target)
         if not records:
             return None
-        said = said_places(self.run, records)
+        said = said_places(self.run, records) or _place_of_speaker(self.run)
         asked = self._areas(named, [])
         wanted = self._wanted(records, asked, said)
         if not wanted:
@@ -309,6 +309,14 @@ def said_places(run: ToolRun, records: Sequence[EntityRecord]) -> frozenset[str]
     if own or is_complete:
         return frozenset(own)
     return frozenset(commanded if has_own else commanded | loose | rest)
+
+
+def _place_of_speaker(run: ToolRun) -> frozenset[str]:
+    """Return the ID of the speaker's room if the sentence says that it is about this room."""
+    area, language = run.speaker.area_id, find(run.speaker.language) or DEFAULT
+    sentence = f" {' '.join(split(run.sentence))} "
+    is_here = any(f" {' '.join(split(phrase))} " in sentence for phrase in words(language, "topics.here"))
+    return frozenset((area,)) if area and is_here else frozenset()
 
 
 def _means(

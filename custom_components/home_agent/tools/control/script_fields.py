@@ -6,13 +6,21 @@ from typing import Any, Final, cast
 import probatio
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import config_validation as cv, label_registry as lr, llm, selector
+from homeassistant.helpers import (
+    area_registry as ar,
+    config_validation as cv,
+    label_registry as lr,
+    llm,
+    selector,
+)
 
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.labels import labels_in
 from ...knowledge.names import squash
+from ...languages.times import in_english
 from ...texts import fold, one_line
+from ...timespans import read_seconds as read_length
 from ..base import ToolRun
 from ..resolving.places import find_place, unknown_place
 from ..resolving.resolver import resolve
@@ -39,6 +47,13 @@ SIMPLE: Final[Mapping[str, str]] = {
     "object": "object",
 }
 """JSON types by selector; core's own serializer writes the others."""
+UNITS: Final[Mapping[str, float]] = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
+    **dict.fromkeys(("min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
+"""Seconds of the units of time of numbers; "m" is a metre."""
 MOMENTS: Final = ("time", "date", "datetime", "duration")
 
 
@@ -79,6 +94,8 @@ def _written(key: str, field: Mapping[str, Any]) -> dict[str, Any]:
     kind, config = _selector(field)
     about = one_line(str(field.get("description") or field.get("name") or ""), MAX_ABOUT)
     is_news = squash(about) != squash(key)
+    if (example := field.get("example")) is not None and is_news and about:
+        about = one_line(f"{about}, such as {example}", MAX_ABOUT)
     written = _typed(kind, config, field)
     if kind != "object" and config.get("multiple") and written.get("type") != "array":
         written = {"type": "array", "items": written}
@@ -116,6 +133,17 @@ def _selector(field: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 def is_moment(field: Mapping[str, Any]) -> bool:
     """Return whether a field takes a time or a length of time."""
     return _selector(field)[0] in MOMENTS
+
+
+def is_length(field: Mapping[str, Any]) -> bool:
+    """Return whether a field takes a number of minutes or the like."""
+    kind, config = _selector(field)
+    return kind == "number" and _seconds_of(config) is not None
+
+
+def _seconds_of(config: Mapping[str, Any]) -> float | None:
+    """Return the seconds of the unit of a number; None if it is no unit of time."""
+    return UNITS.get(str(config.get("unit_of_measurement")).casefold())
 
 
 def _options(config: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -182,14 +210,14 @@ def _entity(run: ToolRun, _key: str, value: Any, config: Mapping[str, Any]) -> A
 def _place(slot: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
     """Return the reader of areas or of floors."""
 
-    def read(run: ToolRun, _key: str, value: Any, _config: Mapping[str, Any]) -> Any:
+    def read(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
         known = run.house.areas if slot == "area" else run.house.floors
         if str(value) in known:
             return value
         place = find_place(run.house, str(value), slot)
         ids = sorted((place.area_ids if slot == "area" else place.floor_ids) if place else ())
         if not ids:
-            raise unknown_place(run.house, str(value), slot)
+            raise ValidationError(f"{key}: {unknown_place(run.house, str(value), slot)}")
         return ids[0]
 
     return read
@@ -232,6 +260,22 @@ def _read(kind: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
     return read
 
 
+def _number(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
+    """Return a number; a length of time in words is one in the unit of the field."""
+    unit = _seconds_of(config)
+    if unit and isinstance(value, str):
+        forms = (value, *in_english(value, run.speaker.language))
+        lengths = (read_length(form) for form in forms)
+        if (seconds := next((length for length in lengths if length is not None), None)) is not None:
+            value = seconds / unit
+    number = _read("number")(run, key, value, config)
+    low, high = config.get("min"), config.get("max")
+    if (low is not None and number < low) or (high is not None and number > high):
+        span = f"{'' if low is None else f'{low:g}'} to {'' if high is None else f'{high:g}'}".strip()
+        raise ValidationError(f"{key}: {number:g} is out of range. Allowed: {span}. Tell the person so")
+    return number
+
+
 def _boolean(_run: ToolRun, _key: str, value: Any, _config: Mapping[str, Any]) -> Any:
     """Return true or false; the selector takes any text for true."""
     return cv.boolean(value) if isinstance(value, str) else value
@@ -259,7 +303,7 @@ READING: Final[Mapping[str, Callable[[ToolRun, str, Any, Mapping[str, Any]], Any
     "floor": _place("floor"),
     "label": _label,
     "select": _option,
-    "number": _read("number"),
+    "number": _number,
     "boolean": _boolean,
     "duration": _duration,
     "time": _read("time"),
@@ -279,12 +323,35 @@ def field_values(
         if key not in fields:
             problem = f"{str(key)[:40]!r} is none of its fields. {told_fields(fields)}"
             raise ValidationError(problem[:MAX_ERROR])
+        if value in ("", None) and _selector(fields[key])[0] != "text":
+            continue
         found[key] = field_value(run, key, value, fields[key])
     required = {key: field for key, field in fields.items() if field.get("required") and key not in found}
     found |= {key: field["default"] for key, field in required.items() if "default" in field}
     if missing := required.keys() - found.keys():
-        raise ValidationError(f"is missing {', '.join(sorted(missing))}. {told_fields(fields)}"[:MAX_ERROR])
+        problem = f"is missing {', '.join(sorted(missing))}. Ask for it if it was not said"
+        raise ValidationError(f"{problem}. {told_fields(fields)}"[:MAX_ERROR])
     return found
+
+
+def named_values(
+    hass: HomeAssistant, values: Mapping[str, Any], fields: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return values under the names of their fields, with names of rooms, entities and options for ids."""
+    areas, named = ar.async_get(hass), {}
+    for key, value in values.items():
+        field = fields.get(key, {})
+        kind, config = _selector(field)
+        shown: Any = value
+        if kind == "area" and (area := areas.async_get_area(str(value))):
+            shown = area.name
+        elif kind == "entity" and (state := hass.states.get(str(value))):
+            shown = state.name
+        elif kind == "select":
+            shown = next((label for own, label in _options(config) if own == value), value)
+        name = str(field.get("name") or key)
+        named[name if name not in named else key] = shown
+    return named
 
 
 def told_fields(fields: Mapping[str, Mapping[str, Any]]) -> str:

@@ -16,6 +16,9 @@ from .readback import Expectation
 from .script_fields import SCRIPT, field_values, fields_of
 
 MAX_LISTED: Final = 10
+NOT_RUNNING: Final = (
+    "does not run now, so there is nothing to stop. What it turned on stays on: turn off those devices"
+)
 _SEPARATORS: Final = str.maketrans(dict.fromkeys(";/|&\n", ","))
 
 
@@ -27,6 +30,8 @@ def plan_script(run: ToolRun, state: State, verb: str, given: Mapping[str, Any],
     if action.service != "turn_on":
         if given:
             raise ValidationError(f"{verb} on a script takes no values")
+        if state.state == "off":
+            raise ValidationError(NOT_RUNNING)
         values: dict[str, Any] = {}
     else:
         values = _values(run, given, fields)

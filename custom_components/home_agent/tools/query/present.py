@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -28,6 +29,7 @@ MAX_CHARS: Final = 4000
 MAX_ENTITIES: Final = 50
 COUNT_FROM: Final = 6
 """From this many entities on, they are counted by kind: models do not count well."""
+MAX_CHOICES: Final = 20
 MAX_GONE: Final = 40
 """Unavailable entities that are named."""
 ATTRIBUTES: Final = "attributes"
@@ -175,19 +177,30 @@ class _Told:
     def _line(self, record: EntityRecord, state: State) -> str:
         """Return the state in words that are the home's own, with name and room where the id lacks them."""
         area = self._question.areas.get(record.area_id or "")
-        hass = self._question.hass
+        hass, moves = self._question.hass, DOMAINS[record.domain].moves
         own = is_own_state(hass, state)
         text = describe_state(without_outside(hass, state), record) if own else f"see {ATTRIBUTES}"
         if not _is_named(record, area):
             text = f"{clean(record.name, NAME_CHARS)}: {text}"
-        if area is not None and self._in_rooms and not _names(record, area):
+        if area is not None and self._in_rooms and not moves and not _names(record, area):
             text = f"{text}, in {clean(area.name, NAME_CHARS)}"
+        if self._alone and (rooms := self._rooms(record)):
+            text = f"{text}, can be sent to: {rooms}"
         if self._alone:
             now = dt_util.utcnow()
             lasted = (now - state.last_changed).total_seconds()
             if not DOMAINS[record.domain].says_age or lasted < LASTING_SECONDS:
                 text = f"{text}, changed {format_age(state.last_changed, now)}"
         return text
+
+    def _rooms(self, record: EntityRecord) -> str:
+        """Return the rooms that a machine can be sent to."""
+        registry, work = er.async_get(self._question.hass), DOMAINS[record.domain].rooms
+        entry = registry.async_get(record.entity_id)
+        if work is None or entry is None:
+            return ""
+        areas = (self._question.areas.get(area) for area in work.areas(entry.options.get(record.domain, {})))
+        return ", ".join(sorted(clean(area.name, NAME_CHARS) for area in areas if area is not None))
 
     def _attributes(self, record: EntityRecord, state: State, line: str) -> Report:
         """Return what was asked for, else text from outside and what the line does not tell."""
@@ -196,6 +209,9 @@ class _Told:
         usual = partial(_usual, hass, state, alone=self._alone)
         chosen = chosen_attributes(state, asked) if asked else usual()
         found: Report = {}
+        for name in DOMAINS[record.domain].choices if self._alone and not asked else ():
+            if isinstance(offered := state.attributes.get(name), list | tuple):
+                found[name] = [one_line(str(each), NAME_CHARS) for each in offered[:MAX_CHOICES]]
         if not is_own_state(hass, state):
             found["state"] = one_line(state.state)
         for name, value in chosen.items():
