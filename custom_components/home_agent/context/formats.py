@@ -8,6 +8,7 @@ from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..languages.mentioned import mentions
 from ..texts import clean, quoted
 from .plain_values import plain
 from .states import describe_state
@@ -97,6 +98,7 @@ FORMATS: Final[Mapping[str, tuple[str, Writer]]] = {
     "hybrid": ("States with exact values as JSON, others by ha_query:", hybrid),
 }
 """Per format: the heading, and how one entity is written."""
+REASONS: Final = "reasons only by ha_query with why"
 
 
 class StateWriter:
@@ -108,6 +110,11 @@ class StateWriter:
         self._attributes = [read_chosen(attribute) for attribute in attributes]
         self.brief = self._write is compact and not attributes
         """Whether a line is as short as it can be."""
+
+    def heading_for(self, sentence: str, language: str) -> str:
+        """Return the heading; for a question about reasons it says where they are, as no state tells them."""
+        asks_why = mentions(sentence, language, "questions.reasons")
+        return self.heading.replace(":", f"; {REASONS}:") if asks_why else self.heading
 
     def line(self, record: EntityRecord, state: State, house: HouseSnapshot, *, introduced: bool) -> str:
         """Return the line of one entity."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, override
 
@@ -17,12 +18,14 @@ from ..knowledge.labels import labels_in
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun, as_list
+from .control.mentions import mention
 from .query.arguments import AGGREGATES, LABEL, QuerySchema, has_changed_by, with_labels
-from .query.causes import async_add_causes, async_cause_of_now, async_why
+from .query.causes import async_add_causes, async_cause_of_now, async_happened, async_why
 from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
 from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, Question, present
 from .query.targets import find_all, unknown_ids, with_door_sensors
+from .resolving.resolver import NO_TARGET
 from .resolving.targets import Target
 
 __all__ = ["AGGREGATES", "MAX_CHARS", "MAX_ENTITIES", "MAX_HISTORY_ENTITIES", "QueryTool"]
@@ -63,13 +66,23 @@ class QueryTool(HomeAgentTool):
         )
         history, said, why = args.get("history"), args.get("state"), bool(args.get("why"))
         doors = bool((history and not why) or target.name)
-        found = await async_found(target, run, with_doors=doors, everything=bool(said))
+        try:
+            found = await async_found(target, run, with_doors=doors, everything=bool(said))
+        except ValidationError as err:
+            if not why or not str(err).startswith(NO_TARGET):
+                raise
+            said_of = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
+            target = replace(target, entity_id=tuple(sorted(said_of.entity_ids)))
+            found = await async_found(target, run, with_doors=doors, everything=not said_of.entity_ids)
+        is_whole = not (target.entity_id or target.name or target.domain or target.device_class)
         state: StateFilter | None = None
         if said:
             broad = not (target.entity_id or target.name or target.domain or target.device_class)
             state = await async_read_filter(run.hass, said, found, run.speaker.language, broad=broad)
         asked = as_list(args.get("attributes"))
         may_read = await async_read_permission(run)
+        if why and is_whole and state is None and len(found) > 1:
+            return await async_happened(run, found, history or {}, may_read)
         if why and not any(has_changed_by(asked, state) for _record, state in found):
             return await async_why(run, found, history or {}, state, may_read)
         if history:

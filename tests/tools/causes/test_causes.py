@@ -270,3 +270,64 @@ async def test_why_not(home: CauseHouse) -> None:
     )
     unknown = (await home.read(speaker=None, entity_id=HALL, why=True))["result"]["not_done"]
     assert unknown[0] == "an automation uses it and is turned off"
+
+
+async def test_what_happened_in_the_home(home: CauseHouse) -> None:
+    """Without a target the last changes of all devices are told, with who brought them about."""
+    await home.become(MOTION, "on")
+    await home.call("climate.set_temperature", "climate.bedroom", home.by("tom"), temperature=19)
+    result = await home.read(sentence="What happened while I was away?", why=True, history={"duration": "1h"})
+    told = result["result"]["why"]
+    assert told[HALL].endswith("which ran because Hallway Motion became motion")
+    assert told["climate.bedroom"].endswith("temperature 18 -> 19.0, by Tom")
+    assert "person.tom" not in told
+    assert "sensor.office_co2" not in told
+    upstairs = await home.read(sentence="What happened upstairs?", why=True, floor="upstairs")
+    assert [*upstairs["result"]["why"]] == ["climate.bedroom"]
+
+
+async def test_what_happened_names_nobody_to_an_unknown_voice(home: CauseHouse) -> None:
+    await home.call("light.turn_on", "light.garage", home.by("tom"))
+    result = await home.read(speaker=None, sentence="What happened here today?", why=True)
+    assert result["result"]["why"]["light.garage"].endswith("by a member of the household")
+
+
+async def test_a_device_that_the_sentence_names_is_meant(home: CauseHouse) -> None:
+    """A model that forgets the target asks about what the person named."""
+    await home.become(MOTION, "on")
+    result = await home.read(sentence="Why did the hallway light turn on?", why=True)
+    assert [*result["result"]["why"]] == [HALL]
+
+
+async def test_what_has_not_run(home: CauseHouse) -> None:
+    """Where nothing changed, the automations that could have changed it are named."""
+    result = await home.read(
+        sentence="Why did the bedroom curtains not open?", entity_id="cover.bedroom_curtains", why=True
+    )
+    assert result["result"]["not_done"] == ["automation Wake up uses it and did not run; it has never run"]
+    await home.call("cover.open_cover", "cover.bedroom_curtains", home.by("anna"))
+    opened = await home.read(entity_id="cover.bedroom_curtains", why=True)
+    assert "not_done" not in opened["result"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "is_told"),
+    [
+        ("Why is the hallway light on?", "en", True),
+        ("Warum ist das Licht im Flur an?", "de", True),
+        ("Pourquoi la lumière du couloir est-elle allumée ?", "fr", True),
+        ("Dlaczego światło w przedpokoju się pali?", "pl", True),
+        ("Почему горит свет в прихожей?", "ru", True),
+        ("Is the hallway light on?", "en", False),
+    ],
+)
+async def test_the_request_says_where_reasons_are(
+    home: CauseHouse, sentence: str, language: str, is_told: bool
+) -> None:
+    """No state tells a reason, and a small model invents one if the state stands beside the sentence."""
+    home.agent.server.clear()
+    home.agent.server.script([text("It is.")])
+    await home.agent.say(sentence, language=language, context=home.by("anna"))
+    asked = home.agent.server.chats[0].json["messages"][-1]["content"]
+    assert HALL in asked
+    assert ("States, others by ha_query; reasons only by ha_query with why:" in asked) == is_told

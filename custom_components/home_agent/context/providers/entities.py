@@ -155,7 +155,7 @@ class DirectContextProvider(ContextProvider):
             shown = () if request.catalogue.complete else entity_ids
             outside = tuple(introduced(records[entity_id], request.house) for entity_id in shown)
         return Slot(
-            heading=self._writer.heading,
+            heading=self._writer.heading_for(request.sentence, request.speaker.language),
             lines=(*lines, *(line.text for line in counted)),
             entity_ids=tuple(entity_ids),
             outside=outside,
@@ -184,7 +184,7 @@ class DirectContextProvider(ContextProvider):
         ids = [one.record.entity_id for one in told]
         ids += [entity_id for line in counted for entity_id in line.entity_ids[: line.named]]
         return Slot(
-            heading=self._writer.heading,
+            heading=self._writer.heading_for(request.sentence, request.speaker.language),
             lines=tuple(lines),
             entity_ids=tuple(dict.fromkeys(ids)),
             about=tuple(dict.fromkeys(ids)),

@@ -106,10 +106,13 @@ async def _async_explained(
 
 
 async def async_not_done(
-    run: ToolRun, entity_id: str, since: float, may_read: Callable[[str], bool]
+    run: ToolRun, entity_id: str, since: float, may_read: Callable[[str], bool], *, with_idle: bool
 ) -> list[str]:
-    """Return which automations could have changed an entity since a time, and why they did not."""
-    stopped = await async_stopped(run.hass, entity_id, since)
+    """Return which automations could have changed an entity since a time, and why they did not.
+
+    With `with_idle` also those that were not triggered at all.
+    """
+    stopped = await async_stopped(run.hass, entity_id, since, with_idle=with_idle)
     viewer = await _async_viewer(run, may_read, ())
     return [tell_stopped(viewer, one) for one in stopped]
 
@@ -208,11 +211,12 @@ def asked_about(
     start: float | None = None,
     end: float | None = None,
     most: int,
+    entities: int = MAX_ENTITIES,
     fits: Mapping[str, Callable[[State], bool]] | None = None,
 ) -> list[Asked]:
     """Return the question for the newest changes of the first entities; times are timestamps."""
     until = end if end is not None else dt_util.utcnow().timestamp()
     return [
         Asked(entity_id=one, start=start, end=until, most=most, fits=(fits or {}).get(one))
-        for one in list(entity_ids)[:MAX_ENTITIES]
+        for one in list(entity_ids)[:entities]
     ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID, STATE_OFF
@@ -31,10 +32,17 @@ class Stopped:
     trigger: Trigger | None = None
     about: str = ""
     """The entity or the kind of the condition that was not met."""
+    is_idle: bool = False
+    """Whether it has not run in the time that is asked about; `at` is then its last run."""
 
 
-async def async_stopped(hass: HomeAssistant, entity_id: str, since: float) -> list[Stopped]:
-    """Return the automations that use an entity and did nothing, the newest last."""
+async def async_stopped(
+    hass: HomeAssistant, entity_id: str, since: float, *, with_idle: bool = False
+) -> list[Stopped]:
+    """Return the automations that use an entity and did nothing, the newest last.
+
+    With `with_idle` also those that were not triggered at all.
+    """
     if AUTOMATION not in hass.config.components:
         return []
     from homeassistant.components.automation import automations_with_entity  # noqa: PLC0415
@@ -47,7 +55,21 @@ async def async_stopped(hass: HomeAssistant, entity_id: str, since: float) -> li
             found.append(
                 Stopped(entity_id=run.entity_id, at=run.started, trigger=run.trigger, about=_condition(told))
             )
-    return sorted(found, key=lambda one: one.at or 0.0)[-MOST:]
+    told_of = {one.entity_id for one in found}
+    idle = _idle(hass, [one for one in using if one not in told_of], since) if with_idle else []
+    return [*idle, *sorted(found, key=lambda one: one.at or 0.0)][-MOST:]
+
+
+def _idle(hass: HomeAssistant, automations: Sequence[str], since: float) -> list[Stopped]:
+    """Return the automations that have not run since a time."""
+    found = []
+    for entity_id in automations:
+        state = hass.states.get(entity_id)
+        last = state.attributes.get("last_triggered") if state else None
+        at = last.timestamp() if isinstance(last, datetime) else None
+        if state is not None and (at is None or at < since):
+            found.append(Stopped(entity_id=entity_id, at=at, is_idle=True))
+    return found
 
 
 def _condition(told: Mapping[str, Any]) -> str:

@@ -146,6 +146,9 @@ def tell_stopped(viewer: Viewer, stopped: Stopped) -> str:
     """Return why an automation that uses an entity did nothing."""
     name = viewer.name_of(stopped.entity_id)
     which = f"automation {name}" if name else "an automation"
+    if stopped.is_idle:
+        last = f"its last run was {format_local(stopped.at)}" if stopped.at else "it has never run"
+        return f"{which} uses it and did not run; {last}"
     if stopped.at is None:
         return f"{which} uses it and is turned off"
     reason = _because(viewer, stopped.trigger or Trigger())

@@ -17,8 +17,9 @@ from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import name_index
 from ...knowledge.names import content_words, squash
 from ...knowledge.spoken_words import domain_words, means_home
-from ...languages import DEFAULT, find, words
-from ...texts import fold, words as split
+from ...languages import DEFAULT
+from ...languages.mentioned import mentions
+from ...texts import fold
 from ..base import ToolRun
 from ..resolving.candidates import choose, describe, listed
 from ..resolving.kinds import read_kinds
@@ -313,9 +314,8 @@ def said_places(run: ToolRun, records: Sequence[EntityRecord]) -> frozenset[str]
 
 def _place_of_speaker(run: ToolRun) -> frozenset[str]:
     """Return the ID of the speaker's room if the sentence says that it is about this room."""
-    area, language = run.speaker.area_id, find(run.speaker.language) or DEFAULT
-    sentence = f" {' '.join(split(run.sentence))} "
-    is_here = any(f" {' '.join(split(phrase))} " in sentence for phrase in words(language, "topics.here"))
+    area = run.speaker.area_id
+    is_here = mentions(run.sentence, run.speaker.language, "topics.here")
     return frozenset((area,)) if area and is_here else frozenset()
 
 

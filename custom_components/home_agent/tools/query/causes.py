@@ -36,11 +36,17 @@ LATELY: Final = timedelta(days=1)
 MOST_ALONE: Final = 4
 """Changes that are told of one entity where no period is asked about."""
 MOST_IN_PERIOD: Final = 10
+MOST_IN_HOME: Final = 12
+"""Devices of which the last change is told where none is asked about."""
+MOST_LOOKED_AT: Final = 24
+"""Devices whose changes are read for that; not all of them have changed."""
 MOST_EACH: Final = 2
 """Changes that are told of each of several entities."""
 MAX_IN_HISTORY: Final = 2
 """Entities whose history names who or what changed them without being asked."""
-FOLLOWS: Final = "nobody sets this: it follows where a person or a device is"
+FOLLOWS: Final = (
+    "nobody sets this: it follows where a person or a device is. What people did: ask without a target"
+)
 MEASURED: Final = "a measurement, which nobody sets"
 NO_CHANGE: Final = "no change of this kind is recorded in this time"
 NOTHING: Final = "no change of this kind is recorded"
@@ -90,10 +96,39 @@ async def async_why(
     }
     if len(members) == 1:
         begin = period.start if period else dt_util.utcnow() - LATELY
-        if stopped := await async_not_done(run, members[0][0].entity_id, begin.timestamp(), may_read):
+        nothing = not explained and members[0][0].domain not in PRIVATE
+        asked_of, since = members[0][0].entity_id, begin.timestamp()
+        if stopped := await async_not_done(run, asked_of, since, may_read, with_idle=nothing):
             answer["not_done"] = list(stopped)
     if len(found) > len(members):
         answer["more"] = f"+{len(found) - len(members)} more; ask about fewer"
+    return answer
+
+
+async def async_happened(
+    run: ToolRun, found: Sequence[Member], history: Mapping[str, str], may_read: Permission
+) -> Report:
+    """Return what happened in the home: the last change of each device, the newest last.
+
+    Raises ValidationError for a period that is not understood.
+    """
+    period = _period({"duration": "24h", **history}, run.speaker.language)
+    assert period is not None
+    begin, end = period.start.timestamp(), period.end.timestamp()
+    changed = [
+        (record, state)
+        for record, state in found
+        if record.domain not in PRIVATE and not _is_number(state) and state.last_updated.timestamp() >= begin
+    ]
+    changed.sort(key=lambda member: member[1].last_updated, reverse=True)
+    ids = [record.entity_id for record, _state in changed[:MOST_LOOKED_AT]]
+    asked = asked_about(ids, start=begin, end=end, most=1, entities=MOST_LOOKED_AT)
+    explained = await async_explain(run, asked, may_read)
+    told = sorted((some[-1] for some in explained.values()), key=lambda one: one.change.at)
+    answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
+    answer["why"] = {one.change.entity_id: one.line for one in told[-MOST_IN_HOME:]} or NO_CHANGE
+    if (left := len(told) - MOST_IN_HOME) > 0 or len(changed) > MOST_LOOKED_AT:
+        answer["more"] = f"{max(left, 1)} or more earlier; ask about a kind or an area"
     return answer
 
 

@@ -35,6 +35,7 @@ __all__ = ["Target", "resolve", "says_all"]
 MIN_PARTS = 2
 MAX_PARTS = 20
 MAX_NAME_WORDS = 6
+NO_TARGET = "Name a target: entity_id, name, or area with domain"
 _SEPARATORS = str.maketrans(dict.fromkeys(',;/|()[]"\n', "\n"))
 
 
@@ -86,7 +87,7 @@ class _Search(LabelSearch):
             self.kinds = EntityKinds(domains)
             found = self.candidates()
         if self.allowed is None or not found:
-            raise ValidationError("Name a target: entity_id, name, or area with domain")
+            raise ValidationError(NO_TARGET)
         if len(found) > 1:
             raise choose(self.house, self._likely_first(found), "Name a target by its entity_id")
         self.repaired = True
