@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, override
 
@@ -18,7 +17,8 @@ from ..knowledge.labels import labels_in
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun, as_list
-from .control.mentions import mention
+from .causes.finding import PRIVATE
+from .control.mentions import Mention, mention
 from .query.arguments import AGGREGATES, LABEL, QuerySchema, has_changed_by, with_labels
 from .query.causes import async_add_causes, async_cause_of_now, async_happened, async_why
 from .query.filters import StateFilter, async_read_filter
@@ -72,9 +72,11 @@ class QueryTool(HomeAgentTool):
             if not why or not str(err).startswith(NO_TARGET):
                 raise
             said_of = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
-            target = replace(target, entity_id=tuple(sorted(said_of.entity_ids)))
-            found = await async_found(target, run, with_doors=doors, everything=not said_of.entity_ids)
-        is_whole = not (target.entity_id or target.name or target.domain or target.device_class)
+            found = await async_found(target, run, with_doors=doors, everything=True)
+            found = _meant(found, said_of)
+            is_whole = not (said_of.entity_ids or said_of.kinds)
+        else:
+            is_whole = not (target.entity_id or target.name or target.domain or target.device_class)
         state: StateFilter | None = None
         if said:
             broad = not (target.entity_id or target.name or target.domain or target.device_class)
@@ -124,6 +126,13 @@ class QueryTool(HomeAgentTool):
             yield from (
                 (str(name) for name in names if not is_name(str(name))) if isinstance(names, list) else ()
             )
+
+
+def _meant(found: list[Member], said: Mention) -> list[Member]:
+    """Return the entities that a sentence names best; all if it names none, or only people."""
+    fits = {record.entity_id: said.fit(record) for record, _state in found if record.domain not in PRIVATE}
+    best = max(fits.values(), default=0)
+    return [member for member in found if fits.get(member[0].entity_id) == best] if best else found
 
 
 async def async_found(target: Target, run: ToolRun, *, with_doors: bool, everything: bool) -> list[Member]:

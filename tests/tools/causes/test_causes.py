@@ -297,6 +297,11 @@ async def test_a_device_that_the_sentence_names_is_meant(home: CauseHouse) -> No
     await home.become(MOTION, "on")
     result = await home.read(sentence="Why did the hallway light turn on?", why=True)
     assert [*result["result"]["why"]] == [HALL]
+    home.agent.server.clear()
+    heating = await home.read(sentence="Why is the heating in the bathroom off?", why=True)
+    assert [*heating["result"]["why"]] == ["climate.bathroom"]
+    tom = await home.read(sentence="What did Tom do today?", why=True)
+    assert HALL in tom["result"]["why"]
 
 
 async def test_what_has_not_run(home: CauseHouse) -> None:

@@ -211,3 +211,15 @@ def test_a_complaint_is_no_question(language: str, sentence: str) -> None:
     """Where a statement begins as a question does, "too loud" asks for a change; a question mark decides."""
     assert not asks_about_state(sentence, language)
     assert asks_about_state(f"{sentence}?", language)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language"),
+    [
+        ("Haben wir diese Woche mehr Strom gebraucht als sonst?", "de"),
+        ("Hebben we deze week meer stroom gebruikt dan anders en?", "nl"),
+        ("Did we use more power this week and then?", "en"),
+    ],
+)
+def test_a_word_that_joins_may_be_the_last(sentence: str, language: str) -> None:
+    assert asks_about_state(sentence, language)

@@ -420,3 +420,14 @@ async def test_an_error_names_the_parameter(home: Agent, args: dict[str, str], e
     result = await counted(home, **args)
     assert error in result["error"]
     assert "history" not in result["error"]
+
+
+@pytest.mark.parametrize(
+    ("period", "language"),
+    [("the day before yesterday", "en"), ("vorgestern", "de"), ("avant-hier", "fr"), ("позавчера", "ru")],
+)
+async def test_the_day_before_yesterday(home: Agent, period: str, language: str) -> None:
+    await configure(home.hass, [GRID])
+    count(home.hass, "sensor.grid_in", {1: 5.0})
+    result = await counted(home, language=language, period=period)
+    assert result["result"]["period"] == "2026-03-29 00:00 to 2026-03-30 00:00"

@@ -21,6 +21,8 @@ from .traces import Trigger
 
 NAME_CHARS: Final = 40
 NOBODY: Final = "not through Home Assistant: by hand at the device, in its own app, or by itself"
+REPORTING: Final = frozenset({"binary_sensor", "sensor", "event"})
+"""Domains whose entities report what they measure, so that nothing brought a change about."""
 SOMEBODY: Final = "a member of the household"
 ANOTHER: Final = "another text"
 NOT_EXPOSED: Final = "something that is not exposed"
@@ -129,7 +131,10 @@ def _kept(now: State, text: str) -> Mapping[str, object]:
 
 def tell(viewer: Viewer, change: Change, links: Sequence[Link]) -> str:
     """Return a change with its time and what brought it about."""
-    return f"{format_local(change.at)} {_difference(viewer, change)}, {tell_cause(viewer, links)}"
+    told = f"{format_local(change.at)} {_difference(viewer, change)}"
+    if not links and change.entity_id.partition(".")[0] in REPORTING:
+        return told
+    return f"{told}, {tell_cause(viewer, links)}"
 
 
 def tell_cause(viewer: Viewer, links: Sequence[Link]) -> str:

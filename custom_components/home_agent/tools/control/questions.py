@@ -238,7 +238,7 @@ def _asks_later(said: Sequence[Word], found: Mapping[str, Mapping[int, Match]]) 
     """Return whether a wish follows what was told: "j'ai froid, tu peux monter le chauffage ?"."""
     told = min(found["past"], default=len(said))
     start = 0
-    for part in parts_of(said, found["joins"]):
+    for part in parts_of(said, found["joins"]) if said else ():
         # Parts have no positions of their own: words between them join two parts.
         start = next(at for at in range(start, len(said)) if said[at] is part[0])
         inside = range(start, start + len(part))
@@ -277,7 +277,8 @@ def parts_of(said: Sequence[Word], joins: Mapping[int, Match]) -> Iterator[Seque
         if index > start and (word.starts or index in joins):
             yield said[start:index]
             start = index + (joins[index].words if index in joins else 0)
-    yield said[start:]
+    if start < len(said) or not said:  # a word that joins may be the last: "mehr als sonst"
+        yield said[start:]
 
 
 def _starts(clause: Clause, lexicon: Lexicon) -> set[int]:

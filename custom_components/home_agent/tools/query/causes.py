@@ -10,6 +10,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.states import describe_state
+from ...domains import DOMAINS
 from ...knowledge.house import EntityRecord
 from ...safety.firewall.own_values import without_outside
 from ...texts import as_number
@@ -118,7 +119,10 @@ async def async_happened(
     changed = [
         (record, state)
         for record, state in found
-        if record.domain not in PRIVATE and not _is_number(state) and state.last_updated.timestamp() >= begin
+        if record.domain not in PRIVATE
+        and not DOMAINS[record.domain].is_gated
+        and not _is_number(state)
+        and state.last_updated.timestamp() >= begin
     ]
     changed.sort(key=lambda member: member[1].last_updated, reverse=True)
     ids = [record.entity_id for record, _state in changed[:MOST_LOOKED_AT]]

@@ -31,6 +31,7 @@ PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night"
 NIGHT = (20, 32)
 MEALS = {"breakfast": 7, "lunch": 12, "dinner": 18}
 """Hours at which meals begin."""
+DAYS = frozenset({"today", "yesterday", "day before yesterday"})
 YEARS = 2 * MAX_PERIOD.total_seconds()
 _MOMENTS = "03:00, yesterday 3:00, a date with time or 2h ago"
 _FORMS = (
@@ -172,7 +173,7 @@ def _at_clock(words: str, day: str, now: datetime) -> datetime | None:
 
 def _day_of(words: str, now: datetime) -> Period | None:
     """Return the day that words name."""
-    return _named(words, now) if words in {"today", "yesterday"} else _one_day(words, now)
+    return _named(words, now) if words in DAYS else _one_day(words, now)
 
 
 def _named(words: str, now: datetime) -> Period | None:
@@ -184,6 +185,7 @@ def _named(words: str, now: datetime) -> Period | None:
     named = {
         "today": (today, _days_after(today, 1)),
         "yesterday": (_days_after(today, -1), today),
+        "day before yesterday": (_days_after(today, -2), _days_after(today, -1)),
         "this week": (week, _days_after(week, 7)),
         "last week": (_days_after(week, -7), week),
         "this month": (month, _month_after(month)),
