@@ -223,3 +223,9 @@ def test_a_complaint_is_no_question(language: str, sentence: str) -> None:
 )
 def test_a_word_that_joins_may_be_the_last(sentence: str, language: str) -> None:
     assert asks_about_state(sentence, language)
+
+
+@pytest.mark.parametrize("sentence", ["Then do the hallway", "Now do the kitchen", "Also do the bedroom"])
+def test_do_may_be_the_verb_of_a_request(sentence: str) -> None:
+    assert not asks_about_state(sentence, "en")
+    assert asks_about_state("Do the lights in the hallway work", "en")

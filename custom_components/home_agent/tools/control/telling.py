@@ -32,6 +32,8 @@ UNTOLD_KINDS: Final = frozenset(("seconds", "flash", "code", "ids"))
 CHANGED: Final = "changed"
 SET: Final = "set"
 CLEANS: Final = "cleans"
+GROUPED: Final = frozenset(("joined", "parted"))
+"""Sentences about groups, whose players are in several rooms."""
 FULL_BYTE: Final = 255
 WHOLES: Final[Mapping[str, float]] = {"percent": 100, "volume": 1}
 """What is 100 percent, by the kind of a parameter."""
@@ -230,7 +232,8 @@ def _told(deed: _Deed, ids: Sequence[str], target: Target, referents: int, run: 
     key, values = deed
     own = _without_groups(ids, run)
     records = [run.house.entities[entity_id] for entity_id in own if entity_id in run.house.entities]
-    named = len(own) <= MAX_NAMED and not (len(own) > 1 and _is_by_place(target))
+    by_place = len(own) > 1 and _is_by_place(target) and key not in GROUPED
+    named = len(own) <= MAX_NAMED and not by_place
     kinds = {entity_id.partition(".")[0] for entity_id in own}
     return Told(
         key=key,
