@@ -245,7 +245,8 @@ class _Selector:
             members = [
                 record
                 for record in self._meant.all_of(key)
-                if record.entity_id not in shown and record.category is None
+                if record.entity_id not in shown
+                and (record.category is None or DOMAINS[record.domain].has_category)
             ]
             if self._asks_only_low(key):
                 members = [record for record in self._meant.all_of(key) if record.entity_id not in shown]

@@ -295,6 +295,8 @@ class DomainFacts:
     """Whether "turn everything off" includes it."""
     choices: tuple[str, ...] = ()
     """The attributes with what can be chosen, told of an entity that is asked about alone."""
+    has_category: bool = False
+    """Whether its entities are settings or diagnostics by themselves, although people ask about them."""
     moves: bool = False
     """Whether it is not where its area is, such as a vacuum at work."""
     is_lively: bool = False

@@ -73,6 +73,8 @@ UPDATE = DomainFacts(
     restricted=("update.install",),
     say=_say,
     details=_details,
+    has_category=True,
+    counted="available",
     reported=("installed_version", "latest_version", "release_summary"),
     abilities={"version": "SPECIFIC_VERSION"},
 )

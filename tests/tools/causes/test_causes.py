@@ -336,3 +336,17 @@ async def test_the_request_says_where_reasons_are(
     asked = home.agent.server.chats[0].json["messages"][-1]["content"]
     assert HALL in asked
     assert ("States, others by ha_query; reasons only by ha_query with why:" in asked) == is_told
+
+
+async def test_the_rule_that_lets_nothing_be_changed(home: CauseHouse) -> None:
+    """Why somebody may not do something is told before they try."""
+    rule = {"decision": "never", "areas": ["hallway"], "whom": ["guests"]}
+    await home.agent.set_options(policy_choices=[rule])
+    guest = await home.read(
+        speaker=None, sentence="Why can I not turn off the hallway light?", entity_id=HALL, why=True
+    )
+    assert guest["result"]["rule"].startswith(
+        "A rule of the household says: nothing may be changed in Hallway by this person"
+    )
+    anna = await home.read(sentence="Why is it on?", entity_id=HALL, why=True)
+    assert "rule" not in anna["result"]

@@ -240,3 +240,29 @@ async def test_what_is_new(hass: HomeAssistant, agent: Agent) -> None:
     await agent.say("What is new in the update of the hub?")
     result = tool_results(agent.server.chats[-1])[-1]["result"]
     assert result["attributes"] == {HUB: {"release_summary": "Fixes flicker at low brightness."}}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language"),
+    [
+        ("Are there any updates?", "en"),
+        ("Gibt es Updates?", "de"),
+        ("Y a-t-il des mises à jour ?", "fr"),
+        ("¿Hay alguna actualización?", "es"),
+        ("Ci sono aggiornamenti?", "it"),
+        ("Zijn er updates?", "nl"),
+        ("Czy są jakieś aktualizacje?", "pl"),
+        ("Finns det några uppdateringar?", "sv"),
+        ("Есть обновления?", "ru"),
+    ],
+)
+async def test_updates_are_beside_a_sentence_about_them(
+    hass: HomeAssistant, agent: Agent, sentence: str, language: str
+) -> None:
+    """One line tells which there are, although updates are settings or diagnostics."""
+    await async_add(hass, Feature.INSTALL)
+    agent.server.clear()
+    agent.server.script([text("1.1")])
+    await agent.say(sentence, language=language)
+    asked = agent.server.chats[0].json["messages"][-1]["content"]
+    assert "update.hub" in asked or "updates: 1 of 1 available: Hub" in asked

@@ -11,11 +11,12 @@ from homeassistant.util.json import JsonValueType
 
 from ...context.states import describe_state
 from ...domains import DOMAINS
+from ...errors import PermissionDenied, RefusedByRule
 from ...knowledge.house import EntityRecord
 from ...safety.firewall.own_values import without_outside
 from ...texts import as_number
 from ...timespans import format_local
-from ..base import ToolRun
+from ..base import ServiceCall, ToolRun
 from ..causes.finding import (
     MAX_ENTITIES,
     PRIVATE,
@@ -101,9 +102,24 @@ async def async_why(
         asked_of, since = members[0][0].entity_id, begin.timestamp()
         if stopped := await async_not_done(run, asked_of, since, may_read, with_idle=nothing):
             answer["not_done"] = list(stopped)
+        if rule := await _async_rule(run, members[0][0]):
+            answer["rule"] = rule
     if len(found) > len(members):
         answer["more"] = f"+{len(found) - len(members)} more; ask about fewer"
     return answer
+
+
+async def _async_rule(run: ToolRun, record: EntityRecord) -> str | None:
+    """Return which rule of the household lets the speaker change nothing of an entity now."""
+    for service in sorted({str(action.service) for action in DOMAINS[record.domain].actions.values()}):
+        call = ServiceCall(domain=record.domain, service=service, entity_ids=(record.entity_id,))
+        try:
+            await run.guard.async_foresee([call], run.speaker)
+        except RefusedByRule as err:
+            return str(err)
+        except PermissionDenied:
+            continue
+    return None
 
 
 async def async_happened(
