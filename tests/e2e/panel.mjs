@@ -22,6 +22,7 @@ const seen = {
   kept: {},
   wide: {},
   paint: 0,
+  frame: 0,
 };
 const opened = await open(process.argv[2], seen);
 const { settings, page, shoot } = opened;
@@ -78,9 +79,17 @@ async function start() {
     window.history.pushState(null, "", "/home_agent");
     window.dispatchEvent(new CustomEvent("location-changed"));
     window.begun = performance.now();
+    const look = () => {
+      const shown = document.querySelector("home-assistant").shadowRoot.querySelector("home-assistant-main");
+      const find = (root) => [...(root?.querySelectorAll("*") ?? [])].map((one) => (one.localName === "home-agent-panel" ? one : find(one.shadowRoot))).find(Boolean);
+      if (find(shown?.shadowRoot)?.shadowRoot?.querySelector("header h1")) window.framed = performance.now();
+      else requestAnimationFrame(look);
+    };
+    look();
   });
   await panel.locator("main :is(.card, .tiles)").first().waitFor();
   seen.paint = Math.round(await page.evaluate(() => performance.now() - window.begun));
+  seen.frame = Math.round(await page.evaluate(() => window.framed - window.begun));
 }
 
 async function overview() {

@@ -1,9 +1,10 @@
-// Takes a picture of each page of the config flow, the options and the panel, in each look; then one sheet for each look.
+// Takes a picture of each page of the config flow, the options, further agents, the Assist dialog and the panel, in each
+// look; then one sheet for each look.
 //
 //   node pictures.mjs PLAN.json
 //
 // PLAN: url, username, password, server, entry, looks ("en-light-desktop" …), pages ({menu: [page]}), panel ([page]),
-// words ({language: {menus: {menu: {page: label}}, finish}}), sheets (folder), and what page.mjs needs.
+// words ({language: {menus: {menu: {page: label}}, finish, agent}}), sheets (folder), and what page.mjs needs.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -41,9 +42,15 @@ async function walk(each) {
   look = { language, ...settings.words[language] };
   await page.setViewportSize(SIZES[size]);
   await page.emulateMedia({ colorScheme: theme });
-  await page.evaluate((chosen) => localStorage.setItem("selectedLanguage", JSON.stringify(chosen)), language);
+  await page.evaluate(async (chosen) => {
+    localStorage.setItem("selectedLanguage", JSON.stringify(chosen));
+    const { hass } = document.querySelector("home-assistant");
+    await hass.callWS({ type: "frontend/set_user_data", key: "language", value: { language: chosen } });
+  }, language);
   await adding();
   await options();
+  await agents();
+  await assist();
   await panel();
 }
 
@@ -69,13 +76,12 @@ async function adding() {
 }
 
 async function options() {
-  await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
-  await until("the agent", () => topmost(page.locator("ha-config-entry-row")));
+  await integration();
   await picture("integration");
   const gears = page.locator("ha-config-entry-row ha-icon-button");
   for (const menu of Object.keys(settings.pages)) {
     for (const [index, one] of settings.pages[menu].entries()) {
-      await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
+      await integration();
       await until("the button of the options", () => clickLabelled(gears, CONFIGURE[look.language]));
       if (menu !== "init") await choose(look.menus.init[menu]);
       await until("the menu", () => topmost(page.locator("step-flow-menu")));
@@ -85,6 +91,62 @@ async function options() {
       await picture(`options-${one}`);
     }
   }
+}
+
+// Adding and changing a further agent, a rule, and the question about the memories of a deleted one.
+async function agents() {
+  const { add, change, pages, menu } = look.agent;
+  await integration();
+  await (await until("the button that adds", () => topmost(page.locator("ha-button").filter({ hasText: add })))).click();
+  await until("the form", () => topmost(page.locator("step-flow-form ha-form")));
+  await picture("agent-add");
+  await bottom();
+  await picture("agent-add-below");
+  for (const [index, one] of pages.entries()) {
+    await integration();
+    await until("the button that changes", () => clickLabelled(page.locator("ha-config-sub-entry-row ha-icon-button"), change));
+    await until("the menu", () => topmost(page.locator("step-flow-menu")));
+    if (!index) await picture("agent-menu");
+    await choose(menu[one]);
+    await until(`the page ${one}`, () => topmost(page.locator("step-flow-form ha-form")));
+    await picture(`agent-${one}`);
+  }
+  await (await until("the button for a rule", () => topmost(page.locator("step-flow-form ha-selector-object ha-button").first()))).click();
+  await until("the rule", () => topmost(page.locator("ha-selector-entity")));
+  await picture("agent-rule");
+  await bottom();
+  await picture("agent-rule-below");
+  await page.goto(`${settings.url}/config/repairs`);
+  await (await until("the issue", () => topmost(page.getByText(settings.gone)))).click();
+  await until("the question", () => topmost(page.locator("step-flow-menu")));
+  await picture("agent-memories");
+}
+
+// The question that waits for a yes, in the Assist dialog.
+async function assist() {
+  await page.goto(settings.url);
+  await page.waitForSelector("home-assistant >> ha-sidebar", { state: "attached" });
+  const box = page.locator("ha-assist-chat input, ha-assist-chat textarea");
+  await until("the dialog", async () => {
+    await page.keyboard.press("a"); // the shortcut of the dialog
+    await page.waitForTimeout(LOADED);
+    return topmost(box);
+  });
+  await (await topmost(box)).fill(settings.question);
+  await page.keyboard.press("Enter");
+  await until("the answer", async () => (await page.locator("ha-assist-chat .message").count()) > 2);
+  await picture("assist-confirmation");
+}
+
+async function integration() {
+  await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
+  await until("the agents", () => topmost(page.locator("ha-config-entry-row")));
+}
+
+async function bottom() {
+  const { width, height } = page.viewportSize();
+  await page.mouse.move(width / 2, height / 2);
+  await page.mouse.wheel(0, 5000);
 }
 
 async function panel() {

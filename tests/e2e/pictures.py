@@ -13,7 +13,7 @@ from typing import Any, Final
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.config.schemas import PAGES
 from custom_components.home_agent.self_test.cases import cases
-from scripts.lib.agent import add_entry, agent_of, prefer_agent, say, set_options
+from scripts.lib.agent import add_entry, agent_of, prefer_agent, reload, say, set_options
 from scripts.lib.client import PASSWORD, USERNAME, Client, onboard
 from scripts.lib.running import ROOT, HomeAssistant
 from tests.servers.loopback import Captured
@@ -29,6 +29,10 @@ LOOKS: Final = [
 RELEASES: Final = sorted(path.stem.removeprefix("ha-") for path in (ROOT / "requirements").glob("ha-*.txt"))
 PANEL: Final = ("overview", "turns", "confirmations", "activity", "memories", "suggestions", "usage", "me")
 SENTENCES: Final = ("Turn on the reading lamp", "Open the bedroom curtains", "Unlock the front door")
+
+ROOM: Final = "mia_s_room"
+GONE: Final = "Guests"
+AGENT_PAGES: Final = ("agent", "permissions")
 
 TEST_DELAY: Final = 0.2
 """Seconds for a sentence of the self-test, so that a picture shows its progress."""
@@ -83,7 +87,26 @@ async def prepare(home: HomeAssistant, model: ModelServer) -> dict[str, str]:
             await client.call("home_agent.add_memory", {"content": memory}, response=True)
         for sentence in SENTENCES:
             await say(client, sentence, pipeline=pipeline)
+        await add_agent(client, entry, "Children")
+        gone = await add_agent(client, entry, GONE)
+        await client.call(
+            "home_agent.add_memory",
+            {"content": "The guests like tea", "config_entry_id": gone},
+            response=True,
+        )
+        await client.command("config_entries/subentries/delete", entry_id=entry, subentry_id=gone)
         return {"entry": entry, "agent": agent}
+
+
+async def add_agent(client: Client, entry: str, name: str) -> str:
+    """Add an agent that sees one room to a connection; return its id."""
+    path = "config/config_entries/subentries/flow"
+    flow = await client.rest("POST", path, {"handler": [entry, "agent"]})
+    typed = {"name": name, "copy_from": "connection", "visible_entities": {"area_id": [ROOM]}}
+    await client.rest("POST", f"{path}/{flow['flow_id']}", typed)
+    await reload(client, entry)
+    listed = await client.command("config_entries/subentries/list", entry_id=entry)
+    return str(next(one["subentry_id"] for one in listed if one["title"] == name))
 
 
 async def take(release: str, looks: list[str], singles: Path, sheets: Path) -> None:
@@ -108,10 +131,13 @@ async def take(release: str, looks: list[str], singles: Path, sheets: Path) -> N
                 "looks": looks,
                 "pages": {menu: [page for page in pages if page in PAGES] for menu, pages in MENUS.items()},
                 "panel": PANEL,
+                "gone": GONE,
+                "question": SENTENCES[-1],
                 "words": {
                     language: {
                         "menus": {menu: found["options"]["step"][menu]["menu_options"] for menu in MENUS},
                         "finish": found["config"]["step"]["verdict"]["menu_options"]["finish"],
+                        "agent": agent_words(found["config_subentries"]["agent"]),
                     }
                     for language, found in words.items()
                 },
@@ -126,6 +152,13 @@ async def take(release: str, looks: list[str], singles: Path, sheets: Path) -> N
             result = await asyncio.to_thread(subprocess.run, ["node", program, file], check=False)
             if result.returncode:
                 sys.exit("the walk stopped; failed.png shows where")
+
+
+def agent_words(words: dict[str, Any]) -> dict[str, Any]:
+    """Return what the buttons and the menu of further agents are called."""
+    named = words["initiate_flow"]
+    menu = words["step"]["reconfigure"]["menu_options"]
+    return {"add": named["user"], "change": named["reconfigure"], "pages": AGENT_PAGES, "menu": menu}
 
 
 def main() -> None:

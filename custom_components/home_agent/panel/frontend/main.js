@@ -17,6 +17,7 @@ import "./selftest.js";
 (pageOf(current().page) ?? PAGES[0]).load();
 
 const SECONDS_SAID = 8;
+const GHOSTS = 6; // places of what a page is going to show
 const TRIES = 5; // while an agent is reloaded, after a change of options for example
 const WAIT = 500; // milliseconds between two tries
 
@@ -71,6 +72,7 @@ class HomeAgentPanel extends HTMLElement {
     this.attachShadow({ mode: "open" });
     this.shadowRoot.addEventListener("click", (event) => this.#follow(event));
     const agents = this.#call("agents", {}, false).catch(() => null); // asked for while the texts come
+    this.#bars();
     [this.#t] = await Promise.all([texts(this.#hass), elements()]);
     await this.#open(agents);
   }
@@ -237,21 +239,25 @@ class HomeAgentPanel extends HTMLElement {
       badge.replaceChildren(found?.actions.length ? this.#t.number(found.actions.length) : "");
   }
 
-  // The parts that stay: title, agents, pages.
-  #frame() {
-    const t = this.#t;
+  // What is drawn before there are texts and data.
+  #bars() {
     this.#menu = h("ha-menu-button", { props: { hass: this.#hass, narrow: this.hasAttribute("narrow") } });
     this.shadowRoot.replaceChildren(
       h("style", {}, STYLE),
-      h(
-        "header",
-        {},
-        h("div", { class: "bar" }, this.#menu, h("h1", {}, "Home Agent"), this.#agents.length > 1 && this.#choice()),
-        h("nav", { "aria-label": t("pages") }),
-      ),
-      h("main", { tabindex: "-1" }),
+      h("header", {}, h("div", { class: "bar" }, this.#menu, h("h1", {}, "Home Agent")), h("nav")),
+      h("main", { tabindex: "-1" }, h("div", { class: "ghosts", "aria-busy": "true" }, Array.from({ length: GHOSTS }, () => h("div")))),
       h("div", { id: "said", role: "status", "aria-live": "polite" }),
     );
+  }
+
+  // The parts that stay: agents, pages.
+  #frame() {
+    const header = this.shadowRoot.querySelector("header");
+    header.querySelector("select")?.remove();
+    if (this.#agents.length > 1) header.querySelector(".bar").append(this.#choice());
+    const nav = header.querySelector("nav");
+    nav.setAttribute("aria-label", this.#t("pages"));
+    delete nav.dataset.entry; // the tabs are drawn again
   }
 
   #choice() {

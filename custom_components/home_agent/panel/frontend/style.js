@@ -101,6 +101,8 @@ const PAGES = `
   border: 1px solid var(--ha-card-border-color, var(--divider-color)); border-radius: var(--ha-card-border-radius, 12px); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(180px, 1fr)); gap: 12px; margin: 0 0 12px; }
 .card .tiles { margin: 0; }
+.ghosts { display: grid; grid-template-columns: repeat(auto-fill, minmax(180px, 1fr)); gap: 12px; }
+.ghosts div { height: 76px; border-radius: 12px; background: var(--secondary-background-color); }
 .tile { display: grid; grid-template-columns: auto 1fr; column-gap: 12px; align-items: center; color: inherit;
   text-decoration: none; background: var(--ha-card-background, var(--card-background-color)); padding: 12px;
   border: 1px solid var(--divider-color); border-radius: 12px; min-width: 0; }
