@@ -14,7 +14,7 @@ from homeassistant.components import conversation
 from homeassistant.components.conversation.chat_log import async_get_chat_log
 from homeassistant.const import STATE_OFF, STATE_ON
 from homeassistant.core import Context
-from homeassistant.helpers.chat_session import async_get_chat_session
+from tests.helpers.listening import open_session
 
 from .harness import Bench, ServerProcess, bench, settle
 from .report import Table, middle, p95
@@ -150,7 +150,7 @@ async def _first_words(
             sentence.format(name=_light_name(house)), Context(), None, None, None, "en", house.ours, None
         )
         with (
-            async_get_chat_session(house.hass, None) as chat_session,
+            open_session(house.hass) as chat_session,
             async_get_chat_log(house.hass, chat_session, user_input, chat_log_delta_listener=listen) as log,
         ):
             await entity._async_handle_message(user_input, log)  # noqa: SLF001 - as the pipeline ends up doing

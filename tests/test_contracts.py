@@ -21,7 +21,6 @@ from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import (
     area_registry as ar,
-    chat_session,
     device_registry as dr,
     intent,
     llm,
@@ -33,7 +32,7 @@ from homeassistant.helpers.translation import async_get_cached_translations, asy
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_agent
 from tests.helpers.household import async_furnish
-from tests.helpers.listening import LONG, Listener
+from tests.helpers.listening import LONG, Listener, open_session
 from tests.servers.model_server import ModelServer
 
 AGENT = "conversation.probe"
@@ -172,7 +171,7 @@ class TestChatLog:
         """As the voice pipeline does it: whoever opens the log inside gets the same one."""
         listener = Listener()
         with (
-            chat_session.async_get_chat_session(hass, "kitchen") as session,
+            open_session(hass, "kitchen") as session,
             conversation.async_get_chat_log(hass, session, chat_log_delta_listener=listener) as outer,
             conversation.async_get_chat_log(hass, session, user_input("Hello")) as inner,
         ):
@@ -182,7 +181,7 @@ class TestChatLog:
             await add_deltas(inner, {"role": "assistant", "content": "Hi"})
 
     async def test_sessions_keep_the_names_that_callers_choose(self, hass: HomeAssistant) -> None:
-        with chat_session.async_get_chat_session(hass, "kitchen-tablet") as session:
+        with open_session(hass, "kitchen-tablet") as session:
             assert session.conversation_id == "kitchen-tablet"
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 import re
-from typing import Any
 
 from hypothesis import given, settings, strategies as st
 import pytest
@@ -13,11 +12,10 @@ import pytest
 from custom_components.home_agent.agent.claims.gate import ClaimGate
 from custom_components.home_agent.agent.claims.kinds import ClaimKind, SentenceKind
 from custom_components.home_agent.agent.claims.wording import kind_of
-from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import chat_session
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import async_agent, speech
 from tests.helpers.examples import many
+from tests.helpers.listening import heard
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
 
@@ -46,22 +44,6 @@ def passed(pieces: Iterable[str], sentence: str, language: str, *, backed: bool 
     gate = ClaimGate(sentence, language, lambda reading, _kind: backed or reading.claims <= UNKNOWN)
     out = "".join([*map(gate.feed, pieces), gate.finish()])
     return out, gate.unbacked is not None
-
-
-async def heard(agent: Agent, sentence: str, **options: Any) -> tuple[str, list[str]]:
-    """Say a sentence and return the answer and all pieces that a listener got meanwhile."""
-    pieces: list[str] = []
-
-    def listen(_log: conversation.ChatLog, delta: dict[str, Any]) -> None:
-        if isinstance(delta.get("content"), str) and delta.get("role", "assistant") == "assistant":
-            pieces.append(delta["content"])
-
-    with (
-        chat_session.async_get_chat_session(agent.hass) as session,
-        conversation.async_get_chat_log(agent.hass, session, chat_log_delta_listener=listen),
-    ):
-        result = await agent.say(sentence, conversation_id=session.conversation_id, **options)
-    return speech(result), pieces
 
 
 @pytest.mark.parametrize("language", sorted({line[0] for line in FALSE}))

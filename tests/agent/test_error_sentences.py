@@ -16,11 +16,11 @@ from custom_components.home_agent.const import (
 from custom_components.home_agent.inference.quotes import without_quotes
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import chat_session
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.everyday_house import async_add_satellite
 from tests.helpers.household import async_furnish
+from tests.helpers.listening import open_session
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, cut, empty, error_in_stream, html, raw, reset, status, text
 
@@ -204,7 +204,7 @@ async def test_an_error_stands_once_in_the_chat(
     assert result["response"]["speech"]["plain"]["speech"] == REPORTED
     assert result["continue_conversation"] is False
     with (
-        chat_session.async_get_chat_session(hass, result["conversation_id"]) as session,
+        open_session(hass, result["conversation_id"]) as session,
         conversation.async_get_chat_log(hass, session) as log,
     ):
         assert [content.content for content in log.content if content.role == "assistant"] == [REPORTED]

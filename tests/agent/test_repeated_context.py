@@ -7,11 +7,10 @@ from hypothesis import given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.agent.repeated import RepeatedContext
-from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import chat_session
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import async_agent
 from tests.helpers.examples import many
+from tests.helpers.listening import heard
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
@@ -41,22 +40,6 @@ def said(pieces: list[str]) -> str:
     """Return what is let out of an answer."""
     repeated = RepeatedContext(NAMES, LABELS)
     return "".join([*map(repeated.feed, pieces), repeated.feed("", final=True)])
-
-
-async def heard(agent: Agent, sentence: str, **options: Any) -> tuple[str, str]:
-    """Say a sentence; return the answer, and what was streamed of it."""
-    pieces: list[str] = []
-
-    def listen(_log: conversation.ChatLog, delta: dict[str, Any]) -> None:
-        if isinstance(delta.get("content"), str) and delta.get("role", "assistant") == "assistant":
-            pieces.append(delta["content"])
-
-    with (
-        chat_session.async_get_chat_session(agent.hass) as session,
-        conversation.async_get_chat_log(agent.hass, session, chat_log_delta_listener=listen),
-    ):
-        result = await agent.say(sentence, conversation_id=session.conversation_id, **options)
-    return speech(result), "".join(pieces)
 
 
 @pytest.mark.parametrize(("answer", "out"), ANSWERS)
@@ -101,7 +84,7 @@ async def test_repeated_lines_of_the_context(
     answer, pieces = await heard(agent, "Is the kitchen light on?", **options)
     name = hass.states.get("light.kitchen_ceiling").name
     assert answer == f"{name}: off"
-    assert pieces.strip() == answer
+    assert "".join(pieces).strip() == answer
 
 
 @pytest.mark.parametrize(

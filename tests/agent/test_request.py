@@ -10,7 +10,6 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
-    chat_session,
     device_registry as dr,
     entity_registry as er,
     issue_registry as ir,
@@ -19,6 +18,7 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.household import async_furnish
+from tests.helpers.listening import open_session
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
@@ -138,7 +138,7 @@ async def test_a_conversation_that_the_assistant_began(
     agent = await async_agent(hass, model_server)
     conversation_id = "begun-by-the-house"
     with (
-        chat_session.async_get_chat_session(hass, conversation_id) as session,
+        open_session(hass, conversation_id) as session,
         conversation.async_get_chat_log(hass, session) as chat_log,
     ):
         chat_log.async_add_assistant_content_without_tools(

@@ -2,15 +2,28 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+import inspect
 from typing import Any
 
 from homeassistant.components import conversation
-from homeassistant.core import Context
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import chat_session
-from tests.helpers.agent import Agent
+from tests.helpers.agent import Agent, speech
 
 LONG = 120
 """Seconds after which a test that waits for something gives up."""
+
+OPEN = chat_session.async_get_chat_session
+NOBODY: dict[str, Any] = {"context": None} if "context" in inspect.signature(OPEN).parameters else {}
+"""What 2026.11 needs for a session that no user has yet."""
+
+
+def open_session(
+    hass: HomeAssistant, conversation_id: str | None = None
+) -> AbstractContextManager[chat_session.ChatSession]:
+    """Open the session of a conversation, as whoever speaks first does."""
+    return OPEN(hass, conversation_id, **NOBODY)
 
 
 class Listener:
@@ -38,9 +51,14 @@ class Listener:
             await future
 
     @property
+    def pieces(self) -> list[str]:
+        """Return what was said, piece by piece."""
+        return [delta["content"] for delta in self.said if isinstance(delta.get("content"), str)]
+
+    @property
     def text(self) -> str:
         """Return all that was said, over all messages."""
-        return "".join(delta.get("content") or "" for delta in self.said)
+        return "".join(self.pieces)
 
     @property
     def thoughts(self) -> str:
@@ -65,7 +83,7 @@ def start_turn(
 
     async def turn() -> conversation.ConversationResult:
         with (
-            chat_session.async_get_chat_session(agent.hass, conversation_id) as session,
+            open_session(agent.hass, conversation_id) as session,
             conversation.async_get_chat_log(agent.hass, session, chat_log_delta_listener=listener),
         ):
             return await conversation.async_converse(
@@ -88,3 +106,9 @@ async def hear(agent: Agent, text: str, **options: Any) -> tuple[Listener, conve
         result = await start_turn(agent, text, listener, **options)
     await agent.hass.async_block_till_done()
     return listener, result
+
+
+async def heard(agent: Agent, sentence: str, **options: Any) -> tuple[str, list[str]]:
+    """Say a sentence and return the answer and all pieces that a listener got meanwhile."""
+    listener, result = await hear(agent, sentence, **options)
+    return speech(result), listener.pieces
