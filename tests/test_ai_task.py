@@ -228,7 +228,7 @@ async def test_assist_with_a_caller(hass: HomeAssistant, model_server: ModelServ
     assert await async_setup_component(hass, "intent", {})
     async_expose_entity(hass, "ai_task", "light.kitchen_ceiling", True)
     reader = MockUser(is_owner=False).add_to_hass(hass)
-    reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
+    reader.mock_policy({"entities": {"domains": {"ai_task": True}, "all": {POLICY_READ: True}}})
 
     def answer(request: Any) -> Any:
         if request.messages[-1]["role"] == "tool":

@@ -156,29 +156,14 @@ class KeptStore(Store[Content]):
         return self._migrate(old_major_version, old_minor_version, old_data)
 
     @override
-    def _write_data(self, data: dict[str, Any]) -> None:
-        """Write the data; a value that JSON does not support is converted, so that the rest is stored."""
-        if "data_func" in data:
-            data["data"] = data.pop("data_func")()
-        if self._mends:
-            data["data"] = writable(data["data"])
-        try:
-            super()._write_data(data)
-        except SerializationError:
-            if self._mends:
-                raise
-            self._mends = True
-            LOGGER.warning(
-                "The store %s holds a value that JSON cannot; it is stored in another form", self.key
-            )
-            self._write_data(data)
-
-    @override
     async def _async_write_data(self, data: dict[str, Any]) -> None:
-        """Write, and where the disk refuses say so and try again later."""
+        """Write, and where the disk refuses say so and try again later.
+
+        A value that JSON does not support is converted, so that the rest is stored.
+        """
         self._changed = False
         try:
-            await super()._async_write_data(data)
+            await self._async_write_or_mend(data)
         except (WriteError, OSError, SerializationError, RecursionError, *UNREADABLE) as err:
             self._note_failure(err)
             return
@@ -186,6 +171,21 @@ class KeptStore(Store[Content]):
         withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:
             self._on_written(await self.hass.async_add_executor_job(_size, self.path))
+
+    async def _async_write_or_mend(self, data: dict[str, Any]) -> None:
+        """Write; where that fails for a value, convert it and write again. Raises what that write raises."""
+        if not self._mends:
+            try:
+                await super()._async_write_data(data)
+            except SerializationError:
+                self._mends = True
+                LOGGER.warning(
+                    "The store %s holds a value that JSON cannot; it is stored in another form", self.key
+                )
+            else:
+                return
+        await self.hass.async_add_executor_job(_mend, data)
+        await super()._async_write_data(data)
 
     @callback
     def _note_failure(self, err: Exception) -> None:
@@ -353,6 +353,13 @@ def writable(value: Any, depth: int = MAX_DEPTH) -> Any:
 def _reason(err: Exception) -> str:
     """Return the error in one short line."""
     return f"{type(err).__name__}: {err}"[:200]
+
+
+def _mend(data: dict[str, Any]) -> None:
+    """Convert what JSON does not support in what is to be written. Runs in a worker thread."""
+    if "data_func" in data:
+        data["data"] = data.pop("data_func")()
+    data["data"] = writable(data["data"])
 
 
 def _size(path: str) -> int:

@@ -22,6 +22,7 @@ from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED, EVEN
 from custom_components.home_agent.conversations.history import MAX_CONVERSATIONS as MAX_HISTORIES
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components import conversation
+from homeassistant.components.conversation import chat_log
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import (
@@ -323,7 +324,10 @@ async def test_people_and_automations_at_once(hass: HomeAssistant, model_server:
 
 
 async def test_the_same_conversation_twice_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Both are answered, and the conversation goes on with what both said."""
+    """Both are answered, and the conversation goes on with what both said.
+
+    Since 2026.11 Home Assistant refuses the second message before an agent hears of it.
+    """
     agent = await async_agent(hass, model_server)
     model_server.default = lambda request: text(f"Heard {request.messages[-1]['content'].split()[0]}.")
     results = await asyncio.gather(
@@ -332,10 +336,14 @@ async def test_the_same_conversation_twice_at_once(hass: HomeAssistant, model_se
             for word in ("tea", "coffee")
         )
     )
-    assert [speech(result) for result in results] == ["Heard tea.", "Heard coffee."]
+    words = ["tea"] if (refuses := hasattr(chat_log, "ConversationBusyError")) else ["tea", "coffee"]
+    assert [speech(result) for result in results if not result.response.error_code] == [
+        f"Heard {word}." for word in words
+    ]
+    assert bool(results[1].response.error_code) is refuses
     await agent.say("And?", conversation_id="shared-id")
     said = [m["content"] for m in model_server.chats[-1].messages if m["role"] == "user"][:-1]
-    assert sorted(said) == ["coffee please", "tea please"]
+    assert sorted(said) == sorted(f"{word} please" for word in words)
 
 
 async def test_what_is_kept_is_bounded(hass: HomeAssistant, model_server: ModelServer) -> None:

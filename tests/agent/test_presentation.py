@@ -81,7 +81,7 @@ async def add_reader(hass: HomeAssistant, reader: Reader) -> None:
     ) -> None:
         add([reader])
 
-    mock_integration(hass, MockModule("reader", async_setup_entry=setup_entry))
+    mock_integration(hass, MockModule("reader", async_setup_entry=setup_entry), built_in=False)
     mock_platform(hass, "reader.config_flow")
     mock_platform(hass, "reader.tts", MockPlatform(async_setup_entry=setup_platform))
     entry = MockConfigEntry(domain="reader")

@@ -17,7 +17,8 @@ from tests.helpers.checks import every
 from tests.helpers.options_pages import (
     FILLED,
     STORED,
-    entry,  # noqa: F401 - fixtures
+    all_fields_sent,  # noqa: F401 - fixtures
+    entry,  # noqa: F401
     is_saved,
     page,
     save,
@@ -29,6 +30,9 @@ from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
 FALLBACK_FIELDS = ("fallback_llm_base_url", "fallback_llm_api_key", "fallback_llm_model")
+
+
+pytestmark = pytest.mark.usefixtures("all_fields_sent")
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,8 @@ PERSON = {"user_id": "0123"}
 
 @pytest.fixture
 async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
-    """Return a house with locks, a garage and a kitchen."""
+    """Return a house with locks, a garage, a kitchen and somebody who owns it."""
+    MockUser(is_owner=True).add_to_hass(hass)
     found = SecureHouse(hass)
     await found.async_build()
     kitchen = ar.async_get(hass).async_get_or_create("Kitchen")

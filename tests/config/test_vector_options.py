@@ -12,13 +12,16 @@ from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from tests.helpers.agent import async_agent
-from tests.helpers.options_pages import is_saved, page, save, shown
+from tests.helpers.options_pages import all_fields_sent, is_saved, page, save, shown  # noqa: F401
 from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_stand_in import ChromaStandIn
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
+
+
+pytestmark = pytest.mark.usefixtures("all_fields_sent")
 
 
 @pytest.fixture(autouse=True)

@@ -263,12 +263,14 @@ async def _async_tools(
     names = {recipe.name for recipe in custom.known()} if custom else set()
     names |= {wrong.name for wrong in custom.wrong.values()} if custom else set()
     apis = [api.id for api in llm.async_get_apis(hass) if api.id != DOMAIN]
-    instances = await async_instances(hass, apis, _no_user_context(hass))
+    instances = await async_instances(hass, apis, await _owners_context(hass))
     silent = len(instances) < len(apis) or any(not one.recipes for one in (custom.imports if custom else ()))
     names |= {inner_name(tool) for instance in instances for tool in instance.tools}
     return own, None if silent else frozenset(name.lower() for name in names)
 
 
-def _no_user_context(hass: HomeAssistant) -> llm.LLMContext:
-    """Return a context without a user, to list tools."""
-    return llm.LLMContext(DOMAIN, Context(), hass.config.language, ASSISTANT, None)
+async def _owners_context(hass: HomeAssistant) -> llm.LLMContext:
+    """Return the context of the owner, to list tools: some APIs are for administrators only."""
+    owner = await hass.auth.async_get_owner()
+    context = Context(user_id=owner.id if owner else None)
+    return llm.LLMContext(DOMAIN, context, hass.config.language, ASSISTANT, None)
