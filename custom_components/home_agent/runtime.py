@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from homeassistant.config_entries import ConfigEntry, ConfigEntryState, ConfigSubentry
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
@@ -37,7 +37,7 @@ from .events import EventEmitter
 from .inference.router import FALLBACK, Router
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
-from .knowledge.indexer import Indexer, Report
+from .knowledge.indexer import Indexer, IndexReport
 from .knowledge.library import Library
 from .knowledge.semantic import SemanticIndex
 from .knowledge.view import ViewedHouse
@@ -70,26 +70,6 @@ if TYPE_CHECKING:
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
 type Agent = HomeAgentConfigEntry | FurtherAgent
 """An agent that is set up: the first one of a connection is the entry itself."""
-
-
-class AgentConfig(Protocol):
-    """What an agent is built from: a config entry, or what the config flow has so far."""
-
-    @property
-    def entry_id(self) -> str:
-        """Return the id under which the agent stores its data."""
-
-    @property
-    def title(self) -> str:
-        """Return the name of the agent."""
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """Return the connection."""
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Return the options."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -221,9 +201,9 @@ class HomeAgentData:
     """Where the options want one."""
     suggested: ProactiveState
     """What was suggested, and what rules have told."""
-    make_proactive: Callable[[Asker], Awaitable[Proactive]]
+    make_proactive: Callable[[], Awaitable[Proactive]]
     proactive: Proactive | None = None
-    asker: Asker = field(init=False)
+    asker: Asker
     """What asks questions that nobody has asked for."""
     summarizer: Summarizer
     turns: RunningTurns
@@ -264,14 +244,10 @@ class HomeAgentData:
         """Return the agents that use the memory of this one, itself among them."""
         return [agent for agent in self.connected if agent.memories is self.memories]
 
-    def __post_init__(self) -> None:
-        """Add what asks questions on its own."""
-        self.asker = Asker(self.handler.hass, self.settings, self.handler.guard, self.confirmations)
-
     async def async_proactive(self) -> Proactive:
         """Return the proactive part; if the options disable it, it is loaded when it is used."""
         if self.proactive is None:
-            self.proactive = await self.make_proactive(self.asker)
+            self.proactive = await self.make_proactive()
         return self.proactive
 
     @callback
@@ -306,7 +282,7 @@ class HomeAgentData:
         for agent in self.further.values():
             agent.runtime_data.note_server(hass, reachable=reachable)
 
-    async def async_sync(self) -> Report:
+    async def async_sync(self) -> IndexReport:
         """Read the home and its knowledge again and update the index; return what that did."""
         self.shared.house.async_invalidate()
         await self.shared.knowledge.async_refresh()

@@ -228,7 +228,7 @@ class StoredFile(ABC):
         await self._store.async_forget_set_aside(entry_id)
 
 
-class Kept(Protocol):
+class AgentData(Protocol):
     """What one agent keeps. Both are called in a worker thread."""
 
     def stored(self) -> Any:
@@ -241,7 +241,7 @@ class Kept(Protocol):
         """
 
 
-class EntryStore[T: Kept](StoredFile):
+class EntryStore[T: AgentData](StoredFile):
     """What each agent keeps of one kind, in memory and in one file.
 
     `make` returns one that is empty; it gets what has a change written.

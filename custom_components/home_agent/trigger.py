@@ -97,28 +97,28 @@ class PersonTrigger(AgentTrigger):
     schema = options_schema(PERSON_SCHEMA)
 
 
-class ConfirmationRequested(PersonTrigger):
+class ConfirmationTrigger(PersonTrigger):
     """An action waits for a confirmation."""
 
     event = EVENT_CONFIRMATION_REQUESTED
     variables = ("action_id", "summary", "expires_at", "conversation_id")
 
 
-class TimerFinished(PersonTrigger):
+class TimerTrigger(PersonTrigger):
     """A timer or reminder is due."""
 
     event = EVENT_TIMER_FINISHED
     variables = ("timer_id", "name", "due", "device_id", "told_by")
 
 
-class SuggestionMade(AgentTrigger):
+class SuggestionTrigger(AgentTrigger):
     """A habit is suggested as an automation."""
 
     event = EVENT_SUGGESTION_REQUESTED
     variables = ("suggestion_id", "summary", "expires_at")
 
 
-class TurnFailed(PersonTrigger):
+class FailedTurnTrigger(PersonTrigger):
     """A request ended with an error."""
 
     event = EVENT_CONVERSATION_FINISHED
@@ -126,14 +126,14 @@ class TurnFailed(PersonTrigger):
     needs = "error_type"
 
 
-class MemoryStored(PersonTrigger):
+class MemoryTrigger(PersonTrigger):
     """A memory is new or was corrected."""
 
     event = EVENT_MEMORY_STORED
     variables = ("memory_id", "memory_type", "source", "private")
 
 
-class PlannedCommandRun(PersonTrigger):
+class PlannedRunTrigger(PersonTrigger):
     """A planned command was due."""
 
     event = EVENT_PLANNED_RUN
@@ -141,12 +141,12 @@ class PlannedCommandRun(PersonTrigger):
 
 
 TRIGGERS: dict[str, type[Trigger]] = {
-    "confirmation_requested": ConfirmationRequested,
-    "timer_finished": TimerFinished,
-    "suggestion_made": SuggestionMade,
-    "turn_failed": TurnFailed,
-    "memory_stored": MemoryStored,
-    "planned_command_run": PlannedCommandRun,
+    "confirmation_requested": ConfirmationTrigger,
+    "timer_finished": TimerTrigger,
+    "suggestion_made": SuggestionTrigger,
+    "turn_failed": FailedTurnTrigger,
+    "memory_stored": MemoryTrigger,
+    "planned_command_run": PlannedRunTrigger,
 }
 
 

@@ -13,7 +13,7 @@ from ..event_data import StreamingError
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Delta
 from .claims.evidence import Evidence
-from .claims.gate import ClaimGate, Verdict
+from .claims.gate import ClaimGate, HeldBack
 from .claims.kinds import SentenceKind
 from .claims.sentences import Reading, SentenceReader
 from .claims.states import StateJudge
@@ -209,7 +209,7 @@ def _names_failure(gate: ClaimGate, evidence: Evidence) -> bool:
 
 def _correction(gate: ClaimGate, evidence: Evidence) -> Correction:
     """Return what the model is told about words that were held back."""
-    if gate.unbacked is Verdict.OFFER:
+    if gate.unbacked is HeldBack.OFFER:
         return Correction(gate.text, UNASKED)
     return Correction(gate.text, INCOMPLETE if evidence.calls.done else CORRECTION)
 

@@ -5,8 +5,9 @@ from homeassistant.core import HomeAssistant
 from ..channels.announcing import Announcer
 from ..const import CONF_AUTOMATION_TURNS, CONF_CONVERSATION_LOG
 from ..conversations.log import ConversationLog
-from ..runtime import AgentConfig, HomeAgentData
+from ..runtime import HomeAgentData
 from ..safety.policy import Throttle
+from ..settings import AgentConfig
 from ..tools.planned.runs import PlannedRuns
 from .parts import AgentParts
 
@@ -46,6 +47,7 @@ def assemble(hass: HomeAssistant, parts: AgentParts) -> HomeAgentData:
         planned_runs=PlannedRuns(parts.handler, parts.planned, parts.emitter, announcer.async_tell_planned),
         announcer=announcer,
         turns=parts.turns,
+        asker=parts.asker,
         log=ConversationLog(hass, parts.id, enabled=parts.settings[CONF_CONVERSATION_LOG]),
         turn_log=parts.shared.turn_logs[parts.id].configure(parts.settings),
         extractor=parts.extractor(),

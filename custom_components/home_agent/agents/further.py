@@ -8,7 +8,6 @@ from homeassistant.config_entries import ConfigSubentry
 from homeassistant.core import HomeAssistant
 
 from ..agent_options import CONF_SHARED_MEMORY, CONF_VISIBLE
-from ..channels.asking import Asker
 from ..config.agent_pages import AGENT_KEYS
 from ..const import (
     CONF_LEARNING,
@@ -117,6 +116,6 @@ class FurtherParts(AgentParts):
         return self._first.indexer
 
     @override
-    async def async_proactive(self, asker: Asker) -> Proactive:
+    async def async_proactive(self) -> Proactive:
         """Return what the connection says unasked: that is about the household, not about an agent."""
         return await self._first.async_proactive()

@@ -52,12 +52,12 @@ from ..memory.memories import Memories
 from ..memory.profile import Profile
 from ..memory.settings import MemorySettings
 from ..parts import async_part, is_external_model_enabled, is_learning_enabled, is_search_enabled
-from ..runtime import DATA_SHARED, AgentConfig, index_signal
+from ..runtime import DATA_SHARED, index_signal
 from ..safety.audit_channel import AuditChannel
 from ..safety.confirmation import Confirmations
 from ..safety.disclosure import DataPolicy, Disclosure
 from ..safety.policy import Policy
-from ..settings import settings_of
+from ..settings import AgentConfig, settings_of
 from ..tools.approved import async_run_approved
 from ..tools.base import HomeAgentTool
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
@@ -259,6 +259,11 @@ class AgentParts:
         )
 
     @cached_property
+    def asker(self) -> Asker:
+        """What asks questions that nobody has asked for."""
+        return Asker(self._hass, self.settings, self.handler.guard, self.confirmations)
+
+    @cached_property
     def context(self) -> ContextManager:
         """The context that is sent with the sentence."""
         setup = ProviderSetup(
@@ -341,7 +346,7 @@ class AgentParts:
         word = partial(async_phrase, self._hass, self._hass.config.language)
         return build_learner(self._hass, self.settings, observations, self.memories, word, self.policy.view)
 
-    async def async_proactive(self, asker: Asker) -> Proactive:
+    async def async_proactive(self) -> Proactive:
         """Return the proactive part, loaded now."""
         part = await async_part(self._hass, "proactive.setup")
         proactive: Proactive = part.Proactive(
@@ -354,6 +359,6 @@ class AgentParts:
             house=self.house,
             habits=lambda: self.learner.habits if self.learner else (),
             automations=self.shared.automations.of(self.id),
-            asker=asker,
+            asker=self.asker,
         )
         return proactive

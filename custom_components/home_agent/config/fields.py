@@ -24,8 +24,8 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
-from ..defaults import defaults_of
 from ..errors import InvalidInput
+from ..settings import defaults_of
 from .durations import clean_span, shown_span
 from .validators import clean_names, is_pattern, is_saved_secret
 

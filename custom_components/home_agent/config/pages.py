@@ -33,13 +33,12 @@ from ..const import (
     DEFAULTS,
     DOMAIN,
 )
-from ..defaults import defaults_of
 from ..errors import InvalidInput
 from ..inference.models import Dialect
 from ..inference.router import PRIMARY
 from ..parts import async_part
 from ..safety.disclosure import DataPolicy
-from ..settings import is_own_api
+from ..settings import defaults_of, is_own_api
 from .channels import chat_options, notify_options
 from .choices import async_labelled
 from .fields import (

@@ -36,7 +36,7 @@ class Grade(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Measured:
     """What was measured of a model, and the memory in gigabytes that it needs, None if that is unknown."""
 
     score: float
@@ -55,10 +55,10 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(_WORDS.findall(name.lower()))
 
 
-def _table() -> dict[tuple[str, ...], Known]:
+def _table() -> dict[tuple[str, ...], Measured]:
     """Return what is known by the words of the names, the longest first."""
     rows = {
-        _words(name): Known((row["commands"] + row["simple"] + row["questions"]) / 3, row.get("gigabytes"))
+        _words(name): Measured((row["commands"] + row["simple"] + row["questions"]) / 3, row.get("gigabytes"))
         for row in _FILE
         for name in row["names"]
     }
@@ -68,7 +68,7 @@ def _table() -> dict[tuple[str, ...], Known]:
 TABLE: Final = _table()
 
 
-def known(model: str) -> Known | None:
+def known(model: str) -> Measured | None:
     """Return what is known about a model, by the family and size that its name begins with."""
     words = _words(model.rstrip("/").rpartition("/")[2])
     return next((found for names, found in TABLE.items() if words[: len(names)] == names), None)

@@ -110,7 +110,7 @@ def _find(
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MeantGroup:
     """The entities that a sentence means by place and kind."""
 
     entity_ids: Sequence[str] = ()
@@ -120,7 +120,7 @@ class Group:
 
 def find_group(
     index: HouseIndex, query: str, meaning: SentenceMeaning, area_id: str | None, language: str
-) -> Group:
+) -> MeantGroup:
     """Return the entities of the kinds and places that a sentence names, none if it names too little.
 
     "Everything" without a place is everything in the room of the speaker.
@@ -134,7 +134,7 @@ def find_group(
         places = {area_id} if area_id else ()
         everything = True
     if not (kinds or every) or not (places or (every and kinds)):
-        return Group()
+        return MeantGroup()
     house = index.house
     there = [*(house.in_places(places) if places else house.entities.values())]
     found = [record for record in there if (record.domain, record.device_class) in kinds]
@@ -144,7 +144,7 @@ def find_group(
         found += [record for record in of_everything if record.category is None]
     found.sort(key=_where)
     many = every or len(places) > 1 or not house.floors.keys().isdisjoint(places)
-    return Group(list(dict.fromkeys(record.entity_id for record in found)), many)
+    return MeantGroup(list(dict.fromkeys(record.entity_id for record in found)), many)
 
 
 def _where(record: EntityRecord) -> tuple[bool, str, str]:

@@ -34,7 +34,7 @@ STEPS = 10
 """Events of one collection in one run, besides the last one."""
 
 
-class Report(NamedTuple):
+class IndexReport(NamedTuple):
     """What a run did."""
 
     entities: SyncReport
@@ -102,8 +102,8 @@ class Indexer:
         self._started = self._stopped = False
         self._running = False
         self._lock = asyncio.Lock()
-        self._next: asyncio.Task[Report] | None = None
-        self._tasks: set[asyncio.Task[Report]] = set()
+        self._next: asyncio.Task[IndexReport] | None = None
+        self._tasks: set[asyncio.Task[IndexReport]] = set()
 
     @property
     def state(self) -> IndexState:
@@ -144,10 +144,10 @@ class Indexer:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def async_sync(self) -> Report:
+    async def async_sync(self) -> IndexReport:
         """Sync both collections; returns when they contain everything that is known now."""
         if not self._started:
-            return Report(entities=SyncReport(total=0), documents=SyncReport(total=0))
+            return IndexReport(entities=SyncReport(total=0), documents=SyncReport(total=0))
         if self._next is None:
             self._next = self._hass.async_create_background_task(
                 self._async_wait_and_run(), "home_agent index", eager_start=False
@@ -166,7 +166,7 @@ class Indexer:
         report = await self._semantic.async_sync(self.collection, [document], complete=False)
         return "indexed" if report.indexed else "unchanged" if report.skipped else "failed"
 
-    async def _async_wait_and_run(self) -> Report:
+    async def _async_wait_and_run(self) -> IndexReport:
         """Run when the run before has ended."""
         async with self._lock:
             self._next = None  # from here on a change is for the next run
@@ -178,13 +178,13 @@ class Indexer:
                 self._running = False
                 self._told()
 
-    async def _async_run(self) -> Report:
+    async def _async_run(self) -> IndexReport:
         """Sync both collections."""
         self._stop_timer()
         entities = await self._async_entities()
         known = (await self._knowledge.async_documents()).values()
         documents = [document for document in known if document.source not in self._left_out]
-        report = Report(
+        report = IndexReport(
             entities=await self._async_fill(self.collection, entities),
             documents=await self._async_fill(self.knowledge_collection, documents),
         )

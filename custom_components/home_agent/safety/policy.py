@@ -28,7 +28,7 @@ from .choices import PickedRule, read_choices
 from .contents import effects
 from .occasions import Occasion
 from .profiles import PolicyProfile, read_profiles
-from .refusals import Refusal, refusal_of
+from .refusals import RuleRefusal, refusal_of
 from .rules import Effect, RuleSet, Verdict
 
 NOTIFY, SPEECH = "notify", "tts"
@@ -144,7 +144,7 @@ class Policy:
         speaker: Speaker,
         data: Mapping[str, Any] | None = None,
         user: User | None = None,
-    ) -> Refusal | None:
+    ) -> RuleRefusal | None:
         """Return which rule of the household blocks a call; None if it is none that was picked from lists."""
         occasion = self._occasion(speaker, user)
         case, targets = self._case(speaker, user), list(entity_ids)

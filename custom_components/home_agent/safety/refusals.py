@@ -32,7 +32,7 @@ _REASONS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RuleRefusal:
     """One refusal."""
 
     key: str
@@ -49,7 +49,7 @@ def refusal_of(
     targets: Sequence[str],
     occasion: Occasion,
     is_exposed: Callable[[str], bool],
-) -> Refusal:
+) -> RuleRefusal:
     """Return why a rule refuses a call with an effect on one entity; `targets` are those of the call."""
     seen = effect.entity_id if effect.entity_id and is_exposed(effect.entity_id) else ""
     what, told = _what(rule, seen or next(iter(targets), ""), occasion.hass, is_seen=bool(seen))
@@ -57,7 +57,7 @@ def refusal_of(
     told |= times
     sentence = f"{_TOLD[what]}{_REASONS[reason]}".format(**told)
     detail = f"A rule of the household says: {sentence}. It holds for every call; tell the person why"
-    return Refusal("_".join(filter(None, ("rule", what, reason))), told, detail)
+    return RuleRefusal("_".join(filter(None, ("rule", what, reason))), told, detail)
 
 
 def _what(

@@ -23,7 +23,7 @@ from .query.arguments import AGGREGATES, LABEL, QuerySchema, has_changed_by, wit
 from .query.causes import async_add_causes, async_cause_of_now, async_happened, async_why
 from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
-from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, Question, present
+from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, StateQuestion, present
 from .query.targets import find_all, unknown_ids, with_door_sensors
 from .resolving.resolver import NO_TARGET
 from .resolving.targets import Target
@@ -91,7 +91,7 @@ class QueryTool(HomeAgentTool):
             past = await async_history(run.hass, found, asked, history, state, run.speaker.language)
             await async_add_causes(run, found, history, past, may_read)
             return past
-        question = Question(
+        question = StateQuestion(
             hass=run.hass,
             areas=run.house.areas,
             attributes=asked,

@@ -29,7 +29,7 @@ SPARE: Final = 3
 """Entries asked for, for each one wanted, where the server ranks by something else than the angle."""
 
 
-class Known(NamedTuple):
+class KnownCollection(NamedTuple):
     """A collection on the server."""
 
     id: str
@@ -42,7 +42,7 @@ class Known(NamedTuple):
     """The Home Assistant that made it, as far as that is written there."""
 
     @classmethod
-    def read(cls, found: Mapping[str, Any]) -> Known:
+    def read(cls, found: Mapping[str, Any]) -> KnownCollection:
         """Read the server's description. Raises LookupError, TypeError or AttributeError."""
         metadata = _metadata(found.get("metadata"))
         fingerprint = metadata.get(FINGERPRINT)
@@ -82,7 +82,7 @@ class ChromaStore:
         self._own = frozenset(own)
         self._names: dict[str, str] = {}
         """The names on the server of own collections that have another one there."""
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownCollection] = {}
         self._batch = BATCH
 
     async def async_start(self) -> None:
@@ -91,7 +91,7 @@ class ChromaStore:
 
     async def async_collections(self) -> Mapping[str, str | None]:
         """Return the collections, those of other programs too; they have no fingerprint."""
-        found: dict[str, Known] = {}
+        found: dict[str, KnownCollection] = {}
         for page in range(MAX_PAGES):
             answer = await self._api.get(f"/collections?limit={PAGE}&offset={page * PAGE}")
             found.update({known.name: known for known in map(_read_known, _rows(answer))})
@@ -113,11 +113,11 @@ class ChromaStore:
         """Return the name of an own collection where another Home Assistant has taken its name."""
         return f"{collection[:NAME_CHARS]}-{self._home[:HOME_CHARS]}"
 
-    def _is_of_another_home(self, known: Known) -> bool:
+    def _is_of_another_home(self, known: KnownCollection) -> bool:
         """Return whether another Home Assistant made a collection."""
         return bool(self._home and known.home) and known.home != self._home
 
-    def _judged(self, known: Known) -> Known:
+    def _judged(self, known: KnownCollection) -> KnownCollection:
         """Return a collection; that of another home is like that of another program."""
         return known._replace(fingerprint=None) if self._is_of_another_home(known) else known
 
@@ -229,14 +229,14 @@ class ChromaStore:
             raise VectorStoreError(StoreProblem.MISSING, f"the collection {collection} is another one now")
         return await self._api.post(f"{again.path}/{verb}", body)
 
-    async def _find(self, collection: str) -> Known:
+    async def _find(self, collection: str) -> KnownCollection:
         """Return a collection. Raises VectorStoreError if there is none."""
         known = self._known.get(collection) or await self._look_up(collection)
         if known is None:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
         return known
 
-    async def _look_up(self, collection: str) -> Known | None:
+    async def _look_up(self, collection: str) -> KnownCollection | None:
         """Ask the server for a collection."""
         self._known.pop(collection, None)
         name = self._names.get(collection, collection)
@@ -282,10 +282,10 @@ def _space(found: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     return str(metadata.get(SPACE))
 
 
-def _read_known(found: Any) -> Known:
+def _read_known(found: Any) -> KnownCollection:
     """Read the server's description of a collection. Raises VectorStoreError."""
     try:
-        return Known.read(found)
+        return KnownCollection.read(found)
     except (LookupError, TypeError, AttributeError) as err:
         raise _unreadable() from err
 

@@ -40,7 +40,7 @@ UNFINISHED: Final = ".unfinished"
 ASIDE: Final = ".corrupt-"
 
 
-class Run(Protocol):
+class RunInThread(Protocol):
     """Runs a function in a worker thread."""
 
     def __call__[*Ts, T](self, function: Callable[[*Ts], T], /, *args: *Ts) -> Awaitable[T]:
@@ -76,7 +76,7 @@ class EmbeddedStore:
     a worker thread, each replaced whole. `report` gets the files that could not be read or written.
     """
 
-    def __init__(self, folder: Path, run: Run, report: Callable[[FileReport], None]) -> None:
+    def __init__(self, folder: Path, run: RunInThread, report: Callable[[FileReport], None]) -> None:
         """Take the folder; nothing is read yet."""
         self._folder = folder
         self._run = run

@@ -30,10 +30,10 @@ MAX_LISTED: Final = 20
 @callback
 def async_watch_automations(hass: HomeAssistant, agent: Agent) -> CALLBACK_TYPE:
     """Look at the automations when Home Assistant has started and when the home changes; return the stop."""
-    return _Watch(hass, agent).async_start()
+    return _AutomationWatch(hass, agent).async_start()
 
 
-class _Watch:
+class _AutomationWatch:
     """Looks after the automations of one agent."""
 
     def __init__(self, hass: HomeAssistant, agent: Agent) -> None:

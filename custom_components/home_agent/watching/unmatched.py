@@ -160,10 +160,10 @@ def renamed_of(data: Mapping[str, Any] | None) -> dict[str, str]:
 @callback
 def async_watch_names(hass: HomeAssistant, entry: Agent) -> CALLBACK_TYPE:
     """Look at the names when Home Assistant has started and when the home changes; return how to stop."""
-    return _Watch(hass, entry).async_start()
+    return _NameWatch(hass, entry).async_start()
 
 
-class _Watch:
+class _NameWatch:
     """Looks after the names in one agent's options; they do not change while it runs."""
 
     def __init__(self, hass: HomeAssistant, entry: Agent) -> None:

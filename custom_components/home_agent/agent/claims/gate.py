@@ -22,7 +22,7 @@ MAX_SENTENCE: Final = 400
 MAX_KEPT: Final = 2000
 
 
-class Verdict(Enum):
+class HeldBack(Enum):
     """Why something was held back."""
 
     CLAIM = auto()
@@ -77,14 +77,14 @@ class ClaimGate:
         """Whether the clause, in answers to questions, is known to be no claim."""
         self._is_point = False
         """Whether the last character was a full stop."""
-        self._dropped: Verdict | None = None
+        self._dropped: HeldBack | None = None
         self.text = ""
         """The answer as it came."""
         self.has_calls = False
         """Whether calls come with the answer: then its claims are early, and are only left out."""
 
     @property
-    def unbacked(self) -> Verdict | None:
+    def unbacked(self) -> HeldBack | None:
         """Return why something was kept back that no call has come for, if anything was."""
         return None if self.has_calls else self._dropped
 
@@ -200,8 +200,8 @@ class ClaimGate:
         """Drop a sentence that claims what is not so, or that asks before doing what was asked for."""
         reading = self.reader.read(sentence, self._kind)
         if reading.is_offer and self._refuses_offers:
-            self._dropped = Verdict.OFFER
+            self._dropped = HeldBack.OFFER
         elif reading.claims and not self._is_backed(reading, self._wanted):
-            self._dropped = Verdict.CLAIM
+            self._dropped = HeldBack.CLAIM
         if self._refuses_offers and self.reader.tells_failure(sentence):
             self._refuses_offers = False

@@ -64,7 +64,7 @@ class Meant(NamedTuple):
     """None if a vector store was not asked, or did not answer."""
 
 
-class Told(NamedTuple):
+class ToldState(NamedTuple):
     """An entity with its state as the model sees it."""
 
     record: EntityRecord
@@ -249,7 +249,7 @@ class DirectContextProvider(ContextProvider):
 
     def _told(
         self, records: Iterable[EntityRecord], request: ContextRequest, best: Collection[str]
-    ) -> list[Told]:
+    ) -> list[ToldState]:
         """Return the states of entities, with texts from outside only where the sentence is about them.
 
         `best` are the ids of those. A song's title beside "turn on the light" would mark the turn without
@@ -267,10 +267,10 @@ class DirectContextProvider(ContextProvider):
             if bare is not state:
                 about = self._chosen or record.entity_id in best or _is_about(record, spoken, languages)
                 state, removed = cleaned(self._hass, state) if about else (bare, removed)
-            told.append(Told(record, state, bare, removed))
+            told.append(ToldState(record, state, bare, removed))
         return told
 
-    def _lines(self, told: Sequence[Told], request: ContextRequest, taken: int = 0) -> list[str]:
+    def _lines(self, told: Sequence[ToldState], request: ContextRequest, taken: int = 0) -> list[str]:
         """Return one line for each entity until the budget is used.
 
         If many are meant, the last ones get no introduction, so that more of them fit.
@@ -298,7 +298,7 @@ class DirectContextProvider(ContextProvider):
             left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
         return left
 
-    def _shows_text(self, one: Told, house: HouseSnapshot) -> bool:
+    def _shows_text(self, one: ToldState, house: HouseSnapshot) -> bool:
         """Return whether the line of an entity contains text from outside."""
         if one.state is one.bare:
             return False

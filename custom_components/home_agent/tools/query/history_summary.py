@@ -24,7 +24,7 @@ _METERS = frozenset({"total", "total_increasing"})
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class HeldValue:
     """A value that held from a moment on for some seconds."""
 
     start: float
@@ -106,16 +106,16 @@ def _coverage(series: Series, period: Period) -> dict[str, JsonValueType]:
     return {"known_since": format_local(first)}
 
 
-def _spans(series: Series, period: Period) -> list[Span]:
+def _spans(series: Series, period: Period) -> list[HeldValue]:
     """Return the numbers of a series with the time each held."""
     start, end = period.start.timestamp(), period.end.timestamp()
     spans = []
     for hour in series.hours:
         begin, finish = max(hour.start, start), min(hour.start + HOUR_SECONDS, end)
-        spans.append(Span(begin, max(0.0, finish - begin), hour.mean, hour.low, hour.high))
+        spans.append(HeldValue(begin, max(0.0, finish - begin), hour.mean, hour.low, hour.high))
     for sample, seconds in _held(series.samples, end):
         if (number := as_number(sample.value)) is not None:
-            spans.append(Span(sample.at, seconds, number, number, number))
+            spans.append(HeldValue(sample.at, seconds, number, number, number))
     return spans
 
 
@@ -127,7 +127,7 @@ def _held(samples: Sequence[Sample], end: float) -> Iterable[tuple[Sample, float
         yield samples[-1], max(0.0, end - samples[-1].at)
 
 
-def _average(spans: Sequence[Span], kind: HistoryKind) -> float:
+def _average(spans: Sequence[HeldValue], kind: HistoryKind) -> float:
     """Return the average weighted by time; of angles the direction of their sum."""
     weights = [span.seconds for span in spans]
     if not any(weights):

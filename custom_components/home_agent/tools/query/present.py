@@ -44,7 +44,7 @@ type Report = dict[str, JsonValueType]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class StateQuestion:
     """What is asked about some entities."""
 
     hass: HomeAssistant
@@ -56,7 +56,7 @@ class Question:
     """Entities that were given by their ids, so that groups among them count."""
 
 
-def present(question: Question, found: Sequence[Member]) -> Report:
+def present(question: StateQuestion, found: Sequence[Member]) -> Report:
     """Return the states of now: `matching` or `kinds`, `states`, `rest` (at rest, unavailable), `attributes`.
 
     Text from outside is in `attributes` only, and what is left out is counted in `more`.
@@ -98,14 +98,14 @@ def present(question: Question, found: Sequence[Member]) -> Report:
     return answer
 
 
-def _without_groups(question: Question, found: Sequence[Member]) -> list[Member]:
+def _without_groups(question: StateQuestion, found: Sequence[Member]) -> list[Member]:
     """Return the entities without groups whose members are among them, unless a group was asked for."""
     kept = {record.entity_id for record, _state in without_groups(found)} | question.named
     return [member for member in found if member[0].entity_id in kept]
 
 
 def _sorted(
-    question: Question, members: Sequence[Member]
+    question: StateQuestion, members: Sequence[Member]
 ) -> tuple[Sequence[Member], Sequence[Member], Mapping[str, Sequence[Member]]]:
     """Return the entities to tell one by one, the unavailable ones, and those at rest by their state."""
     wanted: Sequence[Member] = members
@@ -148,7 +148,7 @@ def _ids(members: Iterable[Member], limit: int, areas: Mapping[str, Area]) -> li
 class _Told:
     """What is told of entities one by one, as long as there is room."""
 
-    def __init__(self, question: Question, *, alone: bool, room: int, in_rooms: bool) -> None:
+    def __init__(self, question: StateQuestion, *, alone: bool, room: int, in_rooms: bool) -> None:
         """Start with nothing; `room` is in characters."""
         self.states: Report = {}
         self.attributes: Report = {}
@@ -248,7 +248,7 @@ def _usual(hass: HomeAssistant, state: State, *, alone: bool) -> Mapping[str, An
     return {name: known[name] for name in told if known.get(name) is not None}
 
 
-def _add_unknown(answer: Report, question: Question, members: Sequence[Member]) -> None:
+def _add_unknown(answer: Report, question: StateQuestion, members: Sequence[Member]) -> None:
     """Say which of the attributes that were asked for no entity has, and which there are."""
     states = [state for _record, state in members[:MAX_ENTITIES]]
     if unknown := unknown_attributes(states, question.attributes):

@@ -42,7 +42,7 @@ WITHHELD: Final = (
 SWITCH: Final = "The option cloud_send_profile (page Web and other models) changes this"
 
 
-class MemoryStored(TypedDict):
+class MemoryNoted(TypedDict):
     """What is remembered, and what a model outside the home must know about it."""
 
     remembered: str
@@ -82,7 +82,7 @@ class StoreMemoryTool(HomeAgentTool):
         self._memories = memories
 
     @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> MemoryStored:
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> MemoryNoted:
         """Remember one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
         content = args["content"]
         asked = asks_to_remember(run.sentence)
@@ -134,7 +134,7 @@ class StoreMemoryTool(HomeAgentTool):
             )
         if outcome is SaveOutcome.FULL:
             raise ValidationError("There is no room for it; everything that is remembered counts more")
-        told: MemoryStored = {
+        told: MemoryNoted = {
             "remembered": memory.content,
             "memory_id": memory.id,
             "known_before": outcome is SaveOutcome.MERGED,

@@ -47,7 +47,7 @@ OWN, CLASS, DOMAIN, NEARLY = 4, 3, 2, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NamePart:
     """A part of a spoken name."""
 
     words: tuple[str, ...]
@@ -77,7 +77,7 @@ class KnownTraits:
     """The words of names, each with its entities."""
     meanings: Mapping[str, AbstractSet[str]]
 
-    def reached(self, part: Part) -> AbstractSet[str]:
+    def reached(self, part: NamePart) -> AbstractSet[str]:
         """Return the entities that a part of a name may mean."""
         found: set[str] = set()
         for meaning in part.meanings:
@@ -112,7 +112,7 @@ def meant_by(
     return [pool[key] for key in sorted(scored) if scored[key] == best]
 
 
-def read_parts(said: str, spoken: Sequence[str], own: Collection[str] = ()) -> Sequence[Part]:
+def read_parts(said: str, spoken: Sequence[str], own: Collection[str] = ()) -> Sequence[NamePart]:
     """Return the parts of a name; none if there are too many. `own` are words of names."""
     found = words(said)
     if len(found) > MAX_WORDS:
@@ -121,7 +121,7 @@ def read_parts(said: str, spoken: Sequence[str], own: Collection[str] = ()) -> S
     return tuple(reader.parts(found))
 
 
-def room_and_kinds(parts: Iterable[Part]) -> bool:
+def room_and_kinds(parts: Iterable[NamePart]) -> bool:
     """Return whether a name has kinds of things and rooms only, so that it means all of them there."""
     listed = list(parts)
     return all(
@@ -131,7 +131,7 @@ def room_and_kinds(parts: Iterable[Part]) -> bool:
     )
 
 
-def names_room(parts: Iterable[Part]) -> bool:
+def names_room(parts: Iterable[NamePart]) -> bool:
     """Return whether a part of a name is a room or a floor."""
     return any(meaning.startswith(ROOM) for part in parts for meaning in part.meanings)
 
@@ -143,7 +143,7 @@ class _Reader:
         """Take the languages of the person, and the words of the names that are looked for."""
         self._spoken, self._own = spoken, own
 
-    def parts(self, found: Sequence[str]) -> Iterator[Part]:
+    def parts(self, found: Sequence[str]) -> Iterator[NamePart]:
         """Yield the parts of a name, the longest phrases first."""
         at = 0
         while at < len(found):
@@ -151,23 +151,23 @@ class _Reader:
             yield from parts
             at += length
 
-    def _longest(self, found: Sequence[str], at: int) -> tuple[int, Sequence[Part]]:
+    def _longest(self, found: Sequence[str], at: int) -> tuple[int, Sequence[NamePart]]:
         """Return how many words the next part takes, and the part; nothing for a word that names nothing."""
         word = found[at]
         for length in range(min(MAX_PHRASE, len(found) - at), 0, -1):
             phrase = tuple(found[at : at + length])
             if meanings := self._meanings(" ".join(phrase)):
                 forms = self._inflected(word) if length == 1 else frozenset()
-                return length, (Part(phrase, meanings | forms),)
+                return length, (NamePart(phrase, meanings | forms),)
         if word in self._own:
-            return 1, (Part((word,)),)
+            return 1, (NamePart((word,)),)
         if word in _silent():
             return 1, ()
         if meanings := self._inflected(word):
-            return 1, (Part((word,), meanings),)
+            return 1, (NamePart((word,), meanings),)
         if parts := self._compound(word):
             return 1, parts
-        return 1, (Part((word,), frozenset(f"{ROOM}{kind}" for kind in inflected_kinds_of_room(word))),)
+        return 1, (NamePart((word,), frozenset(f"{ROOM}{kind}" for kind in inflected_kinds_of_room(word))),)
 
     def _meanings(self, phrase: str) -> frozenset[str]:
         """Return what a phrase means in the languages of the person, else in any."""
@@ -181,7 +181,7 @@ class _Reader:
         """Return what a word means that is a form of a known one, in the languages of the person."""
         return _inflected(word, self._spoken)
 
-    def _compound(self, word: str) -> Sequence[Part]:
+    def _compound(self, word: str) -> Sequence[NamePart]:
         """Return the parts of a compound word; none if it is not made of known words."""
         if len(word) < MIN_COMPOUND or not word.isalpha():
             return ()
@@ -194,10 +194,10 @@ class _Reader:
                     return (head, *rest)
         return ()
 
-    def _part(self, word: str, *, inflected: bool = False) -> Part | None:
+    def _part(self, word: str, *, inflected: bool = False) -> NamePart | None:
         """Return a part of a compound; None for a word that is not known."""
         meanings = self._meanings(word) or (self._inflected(word) if inflected else frozenset())
-        return Part((word,), meanings) if meanings or word in self._own else None
+        return NamePart((word,), meanings) if meanings or word in self._own else None
 
 
 def _tails(word: str, cut: int) -> Iterator[str]:
@@ -208,13 +208,13 @@ def _tails(word: str, cut: int) -> Iterator[str]:
     yield from (tail for tail in tails if len(tail) >= MIN_PART)
 
 
-def _score(parts: Sequence[Part], traits: Traits) -> int:
+def _score(parts: Sequence[NamePart], traits: Traits) -> int:
     """Return how well an entity accounts for all parts, 0 if it does not."""
     scores = [_worth(part, traits) for part in parts]
     return sum(scores) if all(scores) else 0
 
 
-def _worth(part: Part, traits: Traits) -> int:
+def _worth(part: NamePart, traits: Traits) -> int:
     """Return how well an entity accounts for one part."""
     if part.meanings & {each for each in traits.meanings if each.startswith((THING, LIST))}:
         return OWN
@@ -229,7 +229,7 @@ def _worth(part: Part, traits: Traits) -> int:
     return NEARLY if kinds or rooms & traits.inside else 0
 
 
-def _is_word(said: str, known: str, part: Part) -> bool:
+def _is_word(said: str, known: str, part: NamePart) -> bool:
     """Return whether a word is a word of a name, with the ending of a possessive too: Toms, Anny."""
     if said == known or said.removesuffix("s") == known:
         return True
@@ -274,7 +274,7 @@ def _traits_of(house: HouseSnapshot, record: EntityRecord) -> Traits:
 
 
 @lru_cache(maxsize=8192)
-def _parts_of(name: str) -> tuple[Part, ...]:
+def _parts_of(name: str) -> tuple[NamePart, ...]:
     """Return the parts of a name of the home, whose language is not known."""
     return tuple(_Reader((DEFAULT,), ()).parts(words(name)))
 

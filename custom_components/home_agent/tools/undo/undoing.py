@@ -29,7 +29,7 @@ LATE: Final = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TurnChange:
     """What one turn did to one entity."""
 
     before: EarlierState
@@ -55,7 +55,7 @@ def changed_ids(actions: Iterable[RecordedAction], hass: HomeAssistant) -> froze
     )
 
 
-def changes_of_turn(actions: Sequence[RecordedAction], turn_id: str) -> dict[str, Change]:
+def changes_of_turn(actions: Sequence[RecordedAction], turn_id: str) -> dict[str, TurnChange]:
     """Return the changes of a turn by entity.
 
     Raises ValidationError if its calls left nothing that could be restored.
@@ -69,9 +69,9 @@ def changes_of_turn(actions: Sequence[RecordedAction], turn_id: str) -> dict[str
 
 def newest_changes(
     actions: Sequence[RecordedAction], entity_ids: Collection[str], hass: HomeAssistant
-) -> dict[str, Change]:
+) -> dict[str, TurnChange]:
     """Return the change of the newest turn that changed each of some entities."""
-    found: dict[str, Change] = {}
+    found: dict[str, TurnChange] = {}
     for entity_id in sorted(entity_ids):
         last = next((action for action in actions if _changed(action, entity_id, hass)), None)
         if last is None:
@@ -91,7 +91,7 @@ def time_of(action: RecordedAction) -> str:
     return f"{dt_util.as_local(action.at):%H:%M}"
 
 
-async def async_undo(changes: Mapping[str, Change], run: ToolRun, *, whole: bool) -> JsonValueType:
+async def async_undo(changes: Mapping[str, TurnChange], run: ToolRun, *, whole: bool) -> JsonValueType:
     """Restore what changes have changed; `whole` if they are all of their turn.
 
     Raises PartlyFailed or TargetsFailed for what stays.
@@ -148,21 +148,21 @@ def _counts(action: RecordedAction) -> bool:
     )
 
 
-def _changes(actions: Sequence[RecordedAction]) -> dict[str, Change]:
+def _changes(actions: Sequence[RecordedAction]) -> dict[str, TurnChange]:
     """Return changes by entity, from before the first call to after the last one, without undone ones."""
-    changes: dict[str, Change] = {}
+    changes: dict[str, TurnChange] = {}
     for action in reversed(actions):
         for entity_id in _targets(action):
             before, after = action.before.get(entity_id), action.after.get(entity_id)
             if before is not None and after is not None and entity_id not in action.undone_ids:
                 first = changes.get(entity_id)
                 earlier = first.actions if first else ()
-                changes[entity_id] = Change(first.before if first else before, after, (action, *earlier))
+                changes[entity_id] = TurnChange(first.before if first else before, after, (action, *earlier))
     return changes
 
 
 def _plans(
-    changes: Mapping[str, Change], run: ToolRun, outcome: ControlOutcome
+    changes: Mapping[str, TurnChange], run: ToolRun, outcome: ControlOutcome
 ) -> tuple[dict[str, Plan], dict[str, State]]:
     """Return the plan for each entity with its current state; unchanged ones go to the outcome."""
     plans: dict[str, Plan] = {}
