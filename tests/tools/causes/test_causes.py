@@ -348,5 +348,9 @@ async def test_the_rule_that_lets_nothing_be_changed(home: CauseHouse) -> None:
     assert guest["result"]["rule"].startswith(
         "A rule of the household says: nothing may be changed in Hallway by this person"
     )
+    room = await home.read(
+        speaker=None, sentence="What may I not change in the hallway?", area="Hallway", why=True
+    )
+    assert "nothing may be changed in Hallway" in room["result"]["rule"]
     anna = await home.read(sentence="Why is it on?", entity_id=HALL, why=True)
     assert "rule" not in anna["result"]

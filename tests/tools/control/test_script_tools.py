@@ -321,6 +321,7 @@ async def test_a_long_script_goes_on(
         ("Water the beds for ten minutes", "en", 10),
         ("Innaffia le aiuole per un quarto d'ora", "it", "15 minuti"),
         ("Gieß die Beete zehn Minuten lang", "de", "zehn Minuten"),
+        ("Riega las flores diez minutos", "es", "diez"),
         ("Arrose les massifs pendant dix minutes", "fr", "dix minutes"),
     ],
 )

@@ -371,9 +371,11 @@ async def test_nothing_is_usual_yet(home: Agent) -> None:
     await configure(home.hass, [GRID])
     count(home.hass, "sensor.grid_in", {1: 5.0})
     told = (await counted(home, period="2026-02-28", compare="usual"))["result"]["compared"]
-    assert told == {"error": "nothing is counted before this period, so what is usual is not known"}
+    assert told == {"error": "no whole period is counted before this one, so what is usual is not known"}
     month = (await counted(home, period="this month", compare="usual"))["result"]["compared"]
-    assert month["last"] == "2026-02-01 00:00 to 2026-03-01 00:00"
+    assert month == told  # of February only the last hour is counted
+    before = (await counted(home, period="this month", compare="previous"))["result"]["compared"]
+    assert before["known_since"] == "2026-02-28 00:00"
 
 
 @pytest.mark.parametrize(

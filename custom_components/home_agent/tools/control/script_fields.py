@@ -263,8 +263,9 @@ def _read(kind: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
 def _number(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
     """Return a number; a length of time in words is one in the unit of the field."""
     unit = _seconds_of(config)
+    forms = (value, *in_english(value, run.speaker.language)) if isinstance(value, str) else ()
+    value = next((form for form in forms if form.isdecimal()), value)
     if unit and isinstance(value, str):
-        forms = (value, *in_english(value, run.speaker.language))
         lengths = (read_length(form) for form in forms)
         if (seconds := next((length for length in lengths if length is not None), None)) is not None:
             value = seconds / unit

@@ -48,8 +48,7 @@ def report(run: ToolRun, wanted: Preferences, counted: Counted, *, is_open: bool
     if (begins := counted.begins) is None:
         answer["error"] = "nothing is counted in this period"
         return answer
-    late = dt_util.utc_from_timestamp(begins) - dt_util.as_utc(counted.period.start)
-    if late >= timedelta(hours=1 if counted.step == "hour" else 24):
+    if _begins_late(counted):
         answer["known_since"] = format_local(begins)
     answer |= _totals(hass, wanted, counted)
     if days := _days(wanted, counted):
@@ -69,6 +68,8 @@ def compared(run: ToolRun, wanted: Preferences, counted: Counted, other: Counted
     if other.begins is None:
         answer["error"] = "nothing is counted in this period"
         return answer
+    if _begins_late(other):
+        answer["known_since"] = format_local(other.begins)
     answer |= _totals(run.hass, wanted, other)
     if devices := _named_devices(run, wanted, other):
         answer["devices"] = {name: _kwh(amount) for name, amount in devices.items()}
@@ -83,9 +84,9 @@ def compared(run: ToolRun, wanted: Preferences, counted: Counted, other: Counted
 
 def usual(run: ToolRun, wanted: Preferences, counted: Counted, others: Sequence[Counted]) -> Told:
     """Return the average of earlier periods, and how the first one differs from it."""
-    known = [other for other in others if other.begins is not None]
+    known = [other for other in others if other.begins is not None and not _begins_late(other)]
     if not known:
-        return {"error": "nothing is counted before this period, so what is usual is not known"}
+        return {"error": "no whole period is counted before this one, so what is usual is not known"}
     answer: Told = {
         "average_of": f"{len(known)} earlier periods",
         "first": _period(known[-1]),
@@ -102,6 +103,14 @@ def usual(run: ToolRun, wanted: Preferences, counted: Counted, others: Sequence[
             differences[kind] = _difference(amount, average, unit)
     answer["now_compared_with_usual"] = differences
     return answer
+
+
+def _begins_late(counted: Counted) -> bool:
+    """Return whether counting began only within a period."""
+    if counted.begins is None:
+        return False
+    late = dt_util.utc_from_timestamp(counted.begins) - dt_util.as_utc(counted.period.start)
+    return late >= timedelta(hours=1 if counted.step == "hour" else 24)
 
 
 def _with_unit(amount: float, unit: str) -> str:

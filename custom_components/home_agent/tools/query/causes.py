@@ -122,6 +122,12 @@ async def _async_rule(run: ToolRun, record: EntityRecord) -> str | None:
     return None
 
 
+async def _async_rule_of(run: ToolRun, found: Sequence[Member]) -> str | None:
+    """Return which rule lets the speaker change nothing of the first device that can be changed at all."""
+    record = next((record for record, _state in found if DOMAINS[record.domain].actions), None)
+    return await _async_rule(run, record) if record else None
+
+
 async def async_happened(
     run: ToolRun, found: Sequence[Member], history: Mapping[str, str], may_read: Permission
 ) -> Report:
@@ -147,6 +153,8 @@ async def async_happened(
     told = sorted((some[-1] for some in explained.values()), key=lambda one: one.change.at)
     answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     answer["why"] = {one.change.entity_id: one.line for one in told[-MOST_IN_HOME:]} or NO_CHANGE
+    if len({record.area_id for record, _state in found}) == 1 and (rule := await _async_rule_of(run, found)):
+        answer["rule"] = rule
     if (left := len(told) - MOST_IN_HOME) > 0 or len(changed) > MOST_LOOKED_AT:
         answer["more"] = f"{max(left, 1)} or more earlier; ask about a kind or an area"
     return answer
