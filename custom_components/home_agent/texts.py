@@ -137,7 +137,9 @@ def leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, Mapping):
+        if isinstance(item, str):  # most are, and the other checks take longer
+            yield item
+        elif isinstance(item, Mapping):
             for key, inner in reversed(list(item.items())):
                 waiting += (inner, key) if keys else (inner,)
         elif isinstance(item, list | tuple | set | frozenset):

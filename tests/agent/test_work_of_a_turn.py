@@ -72,7 +72,7 @@ async def test_a_question_in_a_large_home(
     assert own_calls(calls) < QUESTION_CALLS
     assert walked.walks == []
     assert not any(calls[name] for name in REGISTRY_WALKS)
-    assert calls["StateMachine.async_all"] == 1  # the players, of which some may play a title
+    assert calls["StateMachine.async_all"] == 2  # the players: which play a title, and which can search
 
 
 async def test_a_command_reads_the_sentence_once(hass: HomeAssistant, model_server: ModelServer) -> None:

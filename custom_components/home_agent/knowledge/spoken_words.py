@@ -99,20 +99,32 @@ def shades(kind: str) -> frozenset[str]:
 
 @cache
 def _idioms() -> Sequence[str]:
-    """Return the phrases in which a word for "all" does not request anything, the longest first."""
-    return sorted(_in_all_languages("quantities.idioms"), key=lambda idiom: (-len(idiom), idiom))
+    """Return the phrases in which a word for "all" does not request anything, the longest first.
+
+    Each has one space before and after it.
+    """
+    found = sorted(_in_all_languages("quantities.idioms"), key=lambda idiom: (-len(idiom), idiom))
+    return [f" {idiom} " for idiom in found]
 
 
 def asks_for_all(folded: str, language: str) -> bool:
     """Return whether a sentence, folded to words with one space between, asks for everything of a kind."""
     text = f" {folded} "
     for idiom in _idioms():
-        text = text.replace(f" {idiom} ", " ")
-    if any(f" {phrase} " in text for phrase in _whole_home()):
-        return True
+        if idiom in text:
+            text = text.replace(idiom, " ")
+    for phrase in _spaced_whole_home():
+        if phrase in text:
+            return True
     if not all_words(language).isdisjoint(text.split()):
         return True
     return any(word in text for word in _unspaced_all_words(language))
+
+
+@cache
+def _spaced_whole_home() -> tuple[str, ...]:
+    """Return the phrases for the whole home with one space before and after each."""
+    return tuple(f" {phrase} " for phrase in _whole_home())
 
 
 @cache

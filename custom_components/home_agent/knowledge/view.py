@@ -72,6 +72,8 @@ class AllowList:
         """Return whether the list names an entity, or what it belongs to."""
         if entity_id in self.entities:
             return True
+        if not (self.devices or self.areas or self.floors or self.labels):
+            return False
         entry = er.async_get(hass).async_get(entity_id)
         if entry is None:
             return False

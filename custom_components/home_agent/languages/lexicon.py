@@ -149,32 +149,36 @@ class Lexicon:
     def _found(self, words: Sequence[Word]) -> Matches:
         """Return the best matches of all tables."""
         found: dict[str, dict[int, Match]] = {name: {} for name in self._tables}
+        exact = [self._is_spelt(word.plain) for word in words]
         for index, word in enumerate(words):
             phrases = [*self._by_first.get(word.plain, ()), *self._by_letter.get(word.folded[:1], ())]
             if word.folded != word.plain:
                 phrases += self._by_first.get(word.folded, ())
+            letter = words[index + 1].folded[:1] if index + 1 < len(words) else None
             for table, phrase in phrases:
-                match = self._match(phrase, words, index)
+                if len(phrase) > 1 and phrase[1].folded[:1] != letter:
+                    continue  # most phrases end here
+                match = _match(phrase, words, exact, index)
                 if match.words and match > found[table].get(index, NO_MATCH):
                     found[table][index] = match
         return found
 
-    def _match(self, phrase: Sequence[Word], words: Sequence[Word], index: int) -> Match:
-        """Return the match of a phrase at a word."""
-        if len(words) - index < len(phrase):
-            return Match()
-        letters = 0
-        for wanted, word in zip(phrase, words[index:], strict=False):
-            exact = self._is_spelt(word.plain)
-            entry, text = (wanted.plain, word.plain) if exact else (wanted.folded, word.folded)
-            if entry.endswith(ANY_ENDING) and text.startswith(entry[:-1]):
-                letters += len(entry) - 1
-            elif entry == text:
-                letters += len(entry)
-            else:
-                return Match()
-        return Match(len(phrase), letters)
-
     def _is_spelt(self, text: str) -> bool:
         """Return whether any table contains a word with these accents."""
         return text in self._spellings or text.startswith(self._beginnings)
+
+
+def _match(phrase: Sequence[Word], words: Sequence[Word], exact: Sequence[bool], index: int) -> Match:
+    """Return the match of a phrase at a word; `exact` says which words are spelt with their accents."""
+    if len(words) - index < len(phrase):
+        return NO_MATCH
+    letters = 0
+    for at, wanted in enumerate(phrase, index):
+        entry, text = (wanted.plain, words[at].plain) if exact[at] else (wanted.folded, words[at].folded)
+        if entry == text:
+            letters += len(entry)
+        elif entry.endswith(ANY_ENDING) and text.startswith(entry[:-1]):
+            letters += len(entry) - 1
+        else:
+            return NO_MATCH
+    return Match(len(phrase), letters)

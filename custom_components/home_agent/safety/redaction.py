@@ -27,8 +27,6 @@ SHORT: Final = 4
 GUARDED_WORDS: Final = frozenset({"lock", "locks", "unlock", "arm", "disarm", "alarm"})
 GUARDED_STARTS: Final = ("unlock", "disarm", "alarm")
 """Words of calls in which a number may be a code: locks and alarms take one."""
-GUARDED_PARTS: Final = ("lock", "arm")
-"""Each of these words contains one of them."""
 
 LARGEST_CODE: Final = 10**12
 
@@ -124,9 +122,9 @@ def wants_code(args: Any, tool_name: str = "") -> bool:
 
 
 def _is_guarded(text: str) -> bool:
-    """Return whether a text has a word about locks or alarms; few texts have the letters of one."""
+    """Return whether a text has a word about locks or alarms; all of them contain "lock" or "arm"."""
     folded = text.casefold()
-    return any(part in folded for part in GUARDED_PARTS) and any(
+    return ("lock" in folded or "arm" in folded) and any(
         word in GUARDED_WORDS or word.startswith(GUARDED_STARTS)
         for word in map(str.casefold, _WORDS.findall(text))
     )

@@ -75,5 +75,10 @@ def is_azure(base: URL) -> bool:
 
 def is_cloud(base: URL) -> bool:
     """Tell whether this is one of the known services on the internet."""
-    host = base.host or ""
+    return _is_cloud(base.host or "")
+
+
+@lru_cache(maxsize=64)
+def _is_cloud(host: str) -> bool:
+    """Tell whether a host is one of the known services."""
     return any(host == name or host.endswith(name if name[0] == "." else f".{name}") for name in _CLOUD)

@@ -120,8 +120,10 @@ class OpenAIAnswer(AnswerReader):
         delta = choice.get("delta")
         delta = (choice.get("message") if delta is None else delta) or {}
         content, thinking = _split(delta.get("content"))
-        content += _string(delta.get("refusal"))
-        thinking += next((text for name in _THINKING_FIELDS if (text := _string(delta.get(name)))), "")
+        if refusal := delta.get("refusal"):
+            content += _string(refusal)
+        thoughts = [text for name in _THINKING_FIELDS if name in delta and (text := _string(delta[name]))]
+        thinking += thoughts[0] if thoughts else ""
         if _is_thought(delta):
             content, thinking = "", thinking + content
         calls: list[ToolCall] = []

@@ -120,7 +120,9 @@ class _RoomOrder:
     def _machines(self, target: Target) -> list[EntityRecord]:
         """Return the machines that a call may mean; none if it is about something else."""
         house, run = self.run.house, self.run
-        pool = [record for record in house.entities.values() if record.domain == self.facts.name]
+        pool = house.of_domain(self.facts.name)
+        if self.verb != self.work.action and self._are_others(target.entity_id):
+            return []
         words = fold(target.name or "").split()
         is_kind = bool(words) and all(domain_words().get(word) == self.facts.name for word in words)
         if target.entity_id or (target.name and not is_kind):
@@ -139,7 +141,14 @@ class _RoomOrder:
                 return []
             return found if all(record.domain == self.facts.name for record in found) else []
         kinds = read_kinds(house, name_index(house), target).domains
-        return pool if is_kind or self.facts.name in kinds or self.verb == self.work.action else []
+        return [*pool] if is_kind or self.facts.name in kinds or self.verb == self.work.action else []
+
+    def _are_others(self, entity_ids: Sequence[str]) -> bool:
+        """Return whether ids are those of entities of other kinds."""
+        entities = self.run.house.entities
+        return bool(entity_ids) and all(
+            one in entities and entities[one].domain != self.facts.name for one in entity_ids
+        )
 
     def _rooms_of(self, record: EntityRecord) -> frozenset[str]:
         """Return the IDs of the areas that a machine can be sent to."""
@@ -215,7 +224,7 @@ class _RoomOrder:
     ) -> None:
         """Raise ValidationError unless the place only tells which of several machines is meant."""
         house = self.run.house
-        others = sum(record.domain == self.facts.name for record in house.entities.values()) > 1
+        others = len(house.of_domain(self.facts.name)) > 1
         for record in records:
             if record.floor_id in said or (others and record.area_id in wanted):
                 return

@@ -215,12 +215,12 @@ class MediaTool(HomeAgentTool):
         if not any(entity_id in house.entities for entity_id in self._able):
             needed = [feature_bits(DOMAIN, features) for features in (FINDING, PLAY)]
             self._able = {
-                record.entity_id
-                for record in house.of_domain(DOMAIN)
-                if (state := hass.states.get(record.entity_id)) is not None
-                and isinstance(bits := state.attributes.get(ATTR_SUPPORTED_FEATURES), int)
+                state.entity_id
+                for state in hass.states.async_all(DOMAIN)
+                if isinstance(bits := state.attributes.get(ATTR_SUPPORTED_FEATURES), int)
                 and bits & needed[0]
                 and bits & needed[1]
+                and state.entity_id in house.entities
             }
         return bool(self._able)
 
