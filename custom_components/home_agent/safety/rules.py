@@ -1,12 +1,18 @@
 """Rules of a policy: their form and what they match."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from fnmatch import translate
 import re
+from typing import Final
 
 from ..regex import lazy_regex
+
+type Matcher = Callable[[str], object]
+"""Whether a text fits, as a value that is true or false."""
+
+WILDCARDS: Final = frozenset("*?[")
 
 
 class Verdict(IntEnum):
@@ -39,22 +45,20 @@ class Effect:
 class _Rule:
     """One rule, ready to be compared."""
 
-    domain: re.Pattern[str]
-    device_class: re.Pattern[str] | None
-    name: re.Pattern[str] | None
+    domain: Matcher
+    device_class: Matcher | None
+    name: Matcher | None
 
     def fits(self, effect: Effect) -> bool:
         """Return whether an effect falls under the rule; `name` is a service or an object id."""
         own, _, object_id = (effect.entity_id or "").partition(".")
-        if self.device_class is not None and not self.device_class.match(effect.device_class or ""):
+        if self.device_class is not None and not self.device_class(effect.device_class or ""):
             return False
-        of_service = bool(self.domain.match(effect.domain))
-        of_entity = bool(own) and bool(self.domain.match(own))
+        of_service = bool(self.domain(effect.domain))
+        of_entity = bool(own) and bool(self.domain(own))
         if self.name is None:
             return of_service or of_entity
-        return (of_service and bool(self.name.match(effect.service))) or (
-            of_entity and bool(self.name.match(object_id))
-        )
+        return (of_service and bool(self.name(effect.service))) or (of_entity and bool(self.name(object_id)))
 
 
 class RuleSet:
@@ -63,7 +67,7 @@ class RuleSet:
     def __init__(self, texts: Iterable[object]) -> None:
         """Read the rules; anything that is not a rule is left out."""
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
-        self._tools = [_pattern(text[5:]) for text in read if text.startswith("tool:")]
+        self._tools = [_matcher(text[5:]) for text in read if text.startswith("tool:")]
         self._rules = [_rule(text) for text in read if not text.startswith("tool:") and RULE.match(text)]
 
     def __bool__(self) -> bool:
@@ -76,15 +80,15 @@ class RuleSet:
 
     def fits_tool(self, name: str) -> bool:
         """Return whether a rule fits a tool."""
-        return any(pattern.match(name.lower()) for pattern in self._tools)
+        return any(fits(name.lower()) for fits in self._tools)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """Return a text with wildcards as a pattern."""
-    return re.compile(translate(text))
+def _matcher(text: str) -> Matcher:
+    """Return what compares with a text. Only wildcards need a pattern, which takes long to compile."""
+    return text.__eq__ if WILDCARDS.isdisjoint(text) else re.compile(translate(text)).match
 
 
 def _rule(text: str) -> _Rule:
     head, dot, name = text.partition(".")
     domain, colon, device_class = head.partition(":")
-    return _Rule(_pattern(domain), _pattern(device_class) if colon else None, _pattern(name) if dot else None)
+    return _Rule(_matcher(domain), _matcher(device_class) if colon else None, _matcher(name) if dot else None)
