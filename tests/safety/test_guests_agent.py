@@ -46,13 +46,24 @@ ATTACKS: list[tuple[str, dict[str, Any]]] = [
     ("retrieve_knowledge", {"query": "bed light"}),
     ("activity", {"action": "list"}),
     ("activity", {"action": "undo"}),
+    ("memory", {"action": "recall", "text": "*"}),
+    ("automation", {"action": "list"}),
+    (
+        "automation",
+        {
+            "action": "create",
+            "name": "Night",
+            "when": [{"at": "22:00"}],
+            "do": [{"action": "turn_on", "entity_id": LAMP}],
+        },
+    ),
 ]
 
 
 async def house(hass: HomeAssistant, server: ModelServer, **options: Any) -> tuple[Agent, Further]:
     """Return the household's agent, which has just used the lamp, and the guests' agent."""
     household = (await async_agent(hass, server)).at_satellite()
-    guests = await async_add_further(hass, household, **{**KITCHEN, "shared_memory": False, **options})
+    guests = await async_add_further(hass, household, **{**KITCHEN, **options})
     server.script([tool_calls([("ha_control", {"action": "turn_off", "entity_id": LAMP})]), text("Done.")])
     await household.say("Turn off the bed light")
     server.clear()
