@@ -72,7 +72,7 @@ class Listeners:
         if self.told != told:
             yield Problem(Verdict.BAD, f"told {self.told} instead of {told}")
         for key, heard in (("asked", self.asked), ("sent", self.sent)):
-            if key in wanted or "say" not in wanted:
+            if key in wanted or not wanted.keys() & {"say", "must"}:
                 parts = localized(wanted.get(key, {}), language) or {}
                 if not _fits(heard, parts):
                     yield Problem(Verdict.BAD, f"{key} {heard} instead of {parts}")

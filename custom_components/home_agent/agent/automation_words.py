@@ -13,6 +13,8 @@ from ..tools.automating.states import StateWords
 from .phrases import async_phrase
 from .spoken_names import Case, async_joined, async_targets
 
+MAX_NAME: Final = 32
+"""Characters of a name that a person has given; a longer one is a whole sentence."""
 GROUPS: Final = {EVERY_DAY: "every_day", WORKDAYS: "workdays", WEEKEND: "weekend"}
 
 
@@ -36,6 +38,9 @@ async def async_done(hass: HomeAssistant, language: str, item: FrozenAutomation)
     """Return the sentence about what was done with an automation."""
     if item.change in (AutomationChange.ON, AutomationChange.OFF):
         return await async_phrase(hass, language, f"did_turn_{item.change.value}", targets=item.name)
+    if item.change is AutomationChange.CREATE and len(item.name) > MAX_NAME:
+        # It is the sentence that the person has just said.
+        return await async_phrase(hass, language, "did_automation_new")
     return await async_phrase(hass, language, f"did_automation_{item.change.value}", name=item.name)
 
 
@@ -47,18 +52,25 @@ async def _async_rule(
     assert rule is not None
     states = await StateWords.async_load(hass, language)
     triggers = [await _async_clause(hass, language, one, "when", states) for one in rule.triggers]
-    conditions = [await _async_clause(hass, language, one, "if", states) for one in rule.conditions]
-    parts: list[str] = []
-    if triggers:
-        parts.append(await async_joined(hass, language, triggers, "auto_or"))
+    days = [one for one in rule.conditions if one.key == "days"]
+    # "At 7:00 on workdays": the days of a time are no condition for those who hear it.
+    is_on_days = len(rule.triggers) == 1 and rule.triggers[0].is_moment and len(days) == 1
+    if is_on_days:
+        said = await _async_days(hass, language, days[0].days)
+        triggers = [await async_phrase(hass, language, "auto_on_days", when=triggers[0], days=said)]
+    conditions = [
+        await _async_clause(hass, language, one, "if", states)
+        for one in rule.conditions
+        if not (is_on_days and one is days[0])
+    ]
+    when = await async_joined(hass, language, triggers, "auto_or") if triggers else ""
     if conditions:
         only = await async_joined(hass, language, conditions, "names_and")
-        parts = (
-            [await async_phrase(hass, language, "auto_only", when=parts[0], only=only)] if parts else [only]
-        )
-    if deeds:
-        parts.append(await async_joined(hass, language, deeds, "ask_and"))
-    return ": ".join(parts)
+        when = await async_phrase(hass, language, "auto_only", when=when, only=only) if when else only
+    if not deeds:
+        return when
+    does = await async_joined(hass, language, deeds, "ask_and")
+    return await async_phrase(hass, language, "auto_then", when=when, actions=does) if when else does
 
 
 async def _async_clause(
@@ -75,6 +87,8 @@ async def _async_clause(
         values["name"] = await async_targets(hass, language, clause.entity_ids, case)
         values |= await _async_states(hass, language, clause, states)
     said = await async_phrase(hass, language, f"auto_{clause.key}", **values)
+    if clause.side:
+        said = await async_phrase(hass, language, f"auto_{clause.side}", moment=said)
     if clause.seconds:
         time = format_span(clause.seconds)
         said = await async_phrase(hass, language, "auto_for", clause=said, time=time)

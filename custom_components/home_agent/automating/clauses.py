@@ -26,6 +26,8 @@ class Clause:
     """Days of the week from 0 for Monday."""
     seconds: int = 0
     """How long it has to be so; 0 for at once."""
+    side: str = ""
+    """For an end of a time window that is said as a moment, which one: `from` or `until`."""
     is_moment: bool = False
     """Whether it is said without "when" or "if": "at 22:00"."""
 

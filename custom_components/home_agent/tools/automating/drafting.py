@@ -78,7 +78,9 @@ async def async_draft(
     if triggers:
         conditions = (*reader.conditions_beside(args.get("when")), *_needed(conditions, triggers))
     if earlier is None or args.get("if") is not None or conditions:
-        config["conditions"] = [dict(clause.config) for clause in dict.fromkeys(conditions)]
+        written = [dict(clause.config) for clause in conditions]
+        # A window may be said as two clauses.
+        config["conditions"] = [one for at, one in enumerate(written) if one not in written[:at]]
     if earlier is None or args.get("do"):
         steps = await deeds.async_read(args.get("do"))
         config["actions"] = [step for deed in steps for step in deed.config()]

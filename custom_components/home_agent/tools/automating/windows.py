@@ -1,6 +1,7 @@
 """Times of the day and of the week as triggers and conditions: by the clock, by the sun, on days."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import time
 from typing import Any, Final
 
@@ -83,23 +84,23 @@ def within(ends: Mapping[str, DayTime]) -> list[Clause]:
     if after is None or before is None:
         (side,) = ends
         if side == "after" and ends[side].sun == SUNSET:
-            return [_by_sun({**ends, "before": DayTime(sun=SUNRISE)})]
+            return _by_sun({**ends, "before": DayTime(sun=SUNRISE)})
         if side == "after" and not ends[side].sun:
             return [_by_clock(side, ends[side].clock, ends[side].spoken, MIDNIGHT)]
-        return [_one(side, ends[side])]
+        return _one(side, ends[side])
     if after.sun and before.sun:
-        return [_by_sun({"after": after, "before": before})]
+        return _by_sun({"after": after, "before": before})
     if not (after.sun or before.sun):
         clocks = {"after": after.clock, "before": before.clock}
         values = {"start": after.spoken, "end": before.spoken}
         config = {"condition": "time", **clocks}
         return [Clause(key="between_times", config=config, values=values, is_moment=True)]
-    return _night(after, before) or [_one("after", after), _one("before", before)]
+    return _night(after, before) or [*_one("after", after), *_one("before", before)]
 
 
-def _one(side: str, end: DayTime) -> Clause:
+def _one(side: str, end: DayTime) -> list[Clause]:
     """Return the condition of one end of a window."""
-    return _by_sun({side: end}) if end.sun else _by_clock(side, end.clock, end.spoken)
+    return _by_sun({side: end}) if end.sun else [_by_clock(side, end.clock, end.spoken)]
 
 
 def _by_clock(side: str, clock: str, spoken: str, until: str = "") -> Clause:
@@ -119,22 +120,27 @@ def _night(after: DayTime, before: DayTime) -> list[Clause]:
             values={"time": before.spoken},
             is_moment=True,
         )
-        return [_by_sun({"after": after, "before": DayTime(sun=SUNRISE)}), said]
+        return [*_by_sun({"after": after, "before": DayTime(sun=SUNRISE)}), said]
     if before.sun == SUNRISE and not _is_morning(after.clock):
         clock = {"after": after.clock, "before": NOON}
         said = Clause(
             key="after", config={"condition": "time", **clock}, values={"time": after.spoken}, is_moment=True
         )
-        return [said, _by_sun({"after": DayTime(sun=SUNSET), "before": before})]
+        return [said, *_by_sun({"after": DayTime(sun=SUNSET), "before": before})]
     return []
 
 
-def _by_sun(ends: Mapping[str, DayTime]) -> Clause:
-    """Return the condition of a window by the sun."""
+def _by_sun(ends: Mapping[str, DayTime]) -> list[Clause]:
+    """Return the condition of a window by the sun; a side that is some time beside it is said by itself."""
     config = {"condition": "sun", **{side: end.sun for side, end in ends.items()}}
     config |= {f"{side}_offset": as_duration(end.offset) for side, end in ends.items() if end.offset}
-    key = "_".join(f"{side}_{end.sun}" for side, end in ends.items())
-    return Clause(key=f"is_{key}", config=config, is_moment=True)
+    if not any(end.offset for end in ends.values()):
+        key = "_".join(f"{side}_{end.sun}" for side, end in ends.items())
+        return [Clause(key=f"is_{key}", config=config, is_moment=True)]
+    return [
+        replace(at_time(end), config=config, side="from" if side == "after" else "until")
+        for side, end in ends.items()
+    ]
 
 
 def _is_morning(clock: str) -> bool:
