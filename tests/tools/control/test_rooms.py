@@ -319,19 +319,21 @@ async def test_another_room_while_it_cleans(hass: HomeAssistant, agent: Agent) -
 
 
 @pytest.mark.parametrize(
-    ("sentence", "language"),
+    ("sentence", "language", "rooms"),
     [
-        ("Vacuum here, please", "en"),
-        ("Saug hier mal durch", "de"),
-        ("Passe l'aspirateur ici", "fr"),
-        ("Stofzuig hier even", "nl"),
-        ("Odkurz tutaj", "pl"),
-        ("Dammsug här", "sv"),
-        ("Пропылесось здесь", "ru"),
+        ("Vacuum here, please", "en", ("Kitchen",)),
+        ("Saug hier mal durch", "de", ("Kitchen",)),
+        ("Passe l'aspirateur ici", "fr", ("Kitchen",)),
+        ("Stofzuig hier even", "nl", ("Kitchen",)),
+        ("Odkurz tutaj", "pl", ("Kitchen",)),
+        ("Dammsug här", "sv", ("Kitchen",)),
+        ("Пропылесось здесь", "ru", ("Kitchen",)),
+        ("Vacuum here and the living room", "en", ("Kitchen", "Living Room")),
+        ("Saug hier und im Wohnzimmer", "de", ("Kitchen", "Living Room")),
     ],
 )
 async def test_here_is_the_room_of_the_satellite(
-    hass: HomeAssistant, agent: Agent, sentence: str, language: str
+    hass: HomeAssistant, agent: Agent, sentence: str, language: str, rooms: tuple[str, ...]
 ) -> None:
     """What a satellite hears as "here" is its room."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
@@ -346,7 +348,7 @@ async def test_here_is_the_room_of_the_satellite(
         [tool_calls([("ha_control", {"action": "start", "entity_id": ROBBIE})]), text("Fine.")]
     )
     await agent.say(sentence, language=language, device_id=device.id)
-    assert robot.sent == [parts("Kitchen")]
+    assert robot.sent == [parts(*rooms)]
 
 
 async def test_a_query_names_its_rooms_and_not_where_it_is(hass: HomeAssistant, agent: Agent) -> None:

@@ -69,7 +69,7 @@ class _RoomOrder:
         records = self._machines(target)
         if not records:
             return None
-        said = said_places(self.run, records) or _place_of_speaker(self.run)
+        said = said_places(self.run, records) | _place_of_speaker(self.run)
         asked = self._areas(named, [])
         wanted = self._wanted(records, asked, said)
         if not wanted:
