@@ -79,13 +79,16 @@ class TelegramServer(LoopbackServer):
         self._push({kind: {**message, **fields}})
         return int(message["message_id"])
 
-    def show(self, chat: int, picture: bytes, *, caption: str | None = None, **fields: Any) -> int:
+    def show(
+        self, chat: int, picture: bytes, *, caption: str | None = None, date: int | None = None, **fields: Any
+    ) -> int:
         """Let somebody send a photo; return its id."""
         file_id = f"photo{self._number}"
         self.files[file_id] = picture
         sizes = {"width": 1, "height": 1, "file_size": len(picture), **fields}
         photo = [{"file_id": file_id, "file_unique_id": "1", **sizes}]
-        return self.write(chat, "", photo=photo, **({"caption": caption} if caption else {}))
+        given = {"caption": caption, "date": date}
+        return self.write(chat, "", photo=photo, **{key: value for key, value in given.items() if value})
 
     def press(self, chat: int, data: str, *, user: int | None = None) -> None:
         """Let somebody press a button."""

@@ -11,19 +11,16 @@ from homeassistant.util.ulid import ulid_now
 from ..agent.phrases import async_phrase
 from ..const import CONF_NOTIFY_TARGETS, LOGGER
 from ..errors import HomeAgentError, ToolExecutionError
-from ..safety.answers import Answer, read_reply
-from ..texts import fold
 from ..tools.own_calls import async_ask_question, async_notify
 from .asking import Receivers
-from .people import Route, read_targets, route_to, user_id_of
+from .meaning import NO, YES, meant
+from .people import ChatQuestion, PersonalChats, Route, chats_of, read_targets, route_to, user_id_of
 from .phones import CLEAR, EVENT_PHONE
 from .satellites import can_ask, language_of
 
 ANSWER: Final = "HOME_AGENT_ANSWER_"
 MAX_ROUNDS: Final = 2
 """How often a satellite asks."""
-YES: Final = "yes"
-NO: Final = "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +34,17 @@ class Chosen:
 class Chooser:
     """Asks questions with answers to choose from."""
 
-    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
+    def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> None:
         """Take the phones of the options."""
         self._hass = hass
+        self._entry_id = entry_id
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
 
     @callback
     def reaches(self, receivers: Receivers) -> bool:
         """Return whether anybody can be asked now."""
-        return bool(self._routes(receivers.persons)) or any(
+        persons = receivers.persons
+        return bool(self._routes(persons) or self._chats_of(persons)) or any(
             can_ask(self._hass, entity_id) for entity_id in receivers.satellites
         )
 
@@ -62,6 +61,12 @@ class Chooser:
         chosen: asyncio.Future[Chosen] = self._hass.loop.create_future()
         routes = self._routes(receivers.persons)
         users = {user_id_of(self._hass, person): person for person in receivers.persons}
+        chats = self._chats_of(receivers.persons)
+
+        @callback
+        def take(user_id: str | None, answer: str) -> None:
+            if not chosen.done():
+                chosen.set_result(Chosen(answer, str(users[user_id])))
 
         @callback
         def pressed(event: Event[Any]) -> None:
@@ -69,8 +74,8 @@ class Chooser:
             said = str(event.data.get("action", ""))
             user_id = event.context.user_id if event.origin is EventOrigin.remote else None
             number = said.removeprefix(f"{ANSWER}{asked_id}_")
-            if user_id in users and number in numbered and not chosen.done():
-                chosen.set_result(Chosen(numbered[number], str(users[user_id])))
+            if user_id in users and number in numbered:
+                take(user_id, numbered[number])
 
         stop = self._hass.bus.async_listen(EVENT_PHONE, pressed)
         aloud = self._hass.async_create_background_task(
@@ -82,8 +87,13 @@ class Chooser:
         ]
         try:
             await self._async_send(routes, question, asked_id, actions=buttons, timeout=int(seconds))
+            if chats is not None:
+                known = frozenset(filter(None, users))
+                await chats.async_ask(
+                    ChatQuestion(id=asked_id, text=question, titles=titles, users=known, take=take)
+                )
             async with asyncio.timeout(seconds):
-                if not routes:
+                if not routes and chats is None:
                     await aloud
                     return chosen.result() if chosen.done() else None
                 return await chosen
@@ -93,6 +103,15 @@ class Chooser:
             stop()
             aloud.cancel()
             await self._async_send([one for one in routes if one.can_clear], CLEAR, asked_id)
+            if chats is not None:
+                answer = chosen.result().answer if chosen.done() and not chosen.cancelled() else None
+                await chats.async_end(asked_id, answer)
+
+    @callback
+    def _chats_of(self, persons: Iterable[str]) -> PersonalChats | None:
+        """Return the chats, if any of the persons has one."""
+        chats = chats_of(self._hass, self._entry_id)
+        return chats if chats is not None and any(map(chats.of_person, persons)) else None
 
     @callback
     def _routes(self, persons: Iterable[str]) -> list[Route]:
@@ -134,18 +153,3 @@ class Chooser:
                 if answer is not None and not chosen.done():
                     chosen.set_result(Chosen(answer, entity_id))
                     return
-
-
-def meant(heard: str, titles: Mapping[str, str], language: str) -> str | None:
-    """Return the one answer that a sentence names; None if it names none or several."""
-    if set(titles) == {YES, NO}:
-        read = read_reply(heard, language).answer
-        return {Answer.YES: YES, Answer.NO: NO}.get(read)
-    said = f" {' '.join(_words(heard))} "
-    found = [answer for answer, title in titles.items() if f" {' '.join(_words(title))} " in said]
-    return found[0] if len(found) == 1 else None
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a text, without marks."""
-    return "".join(letter if letter.isalnum() else " " for letter in fold(text)).split()

@@ -1,6 +1,6 @@
 """Persons whom messages reach: their notify targets, chats and devices, as the options name them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -104,6 +104,20 @@ def route_to_own_phone(hass: HomeAssistant, device_id: str | None, user_id: str 
     return Route(service) if hass.services.has_service(NOTIFY, service) else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatQuestion:
+    """A question with answers to choose from, for chats."""
+
+    id: str
+    text: str
+    titles: Mapping[str, str]
+    """The title of each answer."""
+    users: frozenset[str]
+    """The users who are asked."""
+    take: Callable[[str, str], None]
+    """Takes the user and the answer."""
+
+
 class PersonalChats(Protocol):
     """The chats of one agent, each of one person."""
 
@@ -118,6 +132,12 @@ class PersonalChats(Protocol):
 
     async def async_write(self, chat: int, message: str) -> bool:
         """Write a message; return whether it was sent."""
+
+    async def async_ask(self, question: ChatQuestion) -> None:
+        """Write a question with a button for each answer to the chats of those who are asked."""
+
+    async def async_end(self, question_id: str, answer: str | None) -> None:
+        """Take the buttons of a question away, and write the answer into it."""
 
 
 _CHATS: Final[HassKey[dict[str, PersonalChats]]] = HassKey(f"{DOMAIN}.chats")

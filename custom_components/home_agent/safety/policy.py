@@ -1,7 +1,7 @@
 """The policy: allow, ask first, or block, decided on the actual effects of a call."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -32,6 +32,7 @@ from .refusals import RuleRefusal, refusal_of
 from .rules import Effect, RuleSet, Verdict
 
 NOTIFY, SPEECH = "notify", "tts"
+CONTAINERS = frozenset({"scene", "script"})
 
 _BLOCKED = RuleSet(defaults.BLOCKED)
 _UNBLOCKED = RuleSet(defaults.UNBLOCKED)
@@ -73,8 +74,8 @@ class Policy:
     In this order: blocked by the household or by what is shipped, then restricted by a rule that was picked
     from lists, then what the speaker's profiles say, then restricted by the household, allowed by the
     household, restricted by what is shipped. Picked rules count while they apply.
-    Where the speaker's turn is tainted, nothing lifts what is shipped as restricted, and what runs scripts,
-    scenes, automations and other people's tools needs a confirmation too.
+    Where the speaker's turn is tainted, nothing lifts what is shipped as restricted. What runs automations,
+    other people's tools, and scripts and scenes that do more than control devices needs a confirmation too.
     """
 
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
@@ -103,7 +104,8 @@ class Policy:
         found = effects(self._hass, domain, service, targets, data)
         verdict = max((self._of(effect, case) for effect in found), default=Verdict.ALLOW)
         if speaker.tainted:
-            return max(verdict, Verdict.CONFIRM) if any(map(_is_serious, found)) else verdict
+            is_serious = any(map(_is_serious, found)) and not (_only_controls(found) and not data)
+            return max(verdict, Verdict.CONFIRM) if is_serious else verdict
         if verdict is Verdict.CONFIRM and DOMAINS[domain].runs:
             # A script that is allowed by name is trusted with its content.
             outer = [effect for effect in found if effect.entity_id in targets and effect.known]
@@ -267,6 +269,22 @@ def _is_free_inside(effect: Effect) -> bool:
 def _is_serious(effect: Effect) -> bool:
     """Return whether an effect needs a confirmation in a turn that has read text from outside."""
     return not effect.known or bool(DOMAINS[effect.domain].runs) or _is_shipped_restricted(effect)
+
+
+def _only_controls(found: Sequence[Effect]) -> bool:
+    """Return whether scripts and scenes do nothing that the same turn could not do without asking.
+
+    A message in one may reach people, and what runs automations or programs is not known well enough.
+    """
+    inside = [effect for effect in found if effect.inside and effect.domain not in CONTAINERS]
+    return bool(inside) and all(
+        effect.known
+        and (
+            effect.domain in CONTAINERS
+            or (effect.service in DOMAINS[effect.domain].services and not _is_shipped_restricted(effect))
+        )
+        for effect in found
+    )
 
 
 WINDOW = 60.0

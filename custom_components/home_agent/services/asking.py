@@ -11,7 +11,8 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 
 from ..channels.asking import Asker, Receivers
-from ..channels.choosing import NO, YES, Chooser
+from ..channels.choosing import Chooser
+from ..channels.meaning import NO, YES
 from ..const import DOMAIN
 from ..embeds import without_embeds
 from ..errors import ValidationError
@@ -78,7 +79,7 @@ async def _async_choose(
 ) -> AskResponse:
     """Ask a question that nothing is done about."""
     data = entry.runtime_data
-    chooser = Chooser(data.handler.hass, data.settings)
+    chooser = Chooser(data.handler.hass, entry.entry_id, data.settings)
     if not chooser.reaches(receivers):
         return _response("nobody")
     (await data.async_proactive()).messenger.note_sent()

@@ -11,6 +11,7 @@ from homeassistant.const import ATTR_DEVICE_CLASS, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.util import dt as dt_util
+from homeassistant.util.language import matches
 
 from ..agent_options import CONF_ANNOUNCE_EXCLUDED
 from ..domains.features import supports
@@ -28,6 +29,7 @@ from .vetted import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, is_spoken
 SATELLITE, PLAYER, VOICE = ANNOUNCE[0], "media_player", SPEAK[0]
 SPEAKERS: Final = "media_player_entity_id"
 """The speakers of a call of text-to-speech."""
+LANGUAGE: Final = "language"
 TELEVISION: Final = "tv"
 NO_SECRETS: Final = "A code or a password is not announced. Send it to the phone of one person"
 
@@ -92,19 +94,21 @@ class Messages:
         return state is not None and state.state != STATE_UNAVAILABLE
 
     @callback
-    def call_on(self, device: Speaking, message: str) -> ServiceCall:
-        """Return the call that announces a message on a device."""
+    def call_on(self, device: Speaking, message: str, language: str) -> ServiceCall:
+        """Return the call that announces a message in a language on a device."""
         if device.is_satellite:
             domain, service = ANNOUNCE
             return ServiceCall(
                 domain=domain, service=service, entity_ids=(device.entity_id,), data={"message": message}
             )
         domain, service = SPEAK
+        voice = self._voice()
+        spoken = _spoken_by(self._hass, voice, language)
         return ServiceCall(
             domain=domain,
             service=service,
-            entity_ids=tuple(filter(None, (self._voice(),))),
-            data={SPEAKERS: [device.entity_id], "message": message},
+            entity_ids=tuple(filter(None, (voice,))),
+            data={SPEAKERS: [device.entity_id], "message": message, **spoken},
         )
 
     def check(self, call: ServiceCall, user: User | None) -> None:
@@ -117,7 +121,7 @@ class Messages:
                 raise PermissionDenied("Messages go only to targets that the household has named")
             return
         known = frozenset(self._entities())
-        is_fitting = call.data.keys() <= {"message", SPEAKERS} and bool(heard_on(call))
+        is_fitting = call.data.keys() <= {"message", SPEAKERS, LANGUAGE} and bool(heard_on(call))
         if not is_fitting or not known.issuperset(heard_on(call)):
             raise PermissionDenied("Announcements go only to satellites and speakers of this home")
         if user is not None and not all(
@@ -196,6 +200,17 @@ def judged_as(call: ServiceCall) -> Iterator[tuple[str, str, Sequence[str]]]:
 def heard_on(call: ServiceCall | FrozenCall) -> Sequence[str]:
     """Return the devices on which an announcement is heard."""
     return call.data.get(SPEAKERS, ()) if call.domain == VOICE else call.entity_ids
+
+
+def _spoken_by(hass: HomeAssistant, voice: str | None, language: str) -> dict[str, str]:
+    """Return the language that a voice is told to speak; nothing where it does not know the language."""
+    if voice is None or "tts" not in hass.config.components:
+        return {}
+    from homeassistant.components.tts.const import DATA_COMPONENT  # noqa: PLC0415 - only where there are voices
+
+    engine = hass.data[DATA_COMPONENT].get_entity(voice) if DATA_COMPONENT in hass.data else None
+    known = matches(language, engine.supported_languages, hass.config.country) if engine else []
+    return {LANGUAGE: known[0]} if known else {}
 
 
 def _preferred_voice(hass: HomeAssistant) -> str | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+import json
 from typing import Any
 
 import pytest
@@ -105,3 +106,79 @@ async def test_a_yes_to_something_else(agent: Agent, telegram: Telegram, secure:
     await telegram.press(ANNA, f"home_agent yes {action_id}")
     assert (await task)["carried_out"]
     assert secure.moved() == CLOSED
+
+
+FOOD = {"question": "What shall we *eat*?", "answers": ["Pizza", "Pasta", "Soup"], "person": "person.anna"}
+
+
+def choosing(hass: HomeAssistant, **data: Any) -> asyncio.Task[Any]:
+    """Ask a question with answers to choose from, as an automation."""
+    data = {**FOOD, "urgent": True, **data}
+    return asyncio.create_task(
+        hass.services.async_call(DOMAIN, "ask", data, blocking=True, return_response=True)
+    )
+
+
+def choices(telegram: Telegram) -> dict[str, str]:
+    """Return the data of each button of the last question."""
+    markup = telegram.server.calls("sendMessage", ANNA)[-1]["reply_markup"]
+    rows = json.loads(markup)["inline_keyboard"] if isinstance(markup, str) else markup["inline_keyboard"]
+    return {button["text"]: button["callback_data"] for row in rows for button in row}
+
+
+async def test_answers_to_choose_from(agent: Agent, telegram: Telegram) -> None:
+    """Each is a button; only the one who is asked has them, and the first press counts."""
+    task = choosing(agent.hass)
+    await telegram.until(lambda: telegram.server.texts(ANNA))
+    assert telegram.server.texts(ANNA) == [FOOD["question"]]
+    assert telegram.server.texts(BEN) == []
+    found = choices(telegram)
+    assert list(found) == FOOD["answers"]
+    await telegram.press(BEN, found["Pizza"])
+    assert not task.done()
+    await telegram.press(ANNA, f"{found['Pizza'].rpartition(' ')[0]} 99")
+    assert not task.done()
+    await telegram.press(ANNA, found["Pasta"])
+    answered = await task
+    assert (answered["answer"], answered["answered_by"]) == ("Pasta", "person.anna")
+    await telegram.until(lambda: telegram.server.calls("editMessageText", ANNA))
+    assert telegram.server.calls("editMessageText", ANNA)[-1]["text"].endswith("Pasta")
+    await telegram.press(ANNA, found["Soup"])
+    assert agent.server.chats == []
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"), [("pasta please", "Pasta"), ("I think soup, thanks", "Soup"), ("Pizza!", "Pizza")]
+)
+async def test_a_choice_can_be_written(agent: Agent, telegram: Telegram, written: str, answer: str) -> None:
+    task = choosing(agent.hass)
+    await telegram.until(lambda: telegram.server.texts(ANNA))
+    assert await telegram.write(ANNA, written) == [answer]
+    assert (await task)["answer"] == answer
+    assert agent.server.chats == []
+
+
+@pytest.mark.parametrize("written", ["pizza or pasta", "Put pizza on the list and turn off the light"])
+async def test_what_is_no_choice_goes_to_the_agent(agent: Agent, telegram: Telegram, written: str) -> None:
+    """After that only the buttons answer."""
+    task = choosing(agent.hass)
+    await telegram.until(lambda: telegram.server.texts(ANNA))
+    found = choices(telegram)
+    agent.server.script([text("Which one?"), text("Soup it is.")])
+    assert await telegram.write(ANNA, written) == ["Which one?"]
+    assert await telegram.write(ANNA, "soup") == ["Soup it is."]
+    assert not task.done()
+    await telegram.press(ANNA, found["Soup"])
+    assert (await task)["answer"] == "Soup"
+
+
+async def test_a_choice_is_withdrawn(agent: Agent, telegram: Telegram) -> None:
+    """The buttons go, and a late press is no answer."""
+    task = choosing(agent.hass)
+    await telegram.until(lambda: telegram.server.texts(ANNA))
+    found = choices(telegram)
+    task.cancel()
+    await asyncio.wait([task])
+    await telegram.until(lambda: telegram.server.calls("editMessageText", ANNA))
+    assert "Not done" in telegram.server.calls("editMessageText", ANNA)[-1]["text"]
+    await telegram.press(ANNA, found["Soup"])

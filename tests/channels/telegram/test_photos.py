@@ -3,6 +3,7 @@
 import base64
 from collections.abc import AsyncIterator
 from pathlib import Path
+import time
 from typing import Any
 
 import pytest
@@ -173,3 +174,18 @@ async def test_only_the_sentence_of_the_photo_has_it(
     assert carried
     assert others
     assert "base64" not in str([chat.messages for chat in others])
+
+
+async def test_an_album_is_one_turn(agent: Agent, telegram: Telegram) -> None:
+    """Telegram sends each photo on its own; the model gets all of them with the caption, once."""
+    agent.server.script([text("Two doors."), text("A third one.")])
+    at = int(time.time())
+    telegram.server.show(ANNA, JPEG, caption="Which one is red?", date=at)
+    telegram.server.show(ANNA, b"\xff\xd8\xff\xe0 a blue door", date=at)
+    await telegram.until(lambda: telegram.server.texts(ANNA))
+    assert telegram.server.texts(ANNA) == ["Two doors."]
+    words, *pictures = agent.server.chats[-1].messages[-1]["content"]
+    assert words["text"].startswith("Which one is red?")
+    assert len(pictures) == 2
+    assert await show(telegram, JPEG) == ["A third one."]
+    assert len(agent.server.chats[-1].messages[-1]["content"]) == 2

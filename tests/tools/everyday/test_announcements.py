@@ -1,5 +1,6 @@
 """Announcements: who hears what, in which room or on which phone, and what is not said aloud."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -7,6 +8,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.tts.const import DATA_COMPONENT
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import speech
@@ -357,3 +359,34 @@ async def test_failures_tell_an_unknown_voice_nothing(house: TalkingHouse, where
     assert "Tom is not reached" in failed["error"]
     assert "satellite" not in failed["error"]
     assert "phone" not in failed["error"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message", "language"),
+    [
+        ("Sag im Bad, dass das Taxi da ist", "Das Taxi ist da und wartet.", "de"),
+        ("Say in the bath it is here", "The taxi is here.", "en"),
+    ],
+)
+async def test_the_language_of_a_voice(
+    house: TalkingHouse, monkeypatch: pytest.MonkeyPatch, sentence: str, message: str, language: str
+) -> None:
+    """A voice that knows the language of the listener is told it."""
+    add_speaker(house, "Bathroom")
+    engine = SimpleNamespace(supported_languages=["en", "de"])
+    voices = SimpleNamespace(get_entity=lambda _entity_id: engine)
+    monkeypatch.setitem(house.hass.data, DATA_COMPONENT, voices)
+    house.hass.config.components.add("tts")
+    house.agent.server.script(
+        [tool_calls([("notify_person", {"person": "Bathroom", "message": message})]), text("Okay.")]
+    )
+    await house.agent.say(sentence, context=house.anna, language=language)
+    assert [call.data["language"] for call in house.spoken] == [language]
+
+
+async def test_a_script_of_this_name_is_no_announcement(house: TalkingHouse) -> None:
+    """The household decides what it does; if it is not there, nothing is announced."""
+    for name in ("script__announce", "script.announce", "home_assistant__script__announce"):
+        house.agent.server.script([tool_calls([(name, {"message": DINNER})]), text("Okay.")])
+        await house.agent.say("Run the announcement", context=house.anna)
+    assert house.said == {}

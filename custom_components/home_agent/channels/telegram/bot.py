@@ -17,6 +17,8 @@ HTML: Final = "html"
 PLAIN: Final = "plain_text"
 MAX_TOAST: Final = 60
 """Characters of what is said at a button without a dialog."""
+MAX_IN_ROW: Final = 2
+"""Buttons beside each other; more would cut off their labels."""
 TYPING_SECONDS: Final = 4
 """Telegram shows the typing indicator for five seconds."""
 
@@ -58,14 +60,16 @@ class Bot:
         sent = None
         for number, part in enumerate(parts, 1):
             row = [[label, data] for label, data in buttons] if number == len(parts) else []
-            extra = {"inline_keyboard": [row]} if row else {}
+            rows = [row] if len(row) <= MAX_IN_ROW else [[button] for button in row]
+            extra = {"inline_keyboard": rows} if row else {}
             sent = await self._async_message(chat, part, extra, markdown=markdown)
         return sent
 
-    async def async_replace(self, chat: int, message_id: int, text: str) -> None:
+    async def async_replace(self, chat: int, message_id: int, text: str, *, plain: bool = False) -> None:
         """Put other words in a message's place; its buttons go."""
-        message = as_html(next(pieces(text)))
-        data = {"message_id": message_id, "message": message, "parse_mode": HTML, **NO_PREVIEW}
+        first = next(pieces(text))
+        message, mode = (first, PLAIN) if plain else (as_html(first), HTML)
+        data = {"message_id": message_id, "message": message, "parse_mode": mode, **NO_PREVIEW}
         await self._async_try(chat, "edit_message", data)
 
     async def async_delete(self, chat: int, message_id: int) -> None:

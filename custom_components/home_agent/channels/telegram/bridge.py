@@ -22,6 +22,7 @@ from ...safety.pending import Owner
 from ..people import async_register_chats
 from .bot import Bot
 from .chats import Chats, TelegramPersonalChats
+from .choices import TelegramChoices, is_choice
 from .commands import Asker, Chat, command_of
 from .confirming import TelegramConfirmations, is_press
 from .photos import PhotoUnusable, async_photo, is_picture
@@ -46,6 +47,7 @@ class TelegramBridge:
         self._bot = Bot(hass, entry.runtime_data.emitter)
         confirmations = entry.runtime_data.confirmations
         self._confirming = TelegramConfirmations(hass, confirmations, self._bot, self._known)
+        self._choices = TelegramChoices(hass, self._bot, self._known)
         self._chats: dict[int, Chat] = {}
         self._waiting: dict[int, deque[tuple[User, TelegramMessage]]] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -62,7 +64,7 @@ class TelegramBridge:
             "telegram_callback": self._async_pressed,
         }
         ends = [self._hass.bus.async_listen(name, handler) for name, handler in handlers.items()]
-        personal = TelegramPersonalChats(self._hass, self._known, self._bot)
+        personal = TelegramPersonalChats(self._hass, self._known, self._bot, self._choices)
         ends.append(async_register_chats(self._hass, self._entry.entry_id, personal))
 
         @callback
@@ -125,6 +127,8 @@ class TelegramBridge:
             await self._bot.async_send(chat.id, told)
         elif told := await self._confirming.async_take_answer(chat.id, user, text):
             await self._bot.async_send(chat.id, told)
+        elif told := self._choices.take_answer(chat.id, user, text):
+            await self._bot.async_send(chat.id, told, markdown=False)
         else:
             owner = Owner(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
             if self._confirming.is_pin(owner, text):
@@ -132,19 +136,43 @@ class TelegramBridge:
             await self._async_converse(chat, user, text)
 
     async def _async_show(self, chat: Chat, user: User, event: TelegramMessage) -> None:
-        """Let the agent answer about a photo; without a caption it is asked what the photo shows."""
-        try:
-            async with self._bot.typing(chat.id):
-                picture = await async_photo(self._hass, event.data)
-        except PhotoUnusable as err:
-            await self._bot.async_send(chat.id, await self._async_say(err.key))
+        """Let the agent answer about the photos of a message; without a caption it is asked what they show.
+
+        Telegram sends each photo of an album as a message of its own.
+        """
+        pictures: list[str] = []
+        captions: list[str] = []
+        photo: TelegramMessage | None = event
+        while photo is not None:
+            try:
+                async with self._bot.typing(chat.id):
+                    pictures.append(await async_photo(self._hass, photo.data))
+            except PhotoUnusable as err:
+                await self._bot.async_send(chat.id, await self._async_say(err.key))
+            captions += filter(None, [photo.data.get("text")])
+            photo = self._next_of_album(chat.id, photo)
+        if not pictures:
             return
-        passed = sent_pictures.set([picture])
+        passed = sent_pictures.set(pictures)
         try:
-            text = event.data.get("text") or await self._async_say("telegram_photo_asked")
+            text = "\n".join(captions) or await self._async_say("telegram_photo_asked")
             await self._async_converse(chat, user, text)
         finally:
             sent_pictures.reset(passed)
+
+    def _next_of_album(self, chat_id: int, photo: TelegramMessage) -> TelegramMessage | None:
+        """Return the next photo of an album, which waits already: it was sent with the one before."""
+        waiting = self._waiting[chat_id]
+        if not waiting:
+            return None
+        other = waiting[0][1]
+        together = (other.data.get("date"), other.data.get("id")) == (
+            photo.data.get("date"),
+            photo.data.get("id", 0) + 1,
+        )
+        if not together or other.event_type != photo.event_type or not is_picture(other.data):
+            return None
+        return waiting.popleft()[1]
 
     async def _async_converse(self, chat: Chat, user: User, text: str) -> None:
         """Let the agent answer."""
@@ -159,6 +187,7 @@ class TelegramBridge:
             )
         chat.conversation_id = result.conversation_id
         self._confirming.note_said(chat.id)
+        self._choices.note_said(chat.id)
         speech = result.response.speech.get("plain", {})
         answer = str(speech.get("original_speech") or speech.get("speech") or "")
         owner = Owner(conversation_id=result.conversation_id or "", user_id=user.id, device_id=None)
@@ -171,11 +200,12 @@ class TelegramBridge:
     async def _async_pressed(self, event: TelegramMessage) -> None:
         """Take the press of a button."""
         user = await self._async_user(event)
-        if user is None or not is_press(event.data):
+        if user is None or not (is_press(event.data) or is_choice(event.data)):
             return
         chat_id: int = event.data["chat_id"]
         self._bot.note_entry(chat_id, event.data.get("bot", {}).get("config_entry_id"))
-        told = await self._confirming.async_pressed(user, event.data["data"])
+        answered_by = self._choices if is_choice(event.data) else self._confirming
+        told = await answered_by.async_pressed(user, event.data["data"])
         await self._bot.async_answer_press(chat_id, event.data["id"], told)
         await self._bot.async_send(chat_id, told)
 

@@ -1,12 +1,12 @@
 """Which chat is whose, and writing to a person's chat. A private chat has the number of its user."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from homeassistant.core import HomeAssistant, callback
 
 from ...knowledge.persons import PERSON
-from ..people import user_id_of
+from ..people import ChatQuestion, user_id_of
 from .bot import Bot
 
 CHAT: Final = "chat_id"
@@ -44,14 +44,26 @@ class Chats:
         return {chat: user_id for chat, user_id in found.items() if user_id is not None}
 
 
+class Asking(Protocol):
+    """Asks questions with answers to choose from."""
+
+    async def async_ask(self, question: ChatQuestion) -> None:
+        """Write a question."""
+
+    async def async_end(self, question_id: str, answer: str | None) -> None:
+        """Take the buttons of a question away."""
+
+
 class TelegramPersonalChats:
     """The private chats of the option, written to with the bot that knows them."""
 
-    def __init__(self, hass: HomeAssistant, chats: Chats, bot: Bot) -> None:
-        """Take the chats and the bot of the bridge."""
+    def __init__(self, hass: HomeAssistant, chats: Chats, bot: Bot, asking: Asking) -> None:
+        """Take the chats, the bot and the questions of the bridge."""
         self._hass = hass
         self._chats = chats
         self._bot = bot
+        self.async_ask = asking.async_ask
+        self.async_end = asking.async_end
 
     def of_person(self, person: str) -> Sequence[int]:
         """Return the chats in which a person is still allowed to write."""

@@ -126,7 +126,7 @@ class NotifyTool(HomeAgentTool):
         """
         told = Message(receiver=said, text=message, to_phone=to_phone)
         found = await self._async_find(told, run)
-        calls, problems = self._calls(found, await self._async_checked(told, found.devices, run))
+        calls, problems = self._calls(found, await self._async_checked(told, found.devices, run), run)
         if problems or not calls:
             raise ValidationError("; ".join(problems) or "person: nobody can be reached")
         return calls
@@ -144,7 +144,7 @@ class NotifyTool(HomeAgentTool):
         message = await self._async_checked(message, found.devices, run)
         if not found.devices:  # there may be some by then
             message = replace(message, private=await self._private.async_are_in(message.text, run))
-        calls, problems = self._calls(found, message)
+        calls, problems = self._calls(found, message, run)
         if not calls:
             raise ValidationError("; ".join(problems) or "person: nobody can be reached")
         has_phone = {*found.instead, *found.phones}
@@ -168,9 +168,9 @@ class NotifyTool(HomeAgentTool):
             raise ValidationError(f"message: at most {MAX_SPOKEN} characters can be announced; shorten it")
         return replace(message, private=await self._private.async_are_in(message.text, run))
 
-    def _calls(self, found: Audience, message: Message) -> tuple[list[ServiceCall], list[str]]:
+    def _calls(self, found: Audience, message: Message, run: ToolRun) -> tuple[list[ServiceCall], list[str]]:
         """Return the calls that deliver a message in all ways, and who cannot be reached."""
-        calls = [self._spoken(one, message) for one in found.devices.values()]
+        calls = [self._spoken(one, message, run) for one in found.devices.values()]
         problems = [*found.unreached]
         for name, person in found.phones.items():
             sent = self._people.calls_to_phones(person, message.text)
@@ -179,9 +179,11 @@ class NotifyTool(HomeAgentTool):
             calls += sent
         return calls, problems
 
-    def _spoken(self, device: Speaking, message: Message) -> ServiceCall:
+    def _spoken(self, device: Speaking, message: Message, run: ToolRun) -> ServiceCall:
         """Return the call that announces a message on a device."""
-        return replace(self._messages.call_on(device, message.text), tells_of_people=message.private)
+        language = language_of_text(message.text, run.speaker.language) or run.speaker.language
+        call = self._messages.call_on(device, message.text, language)
+        return replace(call, tells_of_people=message.private)
 
     async def _async_deliver_all(
         self,
@@ -204,7 +206,7 @@ class NotifyTool(HomeAgentTool):
         if not self._messages.is_online(device):
             told.unheard[device.entity_id] = f"{called} is offline"
             return
-        problem = await self._async_deliver(self._spoken(device, message), run, told)
+        problem = await self._async_deliver(self._spoken(device, message, run), run, told)
         if problem is None:
             told.heard[device.entity_id] = where
         elif problem:
