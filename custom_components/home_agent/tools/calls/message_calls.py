@@ -68,7 +68,8 @@ def as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
 def as_reminder(call: llm.ToolInput) -> llm.ToolInput | None:
     """Return a message of a speaker to themselves for later as a reminder, which is told where it was set."""
     args = call.tool_args
-    to_self = squash(str(args.get("person", ""))) in self_words()
+    receiver = str(args.get("person", ""))
+    to_self = squash(receiver) in self_words() and receiver.islower()  # "mia" is Italian for my, Mia a name
     if call.tool_name != NOTIFY or not to_self or not args.get("when") or args.get("to_phone"):
         return None
     beside = {key: args[key] for key in ("when", REPEAT) if args.get(key)}

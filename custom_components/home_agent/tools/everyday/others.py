@@ -26,12 +26,12 @@ def check_own(name: str, run: ToolRun) -> None:
     if any(record.tool_name == "timer" for record in run.calls.records):
         return
     said, called = beside_times(run.sentence, run.speaker.language), words(name)
-    to_self = not _self_words().isdisjoint(said)
     others = {
         fold(one.name.split()[0]): one.name
         for one in persons(run.hass)
         if one.name and one.id != run.speaker.person_id
     }
+    to_self = not (_self_words() - others.keys()).isdisjoint(said)
     others |= {} if to_self else dict.fromkeys(_people_words(), "everybody")
     meant = [others[word] for word in said if word in others and word not in called]
     if not meant and called and called[0] in others and not to_self:
