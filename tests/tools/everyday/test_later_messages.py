@@ -101,6 +101,23 @@ async def test_undo_takes_the_plan_back(house: TalkingHouse) -> None:
     assert kept(house).all() == []
 
 
+async def test_the_last_thing_is_cancelled(house: TalkingHouse) -> None:
+    """ "Cancel that" after a message means the message, although there is an older timer."""
+    await call(house, "timer", "Set a timer for an hour", action="set", when="1 hour")
+    await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
+    gone = await call(house, "timer", "Cancel that", action="cancel")
+    assert DINNER in gone["result"]["cancelled_commands"][0]["planned"]
+    assert len(house.agent.entry.runtime_data.timers.all()) == 1
+
+
+async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
+    """The result names the earlier message, so that the model can cancel it."""
+    for when in ("30 minutes", "1 hour"):
+        args = {"person": "Tom", "message": "Buy bread", "when": when}
+        told = await call(house, "notify_person", f"Tell Tom in {when} to buy bread", **args)
+    assert "cancel it if this one replaces it" in told["result"]["notes"][0]
+
+
 async def test_the_same_twice_is_one(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
     for _ in range(2):
         await house.tell("kitchen", DINNER, sentence=LATER, when="10 minutes")

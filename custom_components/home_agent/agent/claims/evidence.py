@@ -92,7 +92,7 @@ class Evidence:
         return bool(acted) and any(
             _has_failed(record)
             and not any(
-                other.round > record.round and other.tool_name == record.tool_name and not _has_failed(other)
+                other.round > record.round and _replaces(other, record) and not _has_failed(other)
                 for other in acted
             )
             for record in self.calls.records
@@ -285,6 +285,11 @@ def _failed_in(record: CallRecord) -> set[str]:
 def _has_failed(record: CallRecord) -> bool:
     """Return whether something of a call failed that is not only waiting."""
     return not record.read_only and not record.waits and (not record.success or record.in_part)
+
+
+def _replaces(other: CallRecord, record: CallRecord) -> bool:
+    """Return whether a call is the same again, or of the tool that the error of the earlier one asked for."""
+    return other.tool_name == record.tool_name or f"call {other.tool_name} " in record.said
 
 
 def _is_planned(record: CallRecord) -> bool:

@@ -19,7 +19,7 @@ from ...planned.schedule import Schedule
 from ...safety.frozen import FrozenCall, FrozenPlan
 from ..base import ServiceCall, ToolRun
 from ..control.direction import EVENING
-from ..control.later import NO_CODES, needs_automation
+from ..control.later import MAX_ALIKE, NO_CODES, needs_automation
 from ..control.timing import WHEN_FORMS, Timing
 from ..messages import heard_on
 from ..vetted import is_spoken
@@ -121,8 +121,30 @@ class MessagePlanner:
                 calls=tuple(waiting), due=schedule.due, repeats=bool(schedule.days), begin=begin
             )
             raise ConfirmationNeeded(run.guard.let_wait(item, run.draft))
+        alike = self._alike(command)
         await self._async_keep(command)
-        return {"planned": f"{command.told_at(dt_util.utcnow())}: {message.text}", "id": command.id}
+        now = dt_util.utcnow()
+        told: dict[str, JsonValueType] = {
+            "planned": f"{command.told_at(now)}: {message.text}",
+            "id": command.id,
+        }
+        notes: list[JsonValueType] = [
+            f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"
+            for other in alike
+        ]
+        return told | ({"notes": notes} if notes else {})
+
+    def _alike(self, command: PlannedCommand) -> list[PlannedCommand]:
+        """Return messages of this conversation to the same receiver at another time."""
+        return [
+            other
+            for other in self._planned.all()
+            if other.message is not None
+            and command.message is not None
+            and other.message.receiver == command.message.receiver
+            and other.owner.conversation_id == command.owner.conversation_id
+            and not other.is_same(command)
+        ][:MAX_ALIKE]
 
     async def _async_keep(self, command: PlannedCommand) -> None:
         """Keep a command in place of one that is the same."""

@@ -172,7 +172,10 @@ class TimerTool(HomeAgentTool):
             moment = read_moment(when, "when")
             found = [one for one in commands if _is_at(moment, one.due, one.schedule.days)]
             return [] if any(_is_at(moment, timer.due, timer.on_days) for timer in own) else found
-        return newest_of(commands, run) if commands and not own else []
+        # The ids of both begin with the time at which they were made.
+        last = max((command.id for command in commands), default="")
+        is_newest = bool(last) and all(timer.id < last for timer in own)
+        return newest_of(commands, run) if is_newest else []
 
     async def _async_cancel(self, timers: list[Timer], commands: list[PlannedCommand], run: ToolRun) -> None:
         """Cancel timers and commands, so that an undo can set them again."""
