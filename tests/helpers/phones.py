@@ -1,5 +1,6 @@
 """Phones with the companion app, registered as they are, and a push service on loopback."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,16 @@ from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
+
+ASKED = {
+    "notify_targets": [
+        {"person": "person.anna", "targets": ["notify.mobile_app_anna"]},
+        {"person": "person.ben", "targets": ["notify.mobile_app_ben"]},
+    ],
+    "proactive_quiet_start": "00:00:00",
+    "proactive_quiet_end": "00:00:00",
+}
+"""Options by which Anna and Ben are asked on their phones at any time."""
 
 
 class Phones:
@@ -63,6 +74,13 @@ class Phones:
             if push["push_token"] == name
         ]
 
+    async def async_pushed(self, name: str, count: int = 1) -> dict[str, Any]:
+        """Wait until so many notifications were pushed to a phone; return the last one of these."""
+        async with asyncio.timeout(20):
+            for _ in iter(lambda: len(self.of(name)) >= count, True):
+                await asyncio.sleep(0.01)
+        return self.of(name)[count - 1]
+
     async def async_press(self, name: str, action: str, **data: Any) -> None:
         """Press a button of a notification, as the app reports it."""
         event = {"event_type": "mobile_app_notification_action", "event_data": {"action": action, **data}}
@@ -98,3 +116,8 @@ async def push_service(hass: HomeAssistant, connect: ClientSessionGenerator) -> 
         yield phones
     finally:
         await server.close()
+
+
+def buttons(push: dict[str, Any]) -> dict[str, str]:
+    """Return the buttons of a notification by their titles."""
+    return {button["title"]: button["action"] for button in push["data"]["actions"]}

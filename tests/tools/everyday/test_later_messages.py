@@ -101,9 +101,10 @@ async def test_undo_takes_the_plan_back(house: TalkingHouse) -> None:
     assert kept(house).all() == []
 
 
-async def test_the_last_thing_is_cancelled(house: TalkingHouse) -> None:
+async def test_the_last_thing_is_cancelled(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
     """ "Cancel that" after a message means the message, although there is an older timer."""
     await call(house, "timer", "Set a timer for an hour", action="set", when="1 hour")
+    freezer.tick(10)
     await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
     gone = await call(house, "timer", "Cancel that", action="cancel")
     assert DINNER in gone["result"]["cancelled_commands"][0]["planned"]
@@ -112,9 +113,15 @@ async def test_the_last_thing_is_cancelled(house: TalkingHouse) -> None:
 
 async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
     """The result names the earlier message, so that the model can cancel it."""
+    conversation = None
     for when in ("30 minutes", "1 hour"):
-        args = {"person": "Tom", "message": "Buy bread", "when": when}
-        told = await call(house, "notify_person", f"Tell Tom in {when} to buy bread", **args)
+        made = ("notify_person", {"person": "Tom", "message": "Buy bread", "when": when})
+        house.agent.server.script([tool_calls([made]), text("Okay.")])
+        said = await house.agent.say(
+            f"Tell Tom in {when} to buy bread", context=house.anna, conversation_id=conversation
+        )
+        conversation = said.conversation_id
+    told = tool_results(house.agent.server.chats[-1])[-1]
     assert "cancel it if this one replaces it" in told["result"]["notes"][0]
 
 
