@@ -214,7 +214,7 @@ FORMS: list[tuple[dict[str, Any], str]] = [
             "when": [{"time": "7:00"}],
             "do": [{"action": "set_value", "name": "living room thermostat", "temperature": 21}],
         },
-        "At 07:00: Set thermostat target temperature: Living Room Thermostat (temperature: 21)",
+        "At 07:00: set the Living Room Thermostat to 21 °C",
     ),
     (
         {"when": [{"time": "7:00"}], "do": [{"action": "activate", "name": "Movie Night"}]},

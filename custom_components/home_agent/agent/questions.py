@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from homeassistant.const import ATTR_TEMPERATURE
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
@@ -81,6 +82,9 @@ CASES = {
     "update_install": Case.TITLE,
 }
 """How a sentence names its targets, by the end of its key; the others as the object of the verb."""
+
+SET_TEMPERATURE = frozenset({"climate.set_temperature", "water_heater.set_temperature"})
+"""Calls with one temperature, which are said with it."""
 
 SAYING_POSITION = frozenset({"cover_set_cover_position"})
 """Questions that say the position."""
@@ -247,6 +251,11 @@ async def _async_calls(
 
 async def _async_named_service(hass: HomeAssistant, language: str, call: FrozenCall, *, full: bool) -> str:
     """Return a call by Home Assistant's own name of its service, which needs no sentence of ours."""
+    if f"{call.domain}.{call.service}" in SET_TEMPERATURE and call.data.keys() == {ATTR_TEMPERATURE}:
+        unit = hass.config.units.temperature_unit
+        named = await _async_several(hass, language, call, Case.OBJECT, full=full)
+        value = f"{float(call.data[ATTR_TEMPERATURE]):g} {unit}"
+        return await async_phrase(hass, language, "auto_set", targets=named, value=value)
     texts = await async_get_translations(hass, language, "services", {call.domain})
     name = texts.get(f"component.{call.domain}.services.{call.service}.name", f"{call.domain}.{call.service}")
     targets = await _async_several(hass, language, call, Case.TITLE, full=full)

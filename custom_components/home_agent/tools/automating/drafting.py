@@ -21,8 +21,8 @@ from .states import StateWords
 
 MAX_ALIAS: Final = 80
 MAX_SENTENCE: Final = 400
-SHOWN_WIDTH: Final = 40
-"""Characters of a line. A longer one in Assist's dialog cuts off the question above it as well."""
+SHOWN_WIDTH: Final = 34
+"""Characters after which a line ends with its word. Long lines cut off the question in Assist's dialog."""
 PARTS: Final[Mapping[str, str]] = {"when": "triggers", "if": "conditions", "do": "actions"}
 """What the parts of a call are in Home Assistant's YAML."""
 IMPLIED: Final[Mapping[str, frozenset[str]]] = {
@@ -122,8 +122,15 @@ def described(
 def alias_of(args: Mapping[str, Any], run: ToolRun) -> str:
     """Return the name of a new automation: the one that was given, else the sentence."""
     said = str(args.get("name") or "") or run.sentence or "Home Agent"
-    name = one_line(_without_marks(said).strip().rstrip(".!?"), MAX_ALIAS)
+    name = _shortened(_without_marks(said).strip().rstrip(".!?"))
     return name[:1].upper() + name[1:]
+
+
+def _shortened(text: str) -> str:
+    """Return a name of at most MAX_ALIAS characters, cut between words."""
+    name = one_line(text, MAX_ALIAS)
+    head, space, _ = name.rpartition(" ") if len(" ".join(text.split())) > MAX_ALIAS else ("", "", "")
+    return f"{head}…" if space else name
 
 
 def check_texts(config: Mapping[str, Any]) -> None:
