@@ -128,7 +128,7 @@ LATER = {
         ],
         "de": ["mach den fernseher aus in zehn minuten gibt es essen", "Guten Morgen, mach das Licht an"],
         "fr": ["Allume la lumière dans la chambre", "Éteins la télé, on mange dans dix minutes"],
-        "es": ["Apaga la tele, cenamos en diez minutos", "Sí, enciende la luz"],
+        "es": ["Apaga la tele, cenamos en diez minutos", "Sí, enciende la luz", "Apaga la luz de noche"],
         "nl": ["Doe de tv uit, we eten over tien minuten", "Zet de verwarming op 20 graden"],
         "it": ["Accendi la luce, arrivo tra dieci minuti", "Se puoi accendi la luce"],
         "pt": ["Boa noite, apaga a luz"],

@@ -15,6 +15,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.checks import every
 from tests.servers.model_server import ModelServer
 
 HUB, CORE, HIDDEN = "update.hub", "update.core", "update.hidden"
@@ -117,3 +118,24 @@ async def test_allowed_by_the_household(agent: Agent) -> None:
         assert (why in found) if why else not found, (who, found)
     found = await outcome(agent, call_of("update.install", CORE, {}), speaker(agent.hass, "unknown"))
     assert ADMINISTRATOR in found
+
+
+@pytest.mark.parametrize("decision", ["never", "ask"])
+async def test_rules_of_the_household(agent: Agent, decision: str) -> None:
+    """Whatever would run without a question is stopped by a rule for its entity, or asked about."""
+    free = [(service, entity_id, data) for service, entity_id, data, why in MATRIX if why[0] == RUNS]
+    await agent.set_options(
+        policy_choices=[{"decision": decision, "entities": [HUB, CORE, *PLAYERS, VACUUM]}]
+    )
+    for service, entity_id, data in every(free):
+        for who in ("administrator", "unknown"):
+            found = await outcome(agent, call_of(service, entity_id, data), speaker(agent.hass, who))
+            assert found, (service, who)
+            assert decision == "never" or who == "unknown" or ASKS in found, found
+
+
+async def test_a_rule_for_a_speaker_that_plays_along(agent: Agent) -> None:
+    """A speaker that the rules protect joins no group, whoever leads it."""
+    await agent.set_options(policy_choices=[{"decision": "never", "entities": [PLAYERS[1]]}])
+    call = call_of("media_player.join", PLAYERS[0], WITH_BATH)
+    assert await outcome(agent, call, speaker(agent.hass, "administrator"))

@@ -14,10 +14,12 @@ from custom_components.home_agent.context.providers.documents import HEADING, TE
 from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.memory.memories import MAX_CONTENT
 from custom_components.home_agent.memory.records import Memory, MemoryType, Origin, ProfileEntry, Sensitivity
+from custom_components.home_agent.safety.answers import Answer, Ordered, read_reply
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.texts import quoted
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse
+from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.custom_tools import async_offer
 from tests.helpers.examples import THOROUGH
@@ -90,6 +92,21 @@ class Ways:
         hass.states.async_set("calendar.home", "off", {"friendly_name": "Home"})
         async_expose_entity(hass, "conversation", "calendar.home", True)
         async_expose_entity(hass, "conversation", "media_player.radio", True)
+        hass.states.async_set("update.hub", "on", {"friendly_name": "Hub"})
+        async_expose_entity(hass, "conversation", "update.hub", True)
+        await self._async_add_script()
+
+    async def _async_add_script(self) -> None:
+        """Add a script that is a tool, and that answers with a text."""
+        hass = self.home.agent.hass
+        read = {"variables": {"answer": {"note": "{{ state_attr('update.hub', 'release_summary') }}"}}}
+        script = {
+            "fields": {"page": {"selector": {"text": {}}}},
+            "sequence": [read, {"stop": "read", "response_variable": "answer"}],
+        }
+        assert await async_setup_component(hass, "script", {"script": {"note": script}})
+        async_expose_entity(hass, "conversation", "script.note", True)
+        await hass.async_block_till_done()
 
     async def async_put(self, content: Any) -> None:
         """Have the text wait at every door."""
@@ -100,6 +117,8 @@ class Ways:
         self.home.agent.server.on(on_path("/searx/search"), status(200, {"results": found, "query": ""}))
         titles = {"friendly_name": "Radio", "media_title": written(content), "media_artist": written(content)}
         hass.states.async_set("media_player.radio", "playing", titles)
+        notes = {"friendly_name": "Hub", "release_summary": written(content), "title": written(content)}
+        hass.states.async_set("update.hub", "on", notes)
         await hass.async_add_executor_job(self.mcp.leave, content)
         await hass.async_block_till_done()
 
@@ -110,6 +129,8 @@ CALLS: dict[str, Callable[[int], tuple[str, dict[str, Any]]]] = {
     "external_llm": lambda number: ("query_external_llm", {"prompt": f"Question {number}"}),
     "calendar": lambda _: ("calendar", {"start": "2030-01-01", "end": "2030-01-02"}),
     "titles": lambda _: ("ha_query", {"entity_id": "media_player.radio"}),
+    "release notes": lambda _: ("ha_query", {"entity_id": "update.hub", "attributes": ["release_summary"]}),
+    "script": lambda _: ("script__note", {"page": "1"}),
     "web": lambda number: ("search_web", {"query": f"topic {number}"}),
 }
 
@@ -150,7 +171,8 @@ async def test_no_way_in(ways: Ways, monkeypatch: pytest.MonkeyPatch, channel: s
         home.agent.server.default = model
         answer = await home.agent.say(READ, context=home.anna)
         results = [m for chat in home.agent.server.chats for m in chat.messages if m["role"] == "tool"]
-        assert results or model.obeyed, "it was read, now or earlier"
+        waits = answer.continue_conversation  # a script, in a conversation that is marked already
+        assert results or model.obeyed or waits, "it was read, now or earlier"
         await home.agent.say("Anything else?", conversation_id=answer.conversation_id, context=home.anna)
         obeyed += bool(model.obeyed)
         unharmed(home)
@@ -191,6 +213,14 @@ async def test_answers_to_notifications(ways: Ways) -> None:
     assert home.unlocks() == 0
     await home.agent.say("Yes", conversation_id=asked.conversation_id, context=home.anna)
     assert home.unlocks() == 1
+
+
+def test_answers_to_own_questions() -> None:
+    """Nothing that a text says is a yes to a question that Home Agent asks."""
+    unlocks = Ordered(frozenset({"unlock", "open"}), ("Front Door",))
+    for payload in payloads():
+        for language in {payload.language, "en", "de"}:
+            assert read_reply(written(payload.content), language, unlocks).answer is not Answer.YES
 
 
 @pytest.mark.parametrize("kept", ["memory", "profile"])

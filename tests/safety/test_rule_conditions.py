@@ -15,6 +15,7 @@ from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.choices import PICKED_ACTIONS
 from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.safety.rules import Verdict
+from homeassistant.components.assist_satellite.const import DATA_COMPONENT
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import (
@@ -26,7 +27,9 @@ from homeassistant.helpers import (
 )
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
+from tests.helpers.asking_satellite import async_add_asking
 from tests.helpers.everyday_house import async_pass
+from tests.helpers.further import async_add_further
 from tests.helpers.secure_house import ENTITIES, SecureHouse, pending_ids
 from tests.helpers.turns import tool_results
 from tests.helpers.weather import async_add_weather
@@ -37,6 +40,7 @@ NEVER, ASK, ALWAYS = "never", "ask", "always"
 BERLIN = ZoneInfo("Europe/Berlin")
 KIDS = {"name": "Kids", "devices": ["kids-tablet"], "persons": ["person.ben"]}
 ADMIN = "administrator"
+ASKS_AT = "assist_satellite.hall_satellite"
 SPEAKERS = ("anna", "ben", "admin", "satellite", "tablet")
 
 
@@ -294,7 +298,10 @@ async def test_rules_follow_what_moves(
 # The same rule on every path
 
 
-PATHS = ("model", "execute_tool", "llm_api", "built-in sentence", "script", "scene", "group", "planned")
+PATHS = (
+    *("model", "execute_tool", "llm_api", "built-in sentence", "script", "scene", "group", "planned"),
+    *("script tool", "further agent", "own question"),
+)
 
 
 async def by_path(agent: Agent, path: str) -> None:
@@ -315,6 +322,13 @@ async def by_path(agent: Agent, path: str) -> None:
             await instance.async_call_tool(llm.ToolInput("ha_control", args))
         case "built-in sentence":
             await agent.say("Turn on the night lamp")
+        case "script tool":
+            server.script([tool_calls([("script__lullaby", {"mood": "calm"})])])
+            await agent.say("A calm lullaby please")
+        case "own question":
+            hass.data[DATA_COMPONENT].get_entity(ASKS_AT).answers = ["yes"]
+            call = {"action": "turn_on", "entity_id": ["light.hall"], "satellite": [ASKS_AT]}
+            await hass.services.async_call(DOMAIN, "ask", call, blocking=True, return_response=True)
         case _:
             targets = {"script": "script.bedtime", "scene": "scene.bedtime", "group": "group.bedtime"}
             args["entity_id"] = targets.get(path, "light.hall")
@@ -329,11 +343,14 @@ async def furnish_paths(hass: HomeAssistant) -> None:
     """Add a script, a scene and a group that reach the lamp."""
     assert await async_setup_component(hass, "intent", {})
     step = {"action": "light.turn_on", "target": {"area_id": "nursery"}}
-    assert await async_setup_component(hass, "script", {"script": {"bedtime": {"sequence": [step]}}})
+    lullaby = {"sequence": [step], "fields": {"mood": {"selector": {"text": {}}}}}
+    scripts = {"bedtime": {"sequence": [step]}, "lullaby": lullaby}
+    assert await async_setup_component(hass, "script", {"script": scripts})
+    await async_add_asking(hass, "Hall")
     scene = {"name": "Bedtime", "entities": {"light.hall": "on"}}
     assert await async_setup_component(hass, "scene", {"scene": [scene]})
     assert await async_setup_component(hass, "group", {"group": {"bedtime": {"entities": ["light.hall"]}}})
-    for entity_id in ("script.bedtime", "scene.bedtime", "group.bedtime"):
+    for entity_id in ("script.bedtime", "script.lullaby", "scene.bedtime", "group.bedtime"):
         async_expose_entity(hass, "conversation", entity_id, True)
     await hass.async_block_till_done()
 
@@ -352,6 +369,8 @@ async def test_every_path(
     choice = rule(NEVER, areas=["nursery"], hours=["20:00-07:00"])
     options = {"policy_choices": [choice], "local_first_enabled": path == "built-in sentence"}
     agent = await secure.async_agent(model_server, options)
+    if path == "further agent":
+        agent = await async_add_further(hass, agent, **options)
     seen = []
     for moment in ("2026-06-10T19:55:00", "2026-06-10T20:00:00", "2026-06-11T07:00:00"):
         at(freezer, moment)

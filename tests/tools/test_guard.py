@@ -42,6 +42,16 @@ def attributes_called(source: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
+def imported(source: str) -> set[str]:
+    """Return what a file imports from the calls without a model."""
+    return {
+        alias.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("own_calls")
+        for alias in node.names
+    }
+
+
 def files() -> Iterator[tuple[str, str]]:
     """Yield the files of the integration with their source."""
     for file in sorted(INTEGRATION.rglob("*.py")):
@@ -69,6 +79,27 @@ class TestOneWay:
         assert set(own_calls.SECONDS) == {"notify", "assist_satellite", "automation", "telegram_bot"}
         source = (INTEGRATION / OWN).read_text(encoding="utf-8")
         assert source.count("services.async_call") == 1
+
+    def test_who_calls_without_a_model(self) -> None:
+        """Timers, questions and proactive messages, approved automations, and the bot; nothing else."""
+        calls = [name for name in vars(own_calls) if name.startswith("async_")]
+        using = {call: {name for name, source in files() if call in imported(source)} for call in calls}
+        assert using == {
+            "async_notify": {
+                "channels/announcing.py",
+                "channels/choosing.py",
+                "channels/phones.py",
+                "proactive/messenger.py",
+            },
+            "async_announce": {
+                "channels/announcing.py",
+                "channels/asking.py",
+            },  # timers, the end of a question
+            "async_ask_question": {"channels/asking.py", "channels/choosing.py"},
+            "async_reload_automation": {"tools/automating/files.py"},
+            "async_switch_automation": {"tools/automating/undoing.py", "tools/everyday/automation_tool.py"},
+            "async_telegram": {"channels/telegram/bot.py", "channels/telegram/photos.py"},
+        }
 
     def test_services_are_called_with_a_context(self) -> None:
         """Two may be any service that was let through; the others name what they are for."""

@@ -107,6 +107,8 @@ def _lexicon(language: str) -> Lexicon:
     tables |= {name: words(language, f"questions.{name}") for name in OF_QUESTIONS}
     tables["units"] = [word for unit in UNITS for word in english[unit]]
     tables["measures"] = [MEASURE, *words(language, "memory.units")]
+    things: Mapping[str, Sequence[str]] = table(language, "concepts.things") or {}
+    tables["things"] = [name for names in things.values() for name in names if " " in name]
     tables["numbers"] = [
         *(word for digit in table(language, "numbers.digits") for word in digit),
         *words(language, "numbers.to_99"),
@@ -162,6 +164,8 @@ def _read(part: Part, *, is_evening: bool, bare_hours: bool) -> None:
         if match >= max(found["when"].get(index, Match()), found["if"].get(index, Match()))
         for at in range(index, index + match.words)
     }
+    # "Luz de noche" is a lamp, whatever "de noche" means.
+    polite |= {at for index, match in found["things"].items() for at in range(index, index + match.words)}
     index = 0
     while index < len(said):
         mark = (

@@ -40,6 +40,8 @@ _VERB_WORDS: Mapping[str, str] = {
     "power_off": "turn_off",
     "enable": "turn_on",
     "disable": "turn_off",
+    "update": "install",
+    "upgrade": "install",
     "set": "set_value",
     "adjust": "set_value",
     "change": "set_value",
