@@ -257,6 +257,39 @@ async def test_vacuums_without_maps_are_told_apart_by_their_rooms(hass: HomeAssi
     assert (below.sent, above.sent) == ([], ["everywhere"])
 
 
+@pytest.mark.parametrize(
+    ("language", "sentence", "started"),
+    [
+        ("en", "Start the vacuum in the living room", True),
+        ("de", "Starte den Staubsauger im Living Room", True),
+        ("nl", "Start de stofzuiger in de Living Room", True),
+        ("fr", "Démarre l'aspirateur dans le Living Room", True),
+        ("en", "Start the vacuum in the bedroom", False),
+        ("en", "Vacuum the living room", False),
+        ("de", "Saug das Living Room", False),
+    ],
+)
+async def test_the_only_vacuum_is_started_where_it_is(
+    hass: HomeAssistant, agent: Agent, language: str, sentence: str, started: bool
+) -> None:
+    """The room says where a vacuum without a map is, unless it is the room to be cleaned."""
+    robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
+    room = "Bedroom" if "bedroom" in sentence else "Living Room"
+    await told(agent, sentence, language, action="start", domain="vacuum", area=room)
+    assert robot.sent == (["everywhere"] if started else [])
+
+
+async def test_a_part_of_its_name_is_no_room(hass: HomeAssistant, agent: Agent) -> None:
+    """Small models give a word of the name as a floor, also in a home without floors."""
+    floors = fr.async_get(hass)
+    for floor in list(floors.async_list_floors()):
+        floors.async_delete(floor.floor_id)
+    robot = await async_add_robot(hass, "Robbie Saugwunder", "Living Room", rooms=False)
+    said = {"name": "Robbie Saugwunder", "area": "Living Room", "floor": "Saugwunder"}
+    result = await told(agent, "Start Robbie Saugwunder", action="start", **said)
+    assert robot.sent == ["everywhere"], result
+
+
 async def test_later_and_undone(hass: HomeAssistant, agent: Agent) -> None:
     """A room can be cleaned later, and an undo sends the vacuum home."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)

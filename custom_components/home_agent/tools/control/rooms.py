@@ -70,7 +70,7 @@ class _RoomOrder:
         if not records:
             return None
         said = said_places(self.run, records) | _place_of_speaker(self.run)
-        asked = self._areas(named, [])
+        asked = self._areas([text for text in named if not _is_in_name(text, records)], [])
         wanted = self._wanted(records, asked, said)
         if not wanted:
             return None
@@ -222,11 +222,17 @@ class _RoomOrder:
     def _check_unable(
         self, records: Sequence[EntityRecord], wanted: Sequence[str], said: frozenset[str]
     ) -> None:
-        """Raise ValidationError unless the place only tells which of several machines is meant."""
-        house = self.run.house
-        others = len(house.of_domain(self.facts.name)) > 1
+        """Raise ValidationError unless the place only tells which machine is meant.
+
+        That is so with several machines, and in "start the vacuum in the living room" if that is where it is.
+        """
+        run = self.run
+        is_started = self.verb != self.work.action and mentions(
+            run.sentence, run.speaker.language, f"actions.{self.verb}"
+        )
+        others = len(run.house.of_domain(self.facts.name)) > 1
         for record in records:
-            if record.floor_id in said or (others and record.area_id in wanted):
+            if record.floor_id in said or ((others or is_started) and record.area_id in wanted):
                 return
         record = records[0]
         state = self.run.hass.states.get(record.entity_id)
@@ -288,6 +294,12 @@ class _RoomOrder:
 def room_names(house: HouseSnapshot, areas: Iterable[str]) -> str:
     """Return the names of areas, as many as fit in an error."""
     return listed([house.areas[area].name for area in areas if area in house.areas], MAX_ROOMS)
+
+
+def _is_in_name(text: str, records: Iterable[EntityRecord]) -> bool:
+    """Return whether what is given as a place is a part of the name of a machine, such as "Downstairs"."""
+    said = frozenset(content_words(text))
+    return bool(said) and any(said <= frozenset(content_words(record.name)) for record in records)
 
 
 def said_places(run: ToolRun, records: Sequence[EntityRecord]) -> frozenset[str]:
