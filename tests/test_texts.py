@@ -4,9 +4,14 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.texts import cut, is_unspaced, leaves, one_line
+from custom_components.home_agent.texts import cut, first_name, is_unspaced, leaves, one_line
 
 DEPTH = 5_000
+
+
+@pytest.mark.parametrize(("name", "expected"), [("Anna Maria", "Anna"), (" Tom", "Tom"), (" ", ""), ("", "")])
+def test_first_names(name: str, expected: str) -> None:
+    assert first_name(name) == expected
 
 
 def test_leaves_stand_in_order() -> None:

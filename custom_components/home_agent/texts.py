@@ -173,6 +173,11 @@ def clean(text: str, limit: int = 80) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
+def first_name(name: str) -> str:
+    """Return the first word of a person's name; Home Assistant accepts a name that is empty or blank."""
+    return next(iter(name.split()), "")
+
+
 def quoted(text: str, limit: int = 80) -> str:
     """Return cleaned text in double quotes that nothing inside can close."""
     return '"' + clean(text, limit).replace("\\", "/").replace('"', "'") + '"'

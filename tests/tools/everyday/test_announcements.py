@@ -82,6 +82,14 @@ async def test_a_person_at_home_and_away(house: TalkingHouse) -> None:
     assert "table" not in str(house.said)
 
 
+async def test_a_person_with_a_blank_name(hass: HomeAssistant, house: TalkingHouse) -> None:
+    """Home Assistant accepts a name of spaces: the others are reached all the same."""
+    hass.states.async_set("person.blank", "home", {"friendly_name": " ", "user_id": "blank"})
+    house.move("tom", "not_home")
+    await house.tell("Tom", "Bring milk")
+    assert house.pushed == {"tom": ["Bring milk"]}
+
+
 async def test_the_room_and_the_satellite_of_a_person(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A person hears it in the room that is called after the person, or on the person's own device."""
     house = await async_talking_house(hass, model_server, ("Kitchen", "Tom's Room", "Attic"))

@@ -12,7 +12,7 @@ from ...errors import ValidationError
 from ...knowledge.names import squash
 from ...knowledge.persons import entity_of_person
 from ...languages import table
-from ...texts import fold
+from ...texts import first_name, fold
 from ..base import ToolRun
 from ..resolving.candidates import plain
 from .items import Item
@@ -160,7 +160,7 @@ class Comings:
         found = [
             state.entity_id
             for state in self._persons()
-            if wanted in (squash(state.name), squash(state.object_id), squash(state.name.split()[0]))
+            if wanted in (squash(state.name), squash(state.object_id), squash(first_name(state.name)))
         ]
         if not self._persons():
             raise ValidationError(NO_PERSONS)

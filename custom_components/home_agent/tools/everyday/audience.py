@@ -14,7 +14,7 @@ from ...knowledge.names import squash, without_article
 from ...knowledge.owned_rooms import PERSONAL, rooms_of_owner
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages.phrases import all_words
-from ...texts import fold
+from ...texts import first_name, fold
 from ..base import ServiceCall, ToolRun
 from ..messages import Messages, Speaking, rooms_of
 from ..resolving.candidates import listed, plain
@@ -177,7 +177,7 @@ class Finder:
         found = {
             one: person
             for one, person in self._persons.items()
-            if name in (squash(one), squash(person.partition(".")[2]), squash(one.split()[0]))
+            if name in (squash(one), squash(person.partition(".")[2]), squash(first_name(one)))
         }
         return found if len(found) == 1 else {}
 

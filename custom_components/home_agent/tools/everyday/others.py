@@ -7,7 +7,7 @@ from ...errors import ValidationError
 from ...knowledge.persons import persons
 from ...languages.later import beside_times
 from ...languages.phrases import all_words as all_phrases
-from ...texts import fold, words
+from ...texts import first_name, fold, words
 from ..base import HomeAgentTool, ToolRun
 
 NOTIFY: Final = "notify_person"
@@ -27,9 +27,9 @@ def check_own(name: str, run: ToolRun) -> None:
         return
     said, called = beside_times(run.sentence, run.speaker.language), words(name)
     others = {
-        fold(one.name.split()[0]): one.name
+        fold(first_name(one.name)): one.name
         for one in persons(run.hass)
-        if one.name and one.id != run.speaker.person_id
+        if one.name.strip() and one.id != run.speaker.person_id
     }
     to_self = not (_self_words() - others.keys()).isdisjoint(said)
     others |= {} if to_self else dict.fromkeys(_people_words(), "everybody")
