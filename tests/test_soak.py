@@ -23,14 +23,14 @@ pytestmark = pytest.mark.slow
 TURNS = 600 if THOROUGH else 60
 OURS = "custom_components.home_agent"
 BOUNDS = {
-    "history.MAX_CONVERSATIONS": 4,
-    "history_turns.MAX_MESSAGES": 20,
+    "conversations.history.MAX_CONVERSATIONS": 4,
+    "conversations.turns.MAX_MESSAGES": 20,
     "memory.extractor.MAX_REFUSED": 4,
     "memory.memories.MAX_PROVENANCE": 1,
     "memory.records.MAX_PROVENANCE": 1,
     "safety.journal.MAX_ENTRIES": 4,
     "safety.ledger.MAX_LEDGER_ACTIONS": 4,
-    "sessions.MAX_SESSIONS": 4,
+    "conversations.sessions.MAX_SESSIONS": 4,
 }
 """What is kept, so small here that it is full after the first part."""
 

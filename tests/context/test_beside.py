@@ -17,7 +17,7 @@ from tests.helpers.demo_house import async_demo_house
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
-HEADING = "States, others by ha_query:"
+HEADING = "States, others by ha_query"
 CASES = Path(__file__).parent / "beside.yaml"
 
 

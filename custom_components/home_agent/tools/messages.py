@@ -26,6 +26,8 @@ from ..safety.rules import Verdict
 from .base import ServiceCall
 from .vetted import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, is_spoken
 
+NOTIFY_TOOL: Final = "notify_person"
+"""The name of the tool that tells others something."""
 SATELLITE, PLAYER, VOICE = ANNOUNCE[0], "media_player", SPEAK[0]
 SPEAKERS: Final = "media_player_entity_id"
 """The speakers of a call of text-to-speech."""

@@ -213,7 +213,10 @@ async def test_a_measurement_is_nobodys_doing(home: CauseHouse) -> None:
 async def test_where_people_are_is_nobodys_doing(home: CauseHouse) -> None:
     """A person's whereabouts have no cause to tell."""
     async_expose_entity(home.hass, "conversation", "person.tom", True)
-    assert await home.why("person.tom") == "nobody sets this: it follows where a person or a device is"
+    assert (
+        await home.why("person.tom")
+        == "nobody sets this: it follows where a person or a device is. What people did: ask without a target"
+    )
 
 
 async def test_without_a_recorder(hass: HomeAssistant, model_server: ModelServer) -> None:

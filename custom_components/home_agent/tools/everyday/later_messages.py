@@ -21,7 +21,7 @@ from ..base import ServiceCall, ToolRun
 from ..control.direction import EVENING
 from ..control.later import MAX_ALIKE, NO_CODES, needs_automation
 from ..control.timing import WHEN_FORMS, Timing
-from ..messages import heard_on
+from ..messages import NOTIFY_TOOL, heard_on
 from ..vetted import is_spoken
 from .choosing import user_of
 
@@ -40,7 +40,7 @@ def check_time(message: Message, timing: Timing | None, run: ToolRun) -> None:
 
     Whether a time belongs to the message is not always clear, so a second call counts as written.
     """
-    if any(record.tool_name == "notify_person" for record in run.calls.records):
+    if any(record.tool_name == NOTIFY_TOOL for record in run.calls.records):
         return
     own = run.speaker.language
     if (timing is None or timing.schedule is None) and _waits(message, run):

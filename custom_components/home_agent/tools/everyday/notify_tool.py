@@ -24,7 +24,7 @@ from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from ..control.timing import read_timing
 from ..members import async_is_member
-from ..messages import Messages, Speaking, language_of
+from ..messages import NOTIFY_TOOL, Messages, Speaking, language_of
 from ..remembering.private_words import PrivateWords
 from ..resolving.candidates import plain
 from .audience import Audience, Finder, Receivers, names_of
@@ -39,7 +39,7 @@ MAX_SPOKEN: Final = 300
 class NotifyTool(HomeAgentTool):
     """Announces a message on satellites and speakers, and sends it to phones and chats of persons."""
 
-    name = "notify_person"
+    name = NOTIFY_TOOL
     max_text = 4 * MAX_MESSAGE
     title = "Send a message"
     description = "Tell people something, aloud or to_phone."

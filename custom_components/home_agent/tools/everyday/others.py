@@ -1,7 +1,6 @@
 """Whether a reminder is for somebody else than the speaker, whom a timer does not reach."""
 
 from functools import cache
-from typing import Final
 
 from ...errors import ValidationError
 from ...knowledge.persons import persons
@@ -9,9 +8,7 @@ from ...languages.later import beside_times
 from ...languages.phrases import all_words as all_phrases
 from ...texts import first_name, fold, words
 from ..base import HomeAgentTool, ToolRun
-
-NOTIFY: Final = "notify_person"
-"""The tool that tells others something. It uses what timers use, so it is not imported here."""
+from ..messages import NOTIFY_TOOL
 
 
 def check_own(name: str, run: ToolRun) -> None:
@@ -20,7 +17,7 @@ def check_own(name: str, run: ToolRun) -> None:
     "Remind Tom to take the bins out" is for Tom, "remind me to call Tom" is not. This is not always clear, so
     a second call counts as written.
     """
-    tool = run.calls.tools.get(NOTIFY)
+    tool = run.calls.tools.get(NOTIFY_TOOL)
     if not isinstance(tool, HomeAgentTool) or not tool.has_use(run.hass, run.house):
         return
     if any(record.tool_name == "timer" for record in run.calls.records):
@@ -38,8 +35,8 @@ def check_own(name: str, run: ToolRun) -> None:
         meant = [others[called[0]]]
     if meant:
         raise ValidationError(
-            f"A timer reminds only the person who sets it, so none was set. To tell {meant[0]} call {NOTIFY} "
-            "with person, message and when. If it is for the speaker, call timer again"
+            f"A timer reminds only the person who sets it, so none was set. To tell {meant[0]} call "
+            f"{NOTIFY_TOOL} with person, message and when. If it is for the speaker, call timer again"
         )
 
 
