@@ -7,11 +7,13 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from aiohttp import web_app
 from hypothesis import settings
 import pytest
 
 import custom_components.home_agent  # noqa: F401 - before the plugin's own package of that name
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers.template import states
 from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import IDLE_SECONDS
@@ -40,7 +42,15 @@ logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)  # the plugin h
 def hass(hass: HomeAssistant) -> HomeAssistant:
     """Return a Home Assistant that loads the integration."""
     hass.data.pop(DATA_CUSTOM_COMPONENTS)
+    forget_earlier()
     return hass
+
+
+def forget_earlier() -> None:
+    """Empty the caches in which libraries keep the Home Assistant of earlier tests, megabytes each."""
+    web_app._cached_build_middleware.cache_clear()
+    states.CACHED_TEMPLATE_LRU.clear()
+    states.CACHED_TEMPLATE_NO_COLLECT_LRU.clear()
 
 
 @pytest.fixture
