@@ -1,33 +1,13 @@
 """Who asked for an automation is shown and erased; the automation belongs to the household and stays."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from custom_components.home_agent.const import DOMAIN
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context
 from homeassistant.util.json import JsonObjectType
-from tests.helpers.own_automations import OwnHome, async_own_home
-from tests.servers.model_server import ModelServer
+from tests.helpers.own_automations import OwnHome
 from tests.servers.replies import Reply, tool_calls
 
 SAID = "Make the marzipan light at seven"
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
-
-
-@pytest.fixture
-async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
-    """Return the demo house with an agent."""
-    found = await async_own_home(hass, model_server, tmp_path)
-    yield found
-    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
 
 
 def automate(action: str, when: str) -> Reply:

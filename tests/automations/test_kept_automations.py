@@ -23,12 +23,6 @@ SORRY = text("Sorry.")
 
 
 @pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
-
-
-@pytest.fixture
 async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
     """Return the demo house with an agent that suggests automations."""
     options = {"proactive_enabled": True, "learning_enabled": True}

@@ -1,7 +1,5 @@
 """Automations in plain language: one sentence and one yes end in an automation that works."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +7,7 @@ import yaml
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from tests.helpers.own_automations import OwnHome, async_own_home
-from tests.servers.model_server import ModelServer
+from tests.helpers.own_automations import OwnHome
 from tests.servers.replies import Reply, text, tool_calls
 
 WHEN_HOME = "When I come home, turn on the hallway light"
@@ -21,20 +18,6 @@ MOTION = {"entity_id": "binary_sensor.hallway_motion", "to": "on"}
 COFFEE_OFF = {"action": "turn_off", "entity_id": "switch.coffee_machine"}
 FRIDGE = "sensor.fridge_temperature"
 WARM = {"tell": "me", "message": "The fridge is warm"}
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
-
-
-@pytest.fixture
-async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
-    """Return the demo house with an agent."""
-    found = await async_own_home(hass, model_server, tmp_path)
-    yield found
-    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
 
 
 def automate(action: str = "create", **args: Any) -> Reply:

@@ -26,12 +26,6 @@ SORRY = text("Sorry.")
 
 
 @pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
-
-
-@pytest.fixture
 async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
     """Return the demo house with an agent and an automation of its own."""
     found = await async_own_home(hass, model_server, tmp_path)

@@ -1,8 +1,6 @@
 """Automations by darkness and on days of the week, in the words of the languages, until they run."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from freezegun import freeze_time
@@ -11,8 +9,7 @@ import pytest
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
-from tests.helpers.own_automations import OwnHome, async_own_home
-from tests.servers.model_server import ModelServer
+from tests.helpers.own_automations import OwnHome
 from tests.servers.replies import text, tool_calls
 
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
@@ -21,20 +18,6 @@ OPENS = {"entity": WINDOW, "to": "on"}
 NIGHT, DAY = "between sunset and sunrise", "between sunrise and sunset"
 WORKDAYS = "on workdays"
 SORRY = text("Sorry.")
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
-
-
-@pytest.fixture
-async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
-    """Return the demo house with an agent."""
-    found = await async_own_home(hass, model_server, tmp_path)
-    yield found
-    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
 
 
 def local(moment: str) -> datetime:

@@ -1,13 +1,6 @@
 """Messages for when something happens: they are not sent at once, but by an automation."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
-from homeassistant.core import HomeAssistant
-from tests.helpers.own_automations import OwnHome, async_own_home
-from tests.servers.model_server import ModelServer
+from tests.helpers.own_automations import OwnHome
 from tests.servers.replies import text, tool_calls
 
 NEEDS = "Call automation with action create"
@@ -38,20 +31,6 @@ NOW = [
     ("fr", "Envoie-moi un message : le dîner est prêt", "Le dîner est prêt."),
     ("es", "Mándame un mensaje: la cena está lista", "La cena está lista."),
 ]
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
-
-
-@pytest.fixture
-async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
-    """Return the demo house with an agent, and a phone of Anna's."""
-    found = await async_own_home(hass, model_server, tmp_path)
-    yield found
-    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
 
 
 async def sent_at_once(home: OwnHome, sentence: str, message: str, language: str) -> str:

@@ -1,33 +1,15 @@
 """Triggers and conditions as small models write them: times in words, verbs as states."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from homeassistant.core import HomeAssistant
-from tests.helpers.own_automations import OwnHome, async_own_home
-from tests.servers.model_server import ModelServer
+from tests.helpers.own_automations import OwnHome
 from tests.servers.replies import text, tool_calls
 
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
 MOTION = {"entity_id": "binary_sensor.hallway_motion", "to": "on"}
 SORRY = text("Sorry, I cannot do that.")
-
-
-@pytest.fixture
-def expected_lingering_timers() -> bool:
-    """Let timers of automations stay."""
-    return True
-
-
-@pytest.fixture
-async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> AsyncIterator[OwnHome]:
-    """Return the demo house with an agent."""
-    found = await async_own_home(hass, model_server, tmp_path)
-    yield found
-    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
 
 
 async def asked(home: OwnHome, **args: Any) -> str:
