@@ -122,6 +122,7 @@ async function oneTurn() {
   await panel.locator("a.exchange").filter({ hasText: "Turn on the reading lamp" }).first().evaluate((link) => link.click());
   await shows("Timeline");
   seen.addresses.turn = here();
+  await until(page, "the top of the turn", async () => (await top()) === 0); // it scrolls with the next frame
   seen.tops.turn = await top();
   await page.setViewportSize({ width: 1280, height: 900 });
   await shoot("turn-top");
