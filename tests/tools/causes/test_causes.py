@@ -332,7 +332,7 @@ async def test_what_has_not_run(home: CauseHouse) -> None:
 async def test_the_request_says_where_reasons_are(
     home: CauseHouse, sentence: str, language: str, is_told: bool
 ) -> None:
-    """No state tells a reason, and a small model invents one if the state stands beside the sentence."""
+    """A state does not give a reason. A small model invents one if it reads the state with the sentence."""
     home.agent.server.clear()
     home.agent.server.script([text("It is.")])
     await home.agent.say(sentence, language=language, context=home.by("anna"))

@@ -53,7 +53,7 @@ async def call(house: TalkingHouse, tool: str, sentence: str, **args: Any) -> di
 
 
 async def test_people_get_it_where_they_are_then(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    """Nothing is said at once. Who has left meanwhile gets it on the phone."""
+    """Nothing is said at once. A person who has left in the meantime gets it on the phone."""
     told = await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
     assert told["result"]["planned"].startswith("tell everybody at ")
     assert (house.said, house.pushed) == ({}, {})

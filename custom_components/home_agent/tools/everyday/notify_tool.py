@@ -99,7 +99,7 @@ class NotifyTool(HomeAgentTool):
     async def async_run_planned(self, command: PlannedCommand, run: ToolRun) -> JsonValueType:
         """Deliver a message that was planned, to where people are now.
 
-        Who does not hear it gets it on the phone. Raises HomeAgentError.
+        People who do not hear it get it on the phone. Raises HomeAgentError.
         """
         message = command.message
         assert message is not None

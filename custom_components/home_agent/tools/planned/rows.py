@@ -48,7 +48,7 @@ def planned_row(command: PlannedCommand, run: ToolRun) -> dict[str, JsonValueTyp
 def _told_message(command: PlannedCommand, run: ToolRun, now: datetime) -> str:
     """Return a planned message with its time; its words only to the one who planned it.
 
-    A person who is asked about the plans of a device may be a guest.
+    The person who asks about the plans of a device may be a guest.
     """
     assert command.message is not None
     own = command.owner.user_id in (None, run.speaker.context.user_id) or given_by(command, run)
