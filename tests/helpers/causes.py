@@ -59,7 +59,7 @@ MORE = {
         }
     },
 }
-"""Automations and a script that run at once; the hallway of the demo house waits for minutes."""
+"""Automations and a script that run at once, at any time of day."""
 PEOPLE = {"anna": True, "tom": False}
 """People with an account, and whether they are administrators."""
 
