@@ -60,6 +60,16 @@ def hass_config_dir(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Show where each task waits when a test took too long: the stack ends in the loop."""
+    report = yield
+    if call.excinfo and "from pytest-timeout" in str(call.excinfo.value):
+        tasks = asyncio.all_tasks(asyncio.get_event_loop())
+        report.sections.append(("tasks", "\n".join(map(asyncio.format_call_graph, tasks))))
+    return report
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests that this run can do and has time for."""
     kept = list(items)

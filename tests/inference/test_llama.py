@@ -14,6 +14,7 @@ from tests.helpers.inference_kit import TOOL, ask, client_of, collect, spoken
 URL = os.environ.get("LLAMA_URL", "")
 pytestmark = [
     pytest.mark.e2e,
+    pytest.mark.timeout(300),
     pytest.mark.skipif(not URL, reason="LLAMA_URL is not set"),
     pytest.mark.usefixtures("socket_enabled"),
 ]
