@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.languages import FOLDER, find, languages, table, words
+from custom_components.home_agent.languages import FOLDER, find, languages, table, words, words_to_99
 from custom_components.home_agent.languages.tables import FLAGS, SECTIONS, missing
 from custom_components.home_agent.texts import fold, plain
 from homeassistant.core import HomeAssistant
@@ -127,9 +127,30 @@ def test_a_file(language: str) -> None:
         for row in lists(name, value):
             entries = [plain(entry) + ("*" if entry.endswith("*") else "") for entry in row]
             assert all(entries), name
-            assert name == "numbers.to_99" or len(set(entries)) == len(entries), (name, entries)
+            assert len(set(entries)) == len(entries), (name, entries)
     assert len(table(language, "numbers.digits")) == 10
-    assert len(words(language, "numbers.to_99")) == 90
+    assert len(words_to_99(language)) == 90
+    assert all(number.strip() for number in words_to_99(language))
+
+
+@pytest.mark.parametrize(
+    ("language", "spelt"),
+    [
+        ("en", {10: "ten", 21: "twenty-one", 99: "ninety-nine"}),
+        ("de", {21: "einundzwanzig", 30: "dreißig"}),
+        ("fr", {21: "vingt-et-un", 80: "quatre-vingts", 91: "quatre-vingt-onze"}),
+        ("es", {22: "veintidós", 31: "treinta y uno"}),
+        ("da", {55: "femoghalvtreds"}),
+        ("nb", {21: "tjueén", 47: "førtisju"}),
+        ("uk", {15: "п'ятнадцять", 95: "дев'яносто п'ять"}),
+        ("ko", {11: "십일", 99: "구십구"}),
+        ("th", {11: "สิบเอ็ด", 21: "ยี่สิบเอ็ด"}),
+        ("zh", {42: "四十二"}),
+    ],
+)
+def test_numbers_in_words(language: str, spelt: dict[int, str]) -> None:
+    """They are as people type them, without marks that are not seen."""
+    assert {number: words_to_99(language)[number - 10] for number in spelt} == spelt
 
 
 @pytest.mark.parametrize("language", languages())

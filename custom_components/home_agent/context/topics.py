@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
 
-from ..languages import DEFAULT, find, languages_with, table, words
+from ..languages import DEFAULT, find, languages_with, table, words, words_to_99
 from ..languages.lexicon import Clause, Lexicon, Word, clauses
 from ..texts import fold, is_unspaced
 
@@ -130,7 +130,7 @@ class TopicReader:
         self.unspaced = is_unspaced("".join(tables["which"]))
         self.kinds = frozenset(nouns)
         self._nouns = Lexicon({**nouns, NOTHING: words(language, "topics.none")})
-        in_words = [*(table(language, "numbers.digits") or ()), table(language, "numbers.to_99") or ()]
+        in_words = [*table(language, "numbers.digits"), words_to_99(language)]
         self._numbers = frozenset(fold(number) for row in in_words for number in row)
         self._words = Lexicon(
             {

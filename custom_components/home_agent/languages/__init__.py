@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from unicode_rbnf import RbnfEngine
+
 from homeassistant.const import MATCH_ALL
 from homeassistant.core import HomeAssistant
 from homeassistant.util.language import matches
@@ -20,10 +22,16 @@ DEFAULT: Final = "en"
 RELATED: Final[Mapping[str, str]] = {"gsw": "de", "nn": "nb", "zh-hk": "zh-Hant", "zh-tw": "zh-Hant"}
 """Languages that Home Assistant keeps apart from another one, but whose words are nearly the same."""
 
+_COUNTING: Final = ["spellout-numbering", "spellout-cardinal-sinokorean"]
+"""What Unicode calls the words that people count with."""
+_AS_TYPED: Final = str.maketrans({"\u02bc": "'", "\u200b": None})
+"""People type neither the apostrophe that is a letter nor spaces without width."""
+
 
 async def async_load(hass: HomeAssistant) -> None:
     """Read all files off the event loop, so that every later look-up is answered from memory."""
     await hass.async_add_executor_job(_files)
+    hass.async_add_executor_job(_spell)
 
 
 @cache
@@ -63,6 +71,21 @@ def table(language: str, name: str) -> Any:
 def words(language: str, name: str) -> tuple[str, ...]:
     """Return a table that is a list of words and phrases; nothing if the language lacks it."""
     return tuple(table(language, name) or ())
+
+
+@cache
+def words_to_99(language: str) -> tuple[str, ...]:
+    """Return the numbers from 10 to 99 in the words of a language, which takes some milliseconds once."""
+    # Unicode keeps the words of Norwegian under the code of both its forms.
+    engine = RbnfEngine.for_language("no" if language == "nb" else language)
+    spelt = (engine.format_number(number, ruleset_names=_COUNTING).text for number in range(10, 100))
+    return tuple(number.translate(_AS_TYPED) for number in spelt)
+
+
+def _spell() -> None:
+    """Spell the numbers of all languages."""
+    for language in languages():
+        words_to_99(language)
 
 
 @cache

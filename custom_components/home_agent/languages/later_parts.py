@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final, NamedTuple
 
-from . import table, words
+from . import table, words, words_to_99
 from .lexicon import Lexicon, Match, Word, clauses
 
 TABLES: Final = (
@@ -111,7 +111,7 @@ def _lexicon(language: str) -> Lexicon:
     tables["things"] = [name for names in things.values() for name in names if " " in name]
     tables["numbers"] = [
         *(word for digit in table(language, "numbers.digits") for word in digit),
-        *words(language, "numbers.to_99"),
+        *words_to_99(language),
     ]
     return Lexicon(tables)
 

@@ -101,7 +101,7 @@ SECTIONS: Final = (
     Section(
         name="numbers",
         holds="numbers in words, as a PIN is said",
-        needed=("digits", "to_99", "beside_pin"),
+        needed=("digits", "beside_pin"),
         optional=("twice", "thrice", "large"),
         strict="a PIN has to be said in English or typed",
     ),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from . import DEFAULT, find, languages_with, table, words
+from . import DEFAULT, find, languages_with, table, words_to_99
 from .lexicon import Lexicon, Word, clauses
 
 MAX_CHARS: Final = 64
@@ -36,7 +36,7 @@ def _tables(language: str, past: bool) -> tuple[Lexicon, Mapping[str, str]]:
     tables: dict[str, Sequence[str]] = dict(english)
     if past:
         tables |= table(language, "times.past") or {}
-    digits = [*table(language, "numbers.digits"), *((word,) for word in words(language, "numbers.to_99"))]
+    digits = [*table(language, "numbers.digits"), *((word,) for word in words_to_99(language))]
     tables |= {f"={number}": spoken for number, spoken in enumerate(digits)}
     return Lexicon(tables), {name: name.removeprefix("=") for name in tables}
 

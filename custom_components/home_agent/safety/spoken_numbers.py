@@ -9,7 +9,7 @@ import re
 from typing import Final
 import unicodedata
 
-from ..languages import DEFAULT, languages, table as read_table, words
+from ..languages import DEFAULT, languages, table as read_table, words, words_to_99
 from ..texts import fold, is_word
 from .pin import MIN_DIGITS
 
@@ -92,7 +92,7 @@ def _numbers(language: str) -> Iterator[tuple[tuple[str, ...], str]]:
     digits = [[fold_word(word) for word in row] for row in read_table(language, "numbers.digits") or ()]
     for number, row in enumerate(digits):
         yield from (((word,), str(number)) for word in row)
-    phrases = [fold_word(phrase).split() for phrase in words(language, "numbers.to_99")]
+    phrases = [fold_word(phrase).split() for phrase in words_to_99(language)]
     numbers = {word for row in digits for word in row} | {parts[0] for parts in phrases if len(parts) == 1}
     for number, parts in enumerate(phrases, start=TEN):
         last = digits[number % TEN] if parts[-1] in digits[number % TEN] else [parts[-1]]
