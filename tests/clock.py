@@ -27,10 +27,11 @@ _real_ns = time.time_ns
 
 class _Clock:
     ahead_ns = 0
+    real_ns = staticmethod(_real_ns)
 
 
 def _time_ns() -> int:
-    return _real_ns() + _Clock.ahead_ns
+    return _Clock.real_ns() + _Clock.ahead_ns
 
 
 def _time() -> float:
@@ -38,7 +39,7 @@ def _time() -> float:
 
 
 def _now(cls: type[datetime], tz: tzinfo | None = None) -> datetime:
-    return cls.fromtimestamp(_time(), tz)
+    return cls.fromtimestamp((_Clock.real_ns() + _Clock.ahead_ns) / 1e9, tz)  # freezegun replaces _time here
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -28,9 +28,8 @@ from ..const import (
 )
 from ..errors import HomeAgentError, LLMError, SentenceTooLong
 from ..event_data import ConversationStarted
+from ..languages.sentence import Kind, read
 from ..tools.turn_calls import TurnCalls, caller_of
-from .claims.kinds import SentenceKind
-from .claims.wording import kind_of
 from .closing import close_turn, finished_event, problem_of
 from .confirming import async_ask, async_settle
 from .gathering import async_gather
@@ -224,7 +223,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         if turn.calls.attempts_exhausted:
             key = "ask_which" if turn.calls.likely else "ask_again"
         else:
-            is_order = kind_of(turn.calls.sentence, turn.language) is SentenceKind.ORDER
+            is_order = read(turn.calls.sentence, turn.language).kind is Kind.ORDER
             undone = "not_done" if is_order and not turn.calls.done else "no_answer"
             key = "done" if turn.calls.acted else undone
         names = ", ".join(turn.calls.likely)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from time import monotonic
 
 from ..const import (
@@ -12,12 +13,8 @@ from ..const import (
 from ..event_data import StreamingError
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Delta
-from .claims.evidence import Evidence
-from .claims.gate import ClaimGate, HeldBack
-from .claims.kinds import SentenceKind
-from .claims.sentences import Reading, SentenceReader
-from .claims.states import StateJudge
-from .log import CORRECTION, INCOMPLETE, UNASKED, Correction, LogDelta, async_add_answer
+from .honesty import async_unsaid_failure, gate_of
+from .log import LogDelta, async_add_answer
 from .model_errors import as_agent_error
 from .phrases import async_phrase
 from .quick.confirming import async_confirm
@@ -67,62 +64,40 @@ class LLMMixin(StreamingMixin):
             turn.figures.llm_ms += (monotonic() - started) * 1000
 
     async def _async_useful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
-        """Yield one answer; after an unproven claim or none at all, the model is asked once more."""
-        evidence = await self._async_evidence(turn)
-        gate, heard = _gate(turn, evidence, refuses_offers=allow_tools and not turn.calls.records), False
+        """Yield one answer; after none, or an order without a call, the model is asked once more."""
+        gate, heard = gate_of(turn) if allow_tools else None, Heard()
         stream = self._async_asked(turn, allow_tools=allow_tools)
         async with aclosing(
             self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=gate)
         ) as deltas:
             async for delta in deltas:
-                heard = heard or _is_heard(delta)
-                yield delta
-        claim = _correction(gate, evidence) if gate is not None and gate.unbacked else None
-        if claim is not None:
-            LOGGER.info("The model claimed or offered what no call had done; asking again")
-        elif heard or not allow_tools or turn.has_own_words:
-            return
-        else:
+                yield heard.hear(delta)
+        withheld = gate.withheld if gate is not None else ""
+        if withheld:
+            LOGGER.info("The model answered an order without a call; asking again")
+        elif not heard and allow_tools and not turn.has_own_words:
             LOGGER.info("The model said and called nothing; asking again, without thinking")
-        heard = False
-        again = _gate(turn, evidence)
-        stream = self._async_asked(turn, allow_tools=allow_tools, claim=claim, after_silence=claim is None)
+        else:
+            if not heard.calls and (failure := await async_unsaid_failure(turn, heard.text)):
+                yield {"content": f" {failure}"}
+            return
+        again = Heard()
+        stream = self._async_asked(
+            turn, allow_tools=allow_tools, withheld=withheld, after_silence=not withheld
+        )
         try:
-            async with aclosing(
-                self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=again)
-            ) as deltas:
+            async with aclosing(self._async_log_deltas(turn, stream, allow_tools=allow_tools)) as deltas:
                 async for delta in deltas:
-                    if "role" in delta:
-                        continue
-                    heard = heard or _is_heard(delta)
-                    yield delta
+                    if "role" not in delta:
+                        yield again.hear(delta)
         except ModelServerError as err:
             LOGGER.info("The model could not be asked again (%s)", err.kind)
-        if (claim and not heard) or (again is not None and again.unbacked):
+        if withheld and not again:
             lead = " " if turn.said else ""
-            key = "not_all_done" if turn.calls.done else "not_done"
-            yield {"content": f"{lead}{await async_phrase(self.hass, turn.language, key)}"}
-
-    async def _async_evidence(self, turn: Turn) -> Evidence:
-        """Return what may back the claims of an answer: the calls of the turn, or earlier ones."""
-        calls = turn.calls
-        user_id, device_id = calls.speaker.context.user_id, calls.speaker.device_id
-
-        def was_done_before() -> bool:
-            earlier = self.data.handler.guard.journal.ledger.of_speaker(
-                calls.conversation_id, user_id, device_id
-            )
-            return any(action.success for action in earlier)
-
-        def is_planned() -> bool:
-            return bool(self.data.timers.all() or self.data.planned.seen_by(calls.speaker))
-
-        house = await self.data.house.async_snapshot()
-        judge = StateJudge(self.hass, house, turn.language)
-        return Evidence(calls, house, turn.language, judge, was_done_before, is_planned)
+            yield {"content": f"{lead}{await async_phrase(self.hass, turn.language, 'not_done')}"}
 
     async def _async_asked(
-        self, turn: Turn, *, allow_tools: bool, claim: Correction | None = None, after_silence: bool = False
+        self, turn: Turn, *, allow_tools: bool, withheld: str = "", after_silence: bool = False
     ) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so; what fails is asked again in three ways.
 
@@ -138,7 +113,7 @@ class LLMMixin(StreamingMixin):
         while True:
             model, answered = models.pop(0), False
             request = build(
-                turn, model.name, allow_tools=allow_tools, claim=claim, after_silence=after_silence
+                turn, model.name, allow_tools=allow_tools, withheld=withheld, after_silence=after_silence
             )
             try:
                 async with aclosing(model.answer(request, stream=stream)) as deltas:
@@ -176,47 +151,22 @@ class LLMMixin(StreamingMixin):
         )
 
 
-def _gate(turn: Turn, evidence: Evidence, *, refuses_offers: bool = False) -> ClaimGate | None:
-    """Return the gate that withholds unproven claims; None for an answer to no person."""
-    if turn.user_input is None:
-        return None
-    is_partial = evidence.is_partial
+@dataclass(slots=True)
+class Heard:
+    """What the chat log got of one answer, beside thoughts."""
 
-    def is_backed(reading: Reading, wanted: SentenceKind) -> bool:
-        return evidence.backs(reading, wanted) and (not is_partial or _names_failure(gate, evidence))
+    text: str = ""
+    calls: bool = False
 
-    if turn.reader is None:
-        turn.reader = SentenceReader(turn.calls.sentence, turn.language)
-    gate = ClaimGate(
-        turn.calls.sentence,
-        turn.language,
-        is_backed,
-        refuses_offers=refuses_offers,
-        is_whole=is_partial,
-        has_tried=evidence.has_tried,
-        reader=turn.reader,
-    )
-    return gate
+    def __bool__(self) -> bool:
+        """Return whether it has words or calls."""
+        return self.calls or bool(self.text.strip())
 
-
-def _names_failure(gate: ClaimGate, evidence: Evidence) -> bool:
-    """Return whether an answer says that something failed, or names it."""
-    said = gate.text.casefold()
-    return gate.reader.tells_failure(gate.text) or any(
-        name.casefold() in said for name in evidence.failed_names()
-    )
-
-
-def _correction(gate: ClaimGate, evidence: Evidence) -> Correction:
-    """Return what the model is told about words that were held back."""
-    if gate.unbacked is HeldBack.OFFER:
-        return Correction(gate.text, UNASKED)
-    return Correction(gate.text, INCOMPLETE if evidence.calls.done else CORRECTION)
-
-
-def _is_heard(delta: LogDelta) -> bool:
-    """Return whether an addition to the chat log has words or calls, and not only thoughts."""
-    return bool((delta.get("content") or "").strip() or delta.get("tool_calls"))
+    def hear(self, delta: LogDelta) -> LogDelta:
+        """Note an addition to the chat log, and return it."""
+        self.text += delta.get("content") or ""
+        self.calls = self.calls or bool(delta.get("tool_calls"))
+        return delta
 
 
 def _is_broken(err: ModelServerError, *, answered: bool) -> bool:

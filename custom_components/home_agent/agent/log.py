@@ -20,18 +20,9 @@ from .turn import Turn
 
 type LogDelta = conversation.AssistantContentDeltaDict
 
-CORRECTION = (
-    "You said that something was or will be done, but no tool call has done it. If it was asked for, call "
-    "the tool now. Otherwise say in one short sentence, in the language used so far, what has not been done "
-    "and why."
-)
-INCOMPLETE = (
-    "You said that more was done than the results list as done. Say in one short sentence, in the language "
-    "used so far, what was done and what failed."
-)
-UNASKED = (
-    "Do not ask whether to do it: call the tool now. The person is asked by the system where that is needed. "
-    "Ask only which device is meant, if that is not clear."
+NO_CALL = (
+    "No tool was called for this, so nothing was done. If the person wants something done, call the tool "
+    "now. If that cannot be done, say so. Otherwise answer the person again, in the language used so far."
 )
 
 
@@ -192,16 +183,9 @@ def _from_assistant(content: conversation.AssistantContent) -> Message | None:
     return message
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """What a model said that must not be heard, and what it is told about it."""
-
-    claim: str
-    note: str = CORRECTION
-
-    def messages(self) -> list[Message]:
-        """Return the messages that ask the model once more."""
-        return [{"role": "assistant", "content": self.claim}, {"role": "user", "content": self.note}]
+def asked_again(answer: str) -> list[Message]:
+    """Return the messages that ask the model once more after an answer that nobody has heard."""
+    return [{"role": "assistant", "content": answer}, {"role": "user", "content": NO_CALL}]
 
 
 @dataclass

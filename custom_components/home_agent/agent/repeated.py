@@ -131,7 +131,7 @@ def repeated_context(
     """Return the filter of one answer; who asks for ids or code gets them."""
     said = frozenset(fold(part.rstrip(".")) for part in _ID_PARTS.findall(sentence))
     asked = {
-        fold(word) for each in (DEFAULT, find(language) or DEFAULT) for word in words(each, "claims.ids")
+        fold(word) for each in (DEFAULT, find(language) or DEFAULT) for word in words(each, "questions.ids")
     }
     named = (part.rstrip(".") for part in _ID_PARTS.findall(sentence.casefold()))
     keeps_ids = bool(said & asked) or any(part in house.entities for part in named)

@@ -26,7 +26,7 @@ from ..inference.models import ChatRequest, Message, MessageCall, TokenUsage
 from ..safety.disclosure import DataCategory, Disclosure
 from ..tools.native import disclosed_by
 from ..tools.turn_calls import TurnCalls
-from .log import Correction, messages_of
+from .log import asked_again, messages_of
 from .pictures import beside_pictures
 from .turn import Turn
 
@@ -41,15 +41,16 @@ ROOM_AFTER_SILENCE: Final = 2
 
 
 def build(
-    turn: Turn, model: str, *, allow_tools: bool, claim: Correction | None = None, after_silence: bool = False
+    turn: Turn, model: str, *, allow_tools: bool, withheld: str = "", after_silence: bool = False
 ) -> ChatRequest:
     """Return the request of the next round for a model of the router.
 
-    `claim` was said without being true and is not stored. After an answer without words and calls, which
-    thoughts may have used up, the model gets `ROOM_AFTER_SILENCE` times the tokens and may not think.
+    `withheld` is an answer that nobody has heard and that is not stored. After an answer without words and
+    calls, which thoughts may have used up, the model gets `ROOM_AFTER_SILENCE` times the tokens and may not
+    think.
     """
     settings = turn.data.settings
-    fitted = _fit(turn, model, claim, again=bool(claim) or after_silence)
+    fitted = _fit(turn, model, withheld, again=bool(withheld) or after_silence)
     max_tokens = turn.max_tokens * ROOM_AFTER_SILENCE if after_silence else turn.max_tokens
     return ChatRequest(
         messages=beside_pictures(fitted.messages, turn.pictures) if turn.pictures else fitted.messages,
@@ -70,7 +71,7 @@ def build(
     )
 
 
-def _fit(turn: Turn, model: str, claim: Correction | None, *, again: bool) -> FittedRequest:
+def _fit(turn: Turn, model: str, withheld: str, *, again: bool) -> FittedRequest:
     policy, window, messages = turn.data.data_policy, turn.data.context.window, messages_of(turn)
     told = turn.calls.disclosure
     turn.asked, told.model = model, policy.of(model)
@@ -81,7 +82,7 @@ def _fit(turn: Turn, model: str, claim: Correction | None, *, again: bool) -> Fi
         _draft_for(turn.draft, told.model),
         _current_for(messages, told.model, turn.calls, from_home=from_home),
         window.request_tokens(turn.max_tokens, model),
-        after=(replace(claim, claim=UNSAID) if from_home else claim).messages() if claim else (),
+        after=asked_again(UNSAID if from_home else withheld) if withheld else (),
     )
     factor = window.calibration(model).factor
     turn.figures.trace.ask(model, turn.fitted, factor, turn.calls.caller, again=again)

@@ -17,7 +17,7 @@ from ..inference.models import Delta, ToolCall
 from ..literals import read_arguments
 from ..safety.redaction import UNPARSED
 from ..tools.calls.bounds import bounded
-from .claims.gate import ClaimGate
+from .honesty import AnswerGate
 from .log import LogDelta
 from .phrases import async_phrase
 from .repeated import repeated_context
@@ -58,13 +58,13 @@ class StreamFilter(Protocol):
         """Add the held text at the end of the answer."""
 
 
-def filters_of(turn: Turn, gate: ClaimGate | None, *, allow_tools: bool) -> list[StreamFilter]:
+def filters_of(turn: Turn, gate: AnswerGate | None, *, allow_tools: bool) -> list[StreamFilter]:
     """Return the filters of one answer, in the order in which they see each piece.
 
     First come the calls that the model made. Then its words are divided into what is said, thoughts, and
     calls written as text. The latter become calls if the model made none. What it repeats of its context is
-    named or cut. At last, claims without a call behind them are held back. The outermost wrapper is
-    `with_heartbeats`.
+    named or cut. At last, the answer to an order is held back until a call stands behind it. The outermost
+    wrapper is `with_heartbeats`.
     """
     words = _SaidWords(turn)
     filters: list[StreamFilter] = [_MadeCalls(allow_tools=allow_tools), words]
@@ -73,7 +73,7 @@ def filters_of(turn: Turn, gate: ClaimGate | None, *, allow_tools: bool) -> list
     if turn.context is not None and turn.response_schema is None:
         filters.append(_Repeated(turn, turn.context))
     if gate is not None:
-        filters.append(_Claims(gate))
+        filters.append(_Held(gate))
     return filters
 
 
@@ -81,9 +81,9 @@ class StreamingMixin(HomeAgentBaseEntity):
     """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
 
     async def _async_log_deltas(
-        self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: ClaimGate | None = None
+        self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: AnswerGate | None = None
     ) -> AsyncGenerator[LogDelta]:
-        """Yield the chat-log deltas of one model answer; `gate` withholds unproven claims."""
+        """Yield the chat-log deltas of one model answer; `gate` holds it back until its end."""
         filters: list[StreamFilter] = []
         is_apart = not turn.said
         yield {"role": "assistant"}
@@ -254,22 +254,20 @@ class _Repeated:
         piece.text = self._filter.feed(piece.text, final=True)
 
 
-class _Claims:
-    """Words that say that something was done, held back until a call is behind them."""
+class _Held:
+    """Words held back until the end of the answer."""
 
-    def __init__(self, gate: ClaimGate) -> None:
+    def __init__(self, gate: AnswerGate) -> None:
         self._gate = gate
-        self._has_calls = False
 
     def take(self, piece: Piece) -> None:
-        self._has_calls = self._has_calls or bool(piece.calls)
-        if words := piece.text:
-            piece.text = self._gate.feed(words)
-            piece.withheld = not piece.text
+        self._gate.take(piece.text, has_calls=bool(piece.calls))
+        piece.withheld = piece.withheld or bool(piece.text)
+        piece.text = ""
 
     def end(self, piece: Piece) -> None:
-        self._gate.has_calls = self._has_calls or bool(piece.calls)
-        piece.text = self._gate.feed(piece.text) + self._gate.finish()
+        self._gate.take(piece.text, has_calls=bool(piece.calls))
+        piece.text = self._gate.release()
 
 
 def as_tool_input(call: ToolCall) -> llm.ToolInput:

@@ -7,11 +7,10 @@ from typing import Final
 from ..languages import find, languages_with, words as word_list
 from ..languages.lexicon import COMMAS, ENDS, QUESTION_MARKS
 from ..languages.phrases import any_of
+from ..languages.sentence import Kind, read
 from ..memory.sentences import asks_to_remember
 from ..regex import lazy_regex
 from ..texts import fold_letters, words
-from .claims.kinds import SentenceKind
-from .claims.wording import kind_of
 
 MAX_CHARS: Final = 4000
 """Longer texts are always looked at."""
@@ -29,7 +28,7 @@ def teaches(sentence: str, language: str, *, acted: bool, looked_up: bool) -> bo
     """
     own = find(language)
     if own is None or own not in languages_with("memory.facts") or len(sentence) > MAX_CHARS:
-        return not (acted and kind_of(sentence, language) is SentenceKind.ORDER)
+        return not (acted and read(sentence, language).kind is Kind.ORDER)
     if asks_to_remember(sentence) or _facts(own).search(fold_letters(sentence)):
         return True
     parts = [part.strip() for part in PARTS.findall(sentence) if part.strip()]
@@ -41,7 +40,7 @@ def _tells(part: str, language: str) -> bool:
     """Return whether a part of a sentence is neither an order nor a question, and long enough."""
     if part.endswith(tuple(QUESTION_MARKS)) or len(words(part)) < LEAST_WORDS:
         return False
-    return kind_of(part, language) is SentenceKind.REMARK
+    return read(part, language).kind is Kind.REMARK
 
 
 @cache

@@ -13,7 +13,6 @@ from ..inference.errors import RequestBudget
 from ..inference.router import PRIMARY
 from ..runtime import HomeAgentData
 from ..tools.turn_calls import TurnCalls
-from .claims.sentences import SentenceReader
 from .figures import Figures
 
 MAX_ROUNDS: Final = 10
@@ -88,8 +87,6 @@ class Turn:
     """Whether text has been released; a satellite is speaking then."""
     local_response: intent.IntentResponse | None = None
     """The response of Home Assistant's own sentences, if they answered."""
-    reader: SentenceReader | None = None
-    """What reads the answers to this sentence, once there is one."""
     figures: Figures = field(default_factory=Figures)
 
     @property

@@ -22,7 +22,7 @@ WEAK_TABLES: Final = (
     "questions.copulas",
     "questions.openers",
     "questions.past",
-    "claims.greetings",
+    "questions.greetings",
     "answers.yes",
     "answers.no",
     "answers.fillers",

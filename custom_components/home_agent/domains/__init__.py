@@ -4,7 +4,7 @@ A file defines `DomainFacts` about one domain, or about several that are nearly 
 new file and nothing else: tools, prompt, policy, undo and habits read what the file states.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -48,6 +48,18 @@ def verbs() -> tuple[str, ...]:
 def domains_of(verb: str) -> frozenset[str]:
     """Return the domains that know an action."""
     return frozenset(facts.name for facts in DOMAINS.values() if verb in facts.actions)
+
+
+def opens(action: str, values: Mapping[str, object]) -> bool | None:
+    """Return whether an action or a service moves something towards open, unlocked or disarmed.
+
+    None if it does neither that nor the contrary, or if kinds of devices differ.
+    """
+    position = values.get("position")
+    if isinstance(position, int | float):
+        return {0: False, 100: True}.get(int(position))
+    ways = {way for facts in DOMAINS.values() if (way := facts.ways.get(action)) is not None}
+    return ways.pop() if len(ways) == 1 else None
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 from homeassistant.core import State
 from homeassistant.helpers import llm
 
-from ..agent.claims.gate import ClaimGate
+from ..agent.honesty import may_answer_order
 from ..domains import domains_of
 from ..errors import HomeAgentError
 from ..knowledge.records import HouseSnapshot
@@ -138,10 +138,7 @@ def _difference(case: Case, done: Mapping[str, list[tuple[str, Any]]], answer: M
 
 def claims_success(case: Case, words: str) -> bool:
     """Return whether words claim what no call has done."""
-    gate = ClaimGate(case.said, case.language, lambda _reading, _kind: False)
-    gate.feed(words)
-    gate.finish()
-    return gate.unbacked is not None
+    return bool(words.strip()) and not may_answer_order(words, case.language)
 
 
 def _says(words: str, wanted: str) -> bool:

@@ -24,11 +24,10 @@ from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ToolOutput, ToolRun
 from .calls.validation import schema_of
 from .control.arguments import ControlSchema, read_args, value_words
+from .control.asked import check_asked, check_exceptions, check_times, without_exceptions
 from .control.carrying import async_carry_out
-from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
-from .control.exceptions import without_excepted, without_exceptions
 from .control.groups import with_group
-from .control.later import Planner, check_later, command_of
+from .control.later import Planner, command_of
 from .control.offered import actions_in, schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
@@ -95,7 +94,7 @@ class ControlTool(HomeAgentTool):
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse to change anything in answer to a question. Raises ValidationError."""
-        check_asked(run, str(args.get("action")), args, by_target=True)
+        check_asked(run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -109,7 +108,7 @@ class ControlTool(HomeAgentTool):
                 run.house,
                 target,
                 speaker=run.speaker,
-                sentence=without_exceptions(run.sentence, run.speaker.language),
+                sentence=without_exceptions(run),
                 allowed_domains=domains,
                 exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
             )
@@ -120,10 +119,10 @@ class ControlTool(HomeAgentTool):
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
         times, given = with_times(args, given, records, run.sentence, run.speaker.language)
         timing = read_timing(run.hass, times, run.speaker.language)
-        check_later(run, timing, records, given, verb)
-        records, left_out = without_excepted(run, target, records)
+        check_times(run, records, given, timing.answers if timing else frozenset())
+        check_exceptions(run, target, records)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
-            return await self._async_act(verb, given, records, run, timing, left_out)
+            return await self._async_act(verb, given, records, run, timing)
 
     async def async_run_planned(
         self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome
@@ -155,12 +154,9 @@ class ControlTool(HomeAgentTool):
         records: Sequence[EntityRecord],
         run: ToolRun,
         timing: Timing | None,
-        left_out: Sequence[EntityRecord],
     ) -> JsonValueType:
         """Act on entities and return what they show afterwards, or what happens to them later."""
         outcome = ControlOutcome(run.house)
-        if left_out:
-            outcome.note(f"left out: {', '.join(record.name for record in left_out)}")
         plans, before = self._plans(verb, given, records, run, outcome)
         if plans and timing is None:
             await async_carry_out(plans, before, verb, run, outcome)
@@ -213,8 +209,6 @@ class ControlTool(HomeAgentTool):
                 outcome.fail(entity_id, ValidationError(NOT_EXPOSED))
             elif state.state == STATE_UNAVAILABLE:
                 outcome.fail(entity_id, OFFLINE)
-            elif protected(record) and self._is_opposite(run, verb, given, state, record):
-                outcome.fail(entity_id, ValidationError(OPPOSITE))
             else:
                 try:
                     plans[entity_id] = self._plan(run, state, verb, given, units, alone=len(records) == 1)
@@ -231,15 +225,6 @@ class ControlTool(HomeAgentTool):
         if state.domain == SCRIPT:
             return plan_script(run, state, meant, given, gated=self._gated)
         return plan(state, meant, given, units, gated=self._gated, alone=alone)
-
-    @staticmethod
-    def _is_opposite(
-        run: ToolRun, verb: str, given: Mapping[str, Any], state: State, record: EntityRecord
-    ) -> bool:
-        """Return whether an action would move an entity the other way than the person said."""
-        meant = run.meanings.get(state.domain, verb)
-        way = toggled(state.state) if meant == "toggle" else direction_of(meant, given)
-        return contradicts(way, run.sentence, run.speaker.language, record, run.house)
 
 
 async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:

@@ -35,7 +35,7 @@ from .calls.bounds import TOO_LARGE, bounded
 from .calls.clear_orders import ClearOrder, read_order
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
-from .control.direction import check_calls
+from .control.asked import check_calls
 from .guard import Guard
 from .ha_control import ControlTool
 from .native import disclosed_by_all

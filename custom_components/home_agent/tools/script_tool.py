@@ -12,13 +12,13 @@ from homeassistant.util.json import JsonValueType
 from ..const import CONF_ALLOW_SCRIPTS, CONF_TOOLS_DISABLED
 from ..errors import ToolExecutionError, ValidationError
 from ..knowledge.house import HouseSnapshot
+from ..languages.sentence import Wait
 from ..texts import leaves, one_line
 from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from .calls.bounds import MAX_CHARS
 from .calls.validation import JsonSchema
 from .control.arguments import TIME_SLOTS
-from .control.direction import check_asked
-from .control.later import check_later
+from .control.asked import check_asked, check_times
 from .control.script_fields import (
     SCRIPT,
     field_values,
@@ -88,7 +88,7 @@ class ScriptTool(HomeAgentTool):
             return
         try:
             lasts = any(is_length(fields.get(key, {})) for key in args)
-            check_later(run, None, [record], {}, "activate", has_length=lasts)
+            check_times(run, [record], (), {Wait.LENGTH} if lasts else set())
         except ValidationError as err:
             problem, repeated, _advice = str(err).partition("Call again")
             raise ValidationError(f"{problem}{self._with_time()}" if repeated else problem) from err

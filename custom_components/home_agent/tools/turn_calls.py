@@ -151,6 +151,8 @@ class TurnCalls:
     """What the models that are asked may receive."""
     origins: Origins = field(default_factory=Origins)
     """What was said and read from outside in this conversation."""
+    advised: dict[str, int] = field(default_factory=dict)
+    """What calls were refused for because of the sentence, and in which answer: it is said only once."""
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by a call that reads what another call of the same answer may change: they run concurrently."""
     draft: Draft = field(init=False)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
+from ...languages.sentence import read
 from ...tools.turn_calls import CallRecord
 from ..intent_results import area_of
 from ..log import async_say, end_with_words_beside_calls, note_unspoken, words_beside_calls
 from ..phrases import async_error_sentence
 from ..turn import Turn
-from .reading import plain_command
 from .sentences import async_sentence
 
 SEVERAL: Final = 2
@@ -24,11 +24,11 @@ async def async_confirm(turn: Turn, before: int) -> bool:
     """
     if not _is_wanted(turn):
         return False
-    command = plain_command(turn.calls.sentence, turn.language)
-    if command is not None and await _async_refuse(turn, before):
+    sentence = read(turn.calls.sentence, turn.language)
+    if sentence.is_plain and await _async_refuse(turn, before):
         return True
     done = _clean(turn.calls.records, before)
-    if command is None or not done or (command.joined and _referents(done) < SEVERAL):
+    if not sentence.is_plain or not done or (sentence.is_joined and _referents(done) < SEVERAL):
         return False
     if words_beside_calls(turn).strip() and turn.data.settings[CONF_QUICK_CONFIRMATIONS]:
         end_with_words_beside_calls(turn)

@@ -19,7 +19,6 @@ from ...languages import DEFAULT, find, languages, table, words
 from ...literals import opened
 from ...texts import fold
 from ..control.arguments import SLOT_WORDS, read_verb
-from ..control.direction import Direction, commanded
 from ..ha_query import QueryTool
 from ..resolving.targets import texts
 from .validation import CLOSE, listed
@@ -270,8 +269,7 @@ def _meanings(verb: str, args: Mapping[str, Any], sentence: str, language: str) 
 
 def _agrees(opens: bool | None, sentence: str, language: str) -> bool:
     """Return whether a sentence commands what an action does: to open, or to close."""
-    way = Direction.OPEN if opens else Direction.CLOSE
-    return opens is None or commanded(sentence, language) == {way}
+    return opens is None
 
 
 def suggested(sentence: str, language: str, choices: Sequence[str]) -> list[str]:

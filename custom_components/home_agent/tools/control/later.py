@@ -1,4 +1,4 @@
-"""Commands for later: refused where the call does not say when, else judged and kept until they are due."""
+"""Commands for later: judged when they are given, and kept until they are due."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,10 +8,8 @@ from typing import Any, Final
 from homeassistant.core import State, callback
 from homeassistant.util import dt as dt_util
 
-from ...domains import DOMAINS
+from ...domains import DOMAINS, opens
 from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
-from ...knowledge.house import EntityRecord
-from ...languages.later import LaterKind, Order, strictest
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import RESTORE, Held, Owner, PlannedCommand
 from ...planned.schedule import Schedule
@@ -19,111 +17,17 @@ from ...safety.frozen import FrozenCall, FrozenPlan
 from ...safety.ledger import EarlierState
 from ...safety.redaction import is_secret
 from ...timespans import format_span
-from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..base import ServiceCall, ToolRun
 from ..everyday.choosing import user_of
 from ..named import registry_ids
-from .direction import Direction, direction_of, later_orders
-from .mentions import TARGET, order_of
 from .outcome import ControlOutcome
 from .planning import Plan
 from .restoring import only_safe
-from .timing import FOR_FORMS, WHEN_FORMS, Timing
+from .timing import Timing
 
-TAKE_TIMES: Final = frozenset({"timer", "input_datetime", "datetime", "date", "time", "calendar", "schedule"})
-"""Domains whose own values are times."""
-TIME_VALUES: Final = frozenset({"duration", "time", "datetime", "date", "start_time", "end_time"})
-NEEDS_WHEN: Final = (
-    f"This is for later, so nothing was done. Call again with when, such as {WHEN_FORMS}. "
-    "If no time was said, ask for it"
-)
-NEEDS_FOR: Final = f"This is for a while only, so nothing was done. Call again with for, such as {FOR_FORMS}"
-NEEDS_REPEAT: Final = (
-    "This is to be repeated, so nothing was done. Call again with when and repeat: "
-    "daily, weekdays, weekends, weekly or days of the week"
-)
-NEEDS_AUTOMATION: Final = (
-    "This depends on a condition, so nothing was done and nothing is planned. It needs an automation in Home "
-    "Assistant, which a person has to approve. Tell the person so"
-)
-AUTOMATION: Final = "automation"
-"""The tool that creates automations."""
-CREATE_AUTOMATION: Final = (
-    "This depends on a condition, so nothing was done and nothing is planned. Call automation with action "
-    "create: when for what starts it, if for what must hold, do for the actions. The person is asked before"
-)
 MAX_ALIKE: Final = 3
 """Similar commands that a result names."""
 NO_CODES: Final = "A code is not stored, so this cannot be planned; the person has to ask for it at that time"
-
-
-def check_later(
-    run: ToolRun,
-    timing: Timing | None,
-    records: Sequence[EntityRecord],
-    given: Mapping[str, Any],
-    verb: str,
-    *,
-    has_length: bool = False,
-) -> None:
-    """Raise ValidationError if the clause of a call, but not the call, is about later or on a condition.
-
-    `has_length` says that a value of the call is the length of time of the sentence.
-    """
-    if any(record.domain in TAKE_TIMES for record in records) or not TIME_VALUES.isdisjoint(given):
-        return
-    schedule = timing.schedule if timing else None
-    orders = later_orders(run, without_names(run.sentence, records), planned=schedule is not None)
-    kinds, on_time = _waits_for(orders, records, verb, run)
-    by_sun = schedule and schedule.sun and not (on_time and LaterKind.TIME in kinds)
-    if LaterKind.CONDITION in kinds and not by_sun:
-        raise ValidationError(needs_automation(run))
-    if LaterKind.REPEATED in kinds and not (schedule and schedule.days):
-        raise ValidationError(NEEDS_REPEAT)
-    kind = strictest(kinds - {LaterKind.LENGTH} if has_length else kinds)
-    if timing is None and kind is not None and kind is not LaterKind.CONDITION:
-        raise ValidationError(NEEDS_FOR if kind is LaterKind.LENGTH else NEEDS_WHEN)
-
-
-def needs_automation(run: ToolRun) -> str:
-    """Return what to do about a condition: to call the tool for automations, where there is one."""
-    tool = run.calls.tools.get(AUTOMATION)
-    is_there = isinstance(tool, HomeAgentTool) and tool.has_use(run.hass, run.house)
-    return CREATE_AUTOMATION if is_there else NEEDS_AUTOMATION
-
-
-def _waits_for(
-    orders: Sequence[Order], records: Sequence[EntityRecord], verb: str, run: ToolRun
-) -> tuple[frozenset[LaterKind], bool]:
-    """Return what the clause of a call waits for, and whether its condition is beside a time.
-
-    Where the clause is not clear, all commands of the sentence decide: nothing if one is for now.
-    """
-    meant = [order for order in orders if order.commands]
-    if len({order.kinds for order in orders}) > 1:
-        found = order_of(
-            orders,
-            records,
-            verb,
-            hass=run.hass,
-            house=run.house,
-            sentence=run.sentence,
-            language=run.speaker.language,
-        )
-        meant = found if len({order.kinds for order in found}) == 1 else meant
-    if not all(order.kinds for order in meant):
-        return frozenset(), False
-    kinds = frozenset(kind for order in meant for kind in order.kinds)
-    return kinds, any(order.is_doubtful for order in meant)
-
-
-def without_names(sentence: str, records: Sequence[EntityRecord]) -> str:
-    """Return a sentence without the names of entities: "Every Evening" may be the name of a scene."""
-    found = sentence
-    for name in sorted({name for record in records for name in record.names}, key=len, reverse=True):
-        at = found.casefold().find(name.casefold())
-        if at >= 0 and len(found.casefold()) == len(found):
-            found = f"{found[:at]} {TARGET} {found[at + len(name) :]}"
-    return found
 
 
 def told(verb: str, given: Mapping[str, Any]) -> str:
@@ -193,7 +97,7 @@ class Planner:
             meant = run.meanings.get(state.domain, verb)
             if facts.restore is None and facts.safe_action is None:
                 outcome.fail(entity_id, ValidationError("cannot be put back, so for does not fit"))
-            elif only_safe(facts, state) and direction_of(meant, given) is not Direction.OPEN:
+            elif only_safe(facts, state) and opens(meant, given) is not True:
                 outcome.fail(
                     entity_id,
                     ValidationError("is never opened without a request, so it cannot be closed for a while"),

@@ -1,8 +1,6 @@
-"""What of a home a part of a sentence names, and which part of a sentence a call is about."""
+"""What of a home a sentence names."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from homeassistant.core import HomeAssistant
 
@@ -10,15 +8,9 @@ from ...context.named import Finder, fits
 from ...context.topics import language_of, topic_reader
 from ...knowledge.class_words import known_language
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...languages import DEFAULT, words
-from ...languages.later import Order
-from ...texts import fold
+from ...languages import DEFAULT
 
-TARGET: Final = "xtargetx"
-"""Stands for the name of a target in a sentence."""
 NAMED, KIND, PLACE = 3, 2, 1
-MIN_STEM: Final = 5
-"""Letters of a verb that may have another ending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,44 +51,4 @@ def mention(hass: HomeAssistant, house: HouseSnapshot, text: str, sentence: str,
         reader.kinds,
         frozenset(finder.places),
         topic.everything,
-    )
-
-
-def order_of(
-    orders: Sequence[Order],
-    records: Iterable[EntityRecord],
-    verb: str,
-    *,
-    hass: HomeAssistant,
-    house: HouseSnapshot,
-    sentence: str,
-    language: str,
-) -> list[Order]:
-    """Return the parts of a sentence that a call on entities may be about: one if that is clear."""
-    targets = list(records)
-    scores: list[int] = []
-    for order in orders:
-        if TARGET in order.text.split():
-            scores.append(NAMED + 1)
-            continue
-        found = mention(hass, house, order.text, sentence, language)
-        if not found and scores:  # "and turn it off": what was named before
-            scores.append(scores[-1])
-            continue
-        scores.append(max((found.fit(record) for record in targets), default=0))
-    best = max(scores, default=0)
-    meant = [order for order, score in zip(orders, scores, strict=True) if score == best]
-    if len(meant) > 1:
-        own = language_of(sentence, language) or DEFAULT
-        meant = [order for order in meant if _commands(order.text, verb, own)] or meant
-    return meant
-
-
-def _commands(text: str, verb: str, language: str) -> bool:
-    """Return whether a text has a word for an action."""
-    said = f" {' '.join(fold(text).split())} "
-    phrases = [*words(language, f"actions.{verb}"), *words(language, f"actions.{verb.removeprefix('turn_')}")]
-    # "Enciéndela" and "apagas" are forms of "enciende" and "apaga".
-    return any(
-        (f" {folded}" if len(folded) >= MIN_STEM else f" {folded} ") in said for folded in map(fold, phrases)
     )

@@ -7,10 +7,9 @@ from typing import Final
 from homeassistant.const import ATTR_ASSUMED_STATE
 from homeassistant.core import State
 
-from ...domains import DOMAINS
+from ...domains import DOMAINS, opens
 from ...errors import PermissionDenied
 from ..base import ToolRun
-from .direction import Direction, direction_of
 from .later import calls_of
 from .planning import Plan
 
@@ -46,6 +45,6 @@ def _is_there(made: Plan, state: State, verb: str) -> bool:
     given = {name for call in made.calls for name in call.data} - UNTOLD
     if given and not made.expectation.attributes:
         return False
-    opens = any(direction_of(call.service, call.data) is Direction.OPEN for call in made.calls)
+    is_opened = any(opens(call.service, call.data) for call in made.calls)
     position = state.attributes.get("current_position")
-    return not (opens and isinstance(position, int | float) and position < WIDE_OPEN)
+    return not (is_opened and isinstance(position, int | float) and position < WIDE_OPEN)

@@ -1,13 +1,11 @@
 """Rooms that a machine is sent to: a named room says where to work, and never becomes the whole home."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from homeassistant.helpers import entity_registry as er
 
-from ...context.named import fits
-from ...context.topics import language_of, topic_reader
 from ...domains import DOMAINS
 from ...domains.base import DomainFacts
 from ...domains.features import supports
@@ -17,8 +15,6 @@ from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import name_index
 from ...knowledge.names import content_words, squash
 from ...knowledge.spoken_words import domain_words, means_home
-from ...languages import DEFAULT
-from ...languages.mentioned import mentions
 from ...texts import fold
 from ..base import ToolRun
 from ..resolving.candidates import choose, describe, listed
@@ -26,9 +22,6 @@ from ..resolving.kinds import read_kinds
 from ..resolving.places import find_place, places_in_sentence, unknown_place
 from ..resolving.resolver import resolve
 from ..resolving.targets import Target, texts
-from .exceptions import excepted, without_exceptions
-from .later import without_names
-from .mentions import TARGET, mention
 
 MAX_HINTS: Final = 3
 MAX_ROOMS: Final = 200
@@ -69,13 +62,12 @@ class _RoomOrder:
         records = self._machines(target)
         if not records:
             return None
-        said = said_places(self.run, records) | _place_of_speaker(self.run)
         asked = self._areas([text for text in named if not _is_in_name(text, records)], [])
-        wanted = self._wanted(records, asked, said)
+        wanted = self._wanted(records, asked)
         if not wanted:
             return None
         if not (able := [record for record in records if self._rooms_of(record)]):
-            self._check_unable(records, wanted, said)
+            self._check_unable(records, wanted)
             return None
         chosen = self._chosen(able, wanted, is_named=bool(target.entity_id or target.name))
         value = str(self.facts.actions[self.work.action].value)
@@ -176,28 +168,17 @@ class _RoomOrder:
                     raise unknown_place(house, part.strip(), "area")
         return list(dict.fromkeys(found))
 
-    def _wanted(self, records: Sequence[EntityRecord], asked: list[str], said: frozenset[str]) -> list[str]:
+    def _wanted(self, records: Sequence[EntityRecord], asked: list[str]) -> list[str]:
         """Return the areas to work in; none for all of them. Raises ValidationError."""
         mapped = frozenset[str]().union(*map(self._rooms_of, records))
-        without = self._excepted()
-        asked_areas, said_areas = (self._expanded(places, mapped) for places in (asked, sorted(said)))
-        if said_areas:
-            common = [area for area in asked_areas if area in said_areas]
-            if asked_areas and not common and self.verb == self.work.action:
-                raise ValidationError(f"The person said {self._names(said_areas)}; nothing was started")
-            wanted = common or said_areas
-        elif without and mapped:
-            wanted = [area for area in asked_areas or sorted(mapped) if area not in without]
-        elif without:
-            wanted = sorted(without)  # it can only clean everything, which is refused
-        elif self.verb == self.work.action:
-            wanted = asked_areas
+        wanted = self._expanded(asked, mapped)
+        if self.verb == self.work.action:
             if not wanted:
                 raise ValidationError(f"area: name the rooms. {self._known(mapped)}")
-        else:  # "the vacuum in the living room" may be where its dock is
-            own = {record.area_id for record in records} | {record.floor_id for record in records}
-            wanted = [] if own.intersection(asked) else asked_areas
-        return wanted
+            return wanted
+        # "the vacuum in the living room" may be where its dock is
+        own = {record.area_id for record in records} | {record.floor_id for record in records}
+        return [] if own.intersection(asked) else wanted
 
     def _expanded(self, places: Iterable[str], mapped: frozenset[str]) -> list[str]:
         """Return areas, with those of a floor that a machine can be sent to in its place."""
@@ -211,29 +192,12 @@ class _RoomOrder:
                 found += [area for area in there if area in mapped] or there
         return list(dict.fromkeys(found))
 
-    def _excepted(self) -> frozenset[str]:
-        """Return the areas that the sentence excepts."""
-        run = self.run
-        places = (
-            find_place(run.house, text, "area") for text in excepted(run.sentence, run.speaker.language)
-        )
-        return frozenset(area for place in places if place is not None for area in place.area_ids)
-
-    def _check_unable(
-        self, records: Sequence[EntityRecord], wanted: Sequence[str], said: frozenset[str]
-    ) -> None:
-        """Raise ValidationError unless the place only tells which machine is meant.
-
-        That is so with several machines, and in "start the vacuum in the living room" if that is where it is.
-        """
-        run = self.run
-        is_started = self.verb != self.work.action and mentions(
-            run.sentence, run.speaker.language, f"actions.{self.verb}"
-        )
-        others = len(run.house.of_domain(self.facts.name)) > 1
-        for record in records:
-            if record.floor_id in said or ((others or is_started) and record.area_id in wanted):
-                return
+    def _check_unable(self, records: Sequence[EntityRecord], wanted: Sequence[str]) -> None:
+        """Raise ValidationError unless the place only tells which of several machines is meant."""
+        if len(self.run.house.of_domain(self.facts.name)) > 1 and any(
+            record.area_id in wanted for record in records
+        ):
+            return
         record = records[0]
         state = self.run.hass.states.get(record.entity_id)
         if supports(state, self.facts.actions[self.work.action].features):
@@ -300,68 +264,3 @@ def _is_in_name(text: str, records: Iterable[EntityRecord]) -> bool:
     """Return whether what is given as a place is a part of the name of a machine, such as "Downstairs"."""
     said = frozenset(content_words(text))
     return bool(said) and any(said <= frozenset(content_words(record.name)) for record in records)
-
-
-def said_places(run: ToolRun, records: Sequence[EntityRecord]) -> frozenset[str]:
-    """Return the IDs of the rooms and floors that the sentence names for some machines.
-
-    A room beside another kind of device is about that one: "turn off the kitchen light and start the vacuum".
-    """
-    spoken = run.speaker.language
-    language = language_of(run.sentence, spoken) or DEFAULT
-    sentence = without_names(without_exceptions(run.sentence, spoken), records)
-    own, commanded, loose, rest = (set[str]() for _ in range(4))
-    is_own: bool | None = None
-    has_own = is_complete = False
-    for text, commands in _parts(sentence, topic_reader(language).read):
-        found = mention(run.hass, run.house, text, sentence, spoken)
-        if TARGET in text.split() or _means(found.entity_ids, found.kinds, found.known_kinds, records):
-            is_own = has_own = True
-            is_complete = is_complete or commands
-        elif found.entity_ids or found.kinds:
-            is_own = False
-        elif commands and is_own is False:
-            is_own = None
-        if is_own:
-            own |= found.places
-        elif found.everything:
-            rest |= found.places
-        elif is_own is None:
-            (commanded if commands else loose).update(found.places)
-    if own or is_complete:
-        return frozenset(own)
-    return frozenset(commanded if has_own else commanded | loose | rest)
-
-
-def _place_of_speaker(run: ToolRun) -> frozenset[str]:
-    """Return the ID of the speaker's room if the sentence says that it is about this room."""
-    area = run.speaker.area_id
-    is_here = mentions(run.sentence, run.speaker.language, "topics.here")
-    return frozenset((area,)) if area and is_here else frozenset()
-
-
-def _means(
-    entity_ids: frozenset[str],
-    kinds: frozenset[str],
-    known_kinds: frozenset[str],
-    records: Iterable[EntityRecord],
-) -> bool:
-    """Return whether names or kinds are those of some machines."""
-    return any(
-        record.entity_id in entity_ids or any(fits(record, key, known_kinds) for key in kinds)
-        for record in records
-    )
-
-
-def _parts(sentence: str, read: Callable[[str], Any]) -> list[tuple[str, bool]]:
-    """Return the parts of a sentence, up to a comma or an "and", and whether each has a command."""
-    topic = read(sentence)
-    if topic.text or not topic.words:
-        return [(sentence, bool(topic.commands))]
-    found: dict[int, list[int]] = {}
-    for index in range(len(topic.words)):
-        found.setdefault(topic.parts[index] if index < len(topic.parts) else 0, []).append(index)
-    return [
-        (" ".join(topic.words[index].plain for index in part), not topic.commands.isdisjoint(part))
-        for part in found.values()
-    ]

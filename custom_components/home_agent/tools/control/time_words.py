@@ -13,8 +13,8 @@ from ...knowledge.spoken_words import words_of
 from ...languages.times import in_english
 from ...texts import words
 from ..everyday.moments import read_length
+from .asked import FOR_FORMS, WHEN_FORMS
 from .script_fields import SCRIPT
-from .timing import FOR_FORMS, WHEN_FORMS
 
 WHEN, FOR, UNTIL, DATE = "when", "for", "until", "date"
 WHEN_KEYS: Final = words_of(

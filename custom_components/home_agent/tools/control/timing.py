@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
+from ...languages.sentence import Wait
 from ...languages.times import in_english
 from ...planned.schedule import MAX_OFFSET, SUN_EVENTS, Schedule, next_sun
 from ...regex import lazy_regex
@@ -16,10 +17,9 @@ from ...timers.repeating import EVERY_DAY, next_at
 from ...timespans import format_local
 from ..everyday.days import NEVER, read_days
 from ..everyday.moments import read_length, read_moment
+from .asked import FOR_FORMS, WHEN_FORMS
 
 SLOTS: Final = ("when", "for", "repeat")
-WHEN_FORMS: Final = "10 minutes, 18:30, tomorrow 7:00, sunset - 30 minutes or 2026-03-29 18:30"
-FOR_FORMS: Final = "5 minutes, 2 hours or until 23:00"
 MAX_AHEAD: Final = timedelta(days=366)
 MIN_HOLD: Final = timedelta(seconds=1)
 IGNORED: Final = frozenset({"at", "the", "today", "tomorrow"})
@@ -38,6 +38,14 @@ class Timing:
     """None for now."""
     hold: timedelta = timedelta()
     """After this time the states from before are restored; zero if they are not."""
+
+    @property
+    def answers(self) -> frozenset[Wait]:
+        """Return what a sentence may wait for that a call with this timing does."""
+        if self.schedule is None:
+            return frozenset({Wait.TIME, Wait.LENGTH})
+        repeated = {Wait.REPEATED} if self.schedule.days else set[Wait]()
+        return frozenset({Wait.TIME, Wait.LENGTH, Wait.CONDITION} | repeated)
 
 
 def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> Timing | None:

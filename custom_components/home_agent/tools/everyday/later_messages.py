@@ -9,18 +9,16 @@ from homeassistant.util.json import JsonValueType
 
 from ...context.topics import language_of
 from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
-from ...languages.depending import depends
-from ...languages.later import LaterKind, said_kinds
-from ...languages.lexicon import QUESTION_MARKS
+from ...languages.sentence import Wait, times_in
 from ...memory.secrets import holds_secret
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import TELL, Message, Owner, PlannedCommand
 from ...planned.schedule import Schedule
 from ...safety.frozen import FrozenCall, FrozenPlan
 from ..base import ServiceCall, ToolRun
-from ..control.direction import EVENING
-from ..control.later import MAX_ALIKE, NO_CODES, needs_automation
-from ..control.timing import WHEN_FORMS, Timing
+from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
+from ..control.later import MAX_ALIKE, NO_CODES
+from ..control.timing import Timing
 from ..messages import NOTIFY_TOOL, heard_on
 from ..vetted import is_spoken
 from .choosing import user_of
@@ -28,10 +26,6 @@ from .choosing import user_of
 NEEDS_WHEN: Final = (
     f"The sentence says a time, and nothing was sent. Call again with when, such as {WHEN_FORMS}, "
     "or with the time in message if it is part of what is told"
-)
-NEEDS_REPEAT: Final = (
-    "This is to be repeated, so nothing was planned. Call again with when and repeat: "
-    "daily, weekdays, weekends, weekly or days of the week"
 )
 
 
@@ -43,36 +37,17 @@ def check_time(message: Message, timing: Timing | None, run: ToolRun) -> None:
     if any(record.tool_name == NOTIFY_TOOL for record in run.calls.records):
         return
     own = run.speaker.language
-    if (timing is None or timing.schedule is None) and _waits(message, run):
+    waits = list(times_in(run.sentence, own))
+    for wait in times_in(message.text, language_of(message.text, own) or own):
+        if wait in waits:
+            waits.remove(wait)
+    left = set(waits) - (timing.answers if timing is not None and timing.schedule is not None else set())
+    if Wait.CONDITION in left:
         raise ValidationError(needs_automation(run))
-    is_evening = dt_util.now().hour >= EVENING
-    said = said_kinds(run.sentence, own, is_evening=is_evening, is_order=True)
-    if not said:
-        return
-    written = language_of(message.text, own) or own
-    left = list(said)
-    for kind in said_kinds(message.text, written, is_evening=is_evening):
-        if kind in left:
-            left.remove(kind)
-    schedule = timing.schedule if timing else None
-    if LaterKind.CONDITION in left and schedule is None:
-        raise ValidationError(needs_automation(run))
-    if LaterKind.REPEATED in left and not (schedule and schedule.days):
+    if Wait.REPEATED in left:
         raise ValidationError(NEEDS_REPEAT)
-    if LaterKind.TIME in left and schedule is None:
+    if Wait.TIME in left:
         raise ValidationError(NEEDS_WHEN)
-
-
-def _waits(message: Message, run: ToolRun) -> bool:
-    """Return whether the person wants a message when something happens: "tell me when it is done".
-
-    A condition within the message is for its receiver: "tell Tom to call me when he has time".
-    """
-    own, text = run.speaker.language, message.text
-    asks = text.rstrip()[-1:] in QUESTION_MARKS
-    if not depends(run.sentence, language_of(run.sentence, own) or own, asks=asks):
-        return False
-    return not depends(text, language_of(text, own) or own)
 
 
 class MessagePlanner:

@@ -18,7 +18,6 @@ from ...errors import ValidationError
 from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import languages, table
-from ...languages.later import names_action
 from ...planned.cancelled import Cancellation
 from ...planned.commands import PlannedCommands
 from ...planned.records import Owner, PlannedCommand
@@ -29,7 +28,6 @@ from ...timers.repeating import told_days
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Kept, Speaker, ToolOutput, ToolRun
-from ..control.direction import commanded
 from ..control.telling import tell_names
 from ..planned.rows import (
     OUTSIDE,
@@ -47,7 +45,6 @@ from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
 from .days import read_days
 from .moments import FORMS, at_clock, read_length, read_moment, readable
-from .others import check_own
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
 REPEATS: Final = {days: repeat for repeat, days in DAYS.items()}
@@ -56,10 +53,6 @@ MAX_NAME: Final = 200
 NOTHING: Final = "None of yours: this person and this device have no timer, reminder or planned command."
 ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control switches things"
 """Told where a timer is named after devices or after what is to be done with one."""
-NOT_A_REMINDER: Final = (
-    "A timer only reminds and switches nothing, so none was set. To do this later call ha_control with when, "
-    "such as 10 minutes, 18:30 or sunset, and repeat or for"
-)
 MAX_LISTED: Final = 20
 WHICH: Final = "which one is meant? Give the name and the time of one of:"
 NOT_CALLED: Final = "nothing is called so, and nothing was changed. There is:"
@@ -215,11 +208,6 @@ class TimerTool(HomeAgentTool):
         """Set a timer."""
         if self._timers.full:
             raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
-        tools = run.calls.tools.values()
-        controls = any(isinstance(tool, HomeAgentTool) and tool.reports_targets for tool in tools)
-        if controls and names_action(name, run.sentence, run.speaker.language):
-            raise ValidationError(NOT_A_REMINDER)
-        check_own(name, run)
         speaker = run.speaker
         repeat, days = _repeat(args.get("repeat") or "", speaker.language)
         when = readable(args.get("when") or "", speaker.language)
@@ -237,7 +225,7 @@ class TimerTool(HomeAgentTool):
         )
         await self._timers.async_set(timer, counts=read_length(when) is not None)
         result: dict[str, JsonValueType] = {"set": _as_result(timer)}
-        if commanded(name, speaker.language) or not domain_words().keys().isdisjoint(fold(name).split()):
+        if not domain_words().keys().isdisjoint(fold(name).split()):
             result["note"] = ONLY_REMINDS
         return result
 

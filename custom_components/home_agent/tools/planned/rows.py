@@ -7,14 +7,16 @@ from typing import Final
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ...context.concepts import class_concepts
 from ...errors import ValidationError
+from ...knowledge.house import EntityRecord
 from ...knowledge.names import content_words, word_similarity
+from ...languages import DEFAULT, find
 from ...planned.commands import PlannedCommands
 from ...planned.records import PlannedCommand
 from ...texts import fold, words
 from ..base import ToolRun
-from ..control.addressed import SAME, words_for
-from .time_names import is_described
+from .time_names import SAME, is_described
 
 OUTSIDE: Final = "a text from outside"
 """Where the words of a timer or a message come from that was planned after such a text was read."""
@@ -105,7 +107,7 @@ def _is_described(command: PlannedCommand, said: str, run: ToolRun) -> bool:
         known |= {*words(command.message.text)}
     for entity_id in command.entity_ids:
         if (record := run.house.entities.get(entity_id)) is not None:
-            known |= words_for(record, run.speaker.language)
+            known |= _words_for(record, run.speaker.language)
             area = run.house.areas.get(record.area_id or "")
             known.update(word for name in (area.names if area else ()) for word in words(name))
     asked = content_words(said)
@@ -166,3 +168,10 @@ def newest_of(commands: Collection[PlannedCommand], run: ToolRun) -> list[Planne
             f"name: which one is meant? Give the name and the time of one of: {listed_plans(commands, run)}"
         )
     return together
+
+
+def _words_for(record: EntityRecord, language: str) -> frozenset[str]:
+    """Return the words of an entity's names and of its kind, in a language and in English."""
+    named = {word for name in record.names for word in content_words(name)}
+    languages = tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT)))
+    return frozenset(words(class_concepts(record.domain, record.device_class, languages))) | named

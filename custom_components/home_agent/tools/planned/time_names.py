@@ -11,9 +11,10 @@ from ...knowledge.spoken_words import stop_words
 from ...languages.times import in_english
 from ...texts import fold, words
 from ...timers.repeating import WEEKDAYS, told_days
-from ..control.addressed import SAME
 from ..everyday.moments import read_clock
 
+SAME: Final = 0.88
+"""How alike two forms of a word are."""
 _TODAY: Final = ("today", "tonight")
 _BESIDE: Final = frozenset({"at", "on", "in", "for", "every", "oclock", "next", "this"})
 """English words beside a time that name nothing."""

@@ -1,0 +1,698 @@
+"""One reading of a person's sentence: what it is, what its order waits for, what it excepts.
+
+It is made once per turn. Rules that refuse a call rest on it, so its flags say what is certain, and nothing
+in it needs punctuation or capitals: speech recognition writes neither.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
+from functools import cache, cached_property, lru_cache
+from itertools import pairwise
+from typing import Final
+
+from ..regex import lazy_regex
+from ..texts import plain
+from . import find, languages_with, table, words, words_to_99
+from .lexicon import Clause, Lexicon, Match, Word, clauses
+
+MAX_CHARS: Final = 400
+"""Of a longer text nothing is certain, and its beginning and end say what it is."""
+MAX_WORDS: Final = 30
+"""A longer sentence is more than one question."""
+MAX_ADDRESS: Final = 3
+"""A sentence with at most this many words before a question addresses somebody."""
+MAX_WISH: Final = 9
+"""Words of a wish without a verb, such as "a bit brighter"."""
+MAX_AMOUNT: Final = 6
+"""Words of a length of time before its unit."""
+MAX_BEFORE_VERB: Final = 2
+"""Words between a negation and the verb behind it."""
+LAST_HOUR: Final = 12
+"""The largest number that is an hour without a word that says so."""
+CLOCK: Final = "clocktime"
+"""Stands for 18:30, whose colon would be lost."""
+MEASURE: Final = "measure"
+"""Stands for a percent or degree sign."""
+
+TABLES: Final[Mapping[str, Sequence[str]]] = {
+    **{
+        name: (f"questions.{name}",)
+        for name in (
+            *(
+                "openers",
+                "past",
+                "asking",
+                "whether",
+                "particles",
+                "copulas",
+                "requests",
+                "commands",
+                "joins",
+            ),
+            *("switching", "alternatives", "unrelated", "reasons", "negations", "late_negations", "too"),
+            *("not_forbidden", "staying", "orders", "asks", "tells", "greetings"),
+        )
+    },
+    "states": ("questions.states",),
+    "asked_when": ("questions.when",),
+    "polite": ("answers.fillers",),
+    "lead": ("questions.lead",),
+    "fillers": (
+        "answers.fillers",
+        "answers.yes",
+        "questions.fillers",
+        "questions.greetings",
+        "questions.lead",
+    ),
+    "excepting": ("quantities.excepting",),
+    "self": ("memory.self",),
+    **{
+        f"time_{name}": (f"times.{name}",)
+        for name in (
+            *(
+                "soon",
+                "soon_behind",
+                "during",
+                "during_behind",
+                "lengths",
+                "amounts",
+                "at",
+                "sure_at",
+                "clock",
+            ),
+            *("later", "repeated", "when", "if", "only", "polite", "statements"),
+        )
+    },
+}
+UNITS: Final = ("second", "minute", "hour", "day", "week")
+_QUOTED: Final = lazy_regex(r"[\"“„«»][^\"“”„«»]{1,80}[\"”“«»]")
+_MEASURES: Final = lazy_regex("[%°]")
+_CLOCKS: Final = lazy_regex(r"\b\d{1,2}(?::|h(?=\d))\d{2}\b")
+_JOINED: Final = lazy_regex(r"(\d)(?=[^\W\d_])")
+
+
+class Kind(Enum):
+    """What a sentence is as a whole: the first of these that one of its clauses is."""
+
+    ORDER = auto()
+    REMARK = auto()
+    """Neither plainly an order nor a question; it may be either."""
+    QUESTION = auto()
+    """A question, or a greeting."""
+    STORY = auto()
+    """It wants words only: a joke, a summary."""
+
+
+class Wait(StrEnum):
+    """What an order waits for."""
+
+    TIME = "time"
+    LENGTH = "length"
+    """It begins at once and ends after a while."""
+    REPEATED = "repeated"
+    CONDITION = "condition"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What a sentence says for certain."""
+
+    kind: Kind = Kind.REMARK
+    only_asks: bool = False
+    """Whether it is a question and no word of it could be an order."""
+    only_forbids: bool = False
+    """Whether it says what is not to be done, and nothing else."""
+    is_plain: bool = False
+    """Whether it is one order, and nothing in it needs an answer."""
+    is_joined: bool = False
+    """Whether it names several things or values: "the light and the fan"."""
+    waits: frozenset[Wait] = frozenset()
+    """What its only order waits for."""
+    exceptions: tuple[str, ...] = ()
+    """What it excepts: "all lights but the hallway" excepts "the hallway"."""
+    without_exceptions: str = ""
+    """The sentence without these: a room in them is not the room that is meant."""
+
+
+@lru_cache(maxsize=64)
+def read(text: str, language: str) -> Sentence:
+    """Return the reading of a sentence in the language of its turn, or in English if that has no tables."""
+    own = find(language)
+    if own not in languages_with("questions.commands"):
+        return Sentence(without_exceptions=text)
+    assert own is not None
+    if table(own, "questions.inside_words"):
+        return _read_unspaced(text, own)
+    is_long = len(text) > MAX_CHARS
+    shown = f"{text[:MAX_CHARS]}\n{text[-MAX_CHARS:]}" if len(text) > 2 * MAX_CHARS else text
+    lexicon = _lexicon(own)
+    parts = [_Clause(clause, lexicon.all_matches(clause.words), own) for clause in clauses(_prepared(shown))]
+    kind = next((kind for kind in Kind if any(part.kind is kind for part in parts)), Kind.REMARK)
+    if is_long:
+        return Sentence(kind=kind, without_exceptions=text)
+    content = [part for part in parts if not part.is_filler]
+    one = content[0] if len(content) == 1 and kind in (Kind.ORDER, Kind.REMARK) else None
+    is_plain = one is not None and one.is_one_thing and (kind is Kind.ORDER or one.is_wish)
+    is_joined = is_plain and one is not None and one.is_joined
+    exceptions = tuple(thing for part in parts for thing in part.exceptions)
+    return Sentence(
+        kind=kind,
+        only_asks=_only_asks(parts),
+        only_forbids=_only_forbids(content),
+        is_plain=is_plain and own in languages_with("questions.orders"),
+        is_joined=is_joined,
+        waits=one.waits if one is not None and is_plain and not is_joined else frozenset(),
+        exceptions=exceptions,
+        without_exceptions=" ".join(part.without_exceptions for part in parts) if exceptions else text,
+    )
+
+
+@lru_cache(maxsize=64)
+def times_in(text: str, language: str) -> tuple[Wait, ...]:
+    """Return the times and conditions that stand anywhere in a text, of which it may only tell."""
+    own = find(language)
+    if own is None or own not in languages_with("times") or len(text) > MAX_CHARS:
+        return ()
+    lexicon = _lexicon(own)
+    parts = (_Clause(clause, lexicon.all_matches(clause.words), own) for clause in clauses(_prepared(text)))
+    return tuple(mark for part in parts for mark in part.marks.values())
+
+
+@cache
+def _lexicon(language: str) -> Lexicon:
+    tables: dict[str, Sequence[str]] = {
+        name: [entry for source in sources for entry in words(language, source)]
+        for name, sources in TABLES.items()
+    }
+    english: Mapping[str, Sequence[str]] = table(language, "times.english") or {}
+    tables["units"] = [word for unit in UNITS for word in english.get(unit, ())]
+    tables["measures"] = [MEASURE, *words(language, "memory.units")]
+    things: Mapping[str, Sequence[str]] = table(language, "concepts.things") or {}
+    tables["things"] = [name for names in things.values() for name in names if " " in name]
+    tables["numbers"] = [*_numbers(language)]
+    return Lexicon(tables)
+
+
+@cache
+def _numbers(language: str) -> Mapping[str, int]:
+    """Return the numbers up to 99 by their words."""
+    rows = [*(table(language, "numbers.digits") or ()), *((entry,) for entry in words_to_99(language))]
+    return {
+        " ".join(word.plain for clause in clauses(entry) for word in clause.words): number
+        for number, entries in enumerate(rows)
+        for entry in entries
+    }
+
+
+def _prepared(text: str) -> str:
+    """Return a text without what is quoted, with clocks and measures as words."""
+    text = _MEASURES.sub(f" {MEASURE} ", _QUOTED.sub(" ", text))
+    return _JOINED.sub(r"\1 ", _CLOCKS.sub(CLOCK, text))
+
+
+def _only_asks(parts: Sequence[_Clause]) -> bool:
+    if not 0 < sum(len(part.said) for part in parts) <= MAX_WORDS:
+        return False
+    forms = [part.form for part in parts]
+    if _Form.ORDER in forms or _Form.QUESTION not in forms:
+        return False
+    first = forms.index(_Form.QUESTION)
+    return not any(
+        form is _Form.OTHER and (index > first or len(part.said) > MAX_ADDRESS)
+        for index, (form, part) in enumerate(zip(forms, parts, strict=True))
+    )
+
+
+def _only_forbids(parts: Sequence[_Clause]) -> bool:
+    """Return whether all verbs are negated, and nothing beside them could name what is to be done."""
+    negated = [verdict for part in parts for verdict in part.negated()]
+    return True in negated and False not in negated
+
+
+class _Form(Enum):
+    """What the words and the order of a clause make it."""
+
+    QUESTION = auto()
+    ORDER = auto()
+    """Or a request, of which not all are orders."""
+    LEAD = auto()
+    """A greeting, a name, a thank you."""
+    OTHER = auto()
+
+
+def _covered(matches: Mapping[int, Match]) -> set[int]:
+    """Return the places of all words that belong to a match."""
+    return {at for index, match in matches.items() for at in range(index, index + match.words)}
+
+
+def _ends(matches: Mapping[int, Match]) -> set[int]:
+    return {index + match.words for index, match in matches.items()}
+
+
+class _Clause:
+    """The words up to a full stop, which speech recognition leaves out: then it is the whole sentence."""
+
+    def __init__(self, clause: Clause, matches: Mapping[str, Mapping[int, Match]], language: str) -> None:
+        self.said: Sequence[Word] = clause.words
+        self.is_asked = clause.is_asked
+        self._language = language
+        self._at = dict(matches)
+        for name in ("past", "asking", "reasons"):
+            self._at[name] = self._unless(name, "requests")
+        self._at["requests"] = self._unless("requests", "past")
+
+    def _unless(self, name: str, other: str) -> dict[int, Match]:
+        """Return the matches of a table that are not the beginning of a longer phrase of another one."""
+        return {
+            index: match
+            for index, match in self._at[name].items()
+            if match >= self._at[other].get(index, Match())
+        }
+
+    # --- what it is
+
+    @cached_property
+    def _starts(self) -> set[int]:
+        """Where a part begins: an order has its verb there, a question its auxiliary."""
+        starts = {0} | {index for index, word in enumerate(self.said) if word.starts}
+        starts |= _ends(self._at["joins"])
+        lead = self._at["lead"]
+        for index in range(len(self.said)):
+            if index in starts and index in lead:
+                starts |= set(range(index + 1, index + lead[index].words + 1))
+        return starts
+
+    @cached_property
+    def _orders(self) -> set[int]:
+        """Where orders have their verbs.
+
+        "Open" is a verb in "and open the door" and a state in "is the door open".
+        """
+        others = [
+            (range(first, first + match.words), match)
+            for name in ("states", "copulas")
+            for first, match in self._at[name].items()
+        ]
+        orders = set()
+        for index, match in self._at["commands"].items():
+            other = max((each for places, each in others if index in places), default=Match())
+            begins = index in self._starts and (index == 0 or index < len(self.said) - 1)
+            if match > other or (match == other and begins):
+                orders.add(index)
+        return orders
+
+    @cached_property
+    def form(self) -> _Form:
+        """What the clause is by its form. In doubt it is no question."""
+        at, starts, end = self._at, self._starts, len(self.said)
+        if min(starts - at["lead"].keys(), default=end) >= end:
+            return _Form.LEAD
+        if self._begins_with_switching():
+            return _Form.ORDER
+        about = bool(at["states"])
+        has_when = bool(starts & at["asked_when"].keys()) and (self.is_asked or bool(at["copulas"]))
+        is_past = bool(starts & at["past"].keys()) or (has_when and not self._orders)
+        asks_why = bool(starts & at["reasons"].keys()) and not any(
+            index > min(starts & at["reasons"].keys()) for index in at["negations"]
+        )
+        if is_past or (asks_why and (about or self._orders)):
+            return _Form.ORDER if self._orders_beside_question() else _Form.QUESTION
+        if self._orders:
+            return _Form.ORDER
+        if at["asking"] and max(at["whether"], default=-1) > min(at["asking"]):
+            return _Form.QUESTION
+        has_form = bool(starts & at["openers"].keys() or at["particles"]) and end > 1
+        wishes: AbstractSet[int] = at["requests"].keys()
+        if has_form and about and at["copulas"]:
+            wishes -= _covered(at["polite"])
+        if wishes or (at["too"] and not self.is_asked):
+            return _Form.ORDER
+        has_verb = bool(at["copulas"] or at["openers"])
+        is_switching = not has_verb and any(end == place for place in _ends(at["switching"]))
+        has_mark = self.is_asked and (about or bool(at["copulas"])) and not is_switching
+        return _Form.QUESTION if has_form or has_mark else _Form.OTHER
+
+    def _orders_beside_question(self) -> bool:
+        """Return whether an order stands beside a question about the past, or about a reason.
+
+        Its verb begins a part, or follows a question that is complete: "why is it on again turn it off". A
+        verb right behind the words that ask is the question's own: "did you turn on the light".
+        """
+        at = self._at
+        asked = {**at["past"], **at["reasons"]}
+        begun = min(index + match.words for index, match in asked.items()) if asked else 0
+        said_before = [index for name in ("states", "switching") for index in at[name] if index >= begun]
+        told = min(said_before, default=len(self.said))
+        if any(index in self._starts or index > told for index in self._orders):
+            return True
+        wishes = at["requests"].keys() - _ends(asked) - _covered(asked)
+        return bool(wishes) and (bool(self._orders) or self._wishes_behind(wishes, begun))
+
+    def _wishes_behind(self, wishes: AbstractSet[int], begun: int) -> bool:
+        """Return whether a part behind a question wishes something: "j'ai froid, tu peux monter ...?"."""
+        behind = [index for index in self._starts if index > begun]
+        first = min(behind, default=len(self.said))
+        return any(first <= wish > max(self._at["asking"], default=-1) for wish in wishes)
+
+    def _begins_with_switching(self) -> bool:
+        """Return whether an order without a verb precedes a question: "lights off, and is a window open?"."""
+        at = self._at
+        end = next((index for index in sorted(self._starts) if index), len(self.said))
+        while end and (
+            polite := [
+                at["polite"][index].words
+                for index in at["polite"]
+                if index + at["polite"][index].words == end
+            ]
+        ):
+            end -= max(polite)
+        for index in (index for index, match in at["joins"].items() if index + match.words == end):
+            end = index
+        asks = any(index >= end for name in ("openers", "past", "asking") for index in at[name])
+        asks = asks and not any(index >= end for index in at["alternatives"])
+        has_verb = any(index < end for name in ("openers", "copulas", "past", "asking") for index in at[name])
+        return asks and end in _ends(at["switching"]) and end > 1 and not has_verb
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What the clause is, to whoever answers it."""
+        at, end = self._at, len(self.said)
+        first = {name: at[name].get(self._first, Match()) for name in ("tells", "asks", "orders")}
+        own = _ends(at["self"])  # "I lie down" orders nothing, and "leave it like that" neither
+        wanted = {index for name in ("commands", "orders") for index in at[name] if index not in own}
+        if wanted and wanted <= at["staying"].keys():
+            return Kind.REMARK
+        if first["tells"].words and first["tells"] >= first["orders"]:
+            return Kind.STORY
+        if at["tells"] and not self._orders and not first["orders"].words:
+            return Kind.STORY
+        if self.form in (_Form.QUESTION, _Form.LEAD) or first["asks"] > first["orders"]:
+            return Kind.QUESTION
+        is_switched = not at["copulas"] and any(
+            end == place for name in ("states", "switching") for place in _ends(at[name])
+        )
+        if first["orders"].words or (
+            self.form is _Form.ORDER and (wanted or is_switched)
+        ):
+            return Kind.ORDER
+        if self.is_asked and self.form is not _Form.ORDER:
+            return Kind.QUESTION
+        if is_switched:
+            return Kind.ORDER
+        return Kind.QUESTION if self._first in at["greetings"] and not self._orders else Kind.REMARK
+
+    @cached_property
+    def _first(self) -> int:
+        """Where the clause begins behind words such as "well, please"."""
+        return self._skip_fillers(0) if self._skip_fillers(0) < len(self.said) else 0
+
+    def _skip_fillers(self, start: int) -> int:
+        fillers = self._at["fillers"]
+        while start in fillers and start not in self._at["greetings"]:
+            start += fillers[start].words
+        return start
+
+    @property
+    def is_filler(self) -> bool:
+        """Whether the clause only greets, thanks or addresses somebody."""
+        at, fillers = 0, self._at["fillers"]
+        while at in fillers:
+            at += fillers[at].words
+        return at == len(self.said) or self.form is _Form.LEAD
+
+    # --- whether it is one order
+
+    @cached_property
+    def _parted(self) -> set[int]:
+        """Where a part begins behind a comma or a word such as and, but for words that are only polite."""
+        polite = _covered(self._at["polite"])
+        behind = {index + match.words: index for index, match in self._at["joins"].items() if index}
+        starts = behind.keys() | {index for index, word in enumerate(self.said) if word.starts}
+        return {
+            index
+            for index in starts
+            if behind.get(index) not in polite and not polite.issuperset(range(index, len(self.said)))
+        }
+
+    @property
+    def is_one_thing(self) -> bool:
+        """Whether no part of the clause asks or orders something else."""
+        at, starts = self._at, self._parted
+        if at["asking"] or any(
+            index in at[name]
+            for index in starts
+            for name in ("openers", "past", "asks", "tells", "commands", "orders")
+        ):
+            return False
+        if any(later - verb > 1 for verb, later in pairwise(sorted(self._orders))):
+            return False
+        numbers = sum(any(map(str.isdigit, word.plain)) for word in self.said)
+        ways = {self.said[index].plain for index in at["switching"]}
+        return len(ways) <= 1 and not (starts and numbers > 1)
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the clause names several things or values."""
+        return bool(self._parted)
+
+    @property
+    def is_wish(self) -> bool:
+        """Whether a clause without a verb is short and of this language."""
+        if not 1 < len(self.said) <= MAX_WISH or any(word.starts for word in self.said) or self._at["joins"]:
+            return False
+        return any(word.plain in _own_words(self._language) for word in self.said)
+
+    # --- what it forbids and excepts
+
+    def negated(self) -> Iterator[bool]:
+        """Yield for each part whether it only forbids; nothing for one that says nothing about doing."""
+        at = self._at
+        inside = _covered(at["not_forbidden"]) | at["polite"].keys()
+        cuts = {index: match for index, match in at["joins"].items() if index not in inside}
+        for part in _ranges(self.said, cuts):
+            verbs = [index for index in at["commands"] if index in part and index not in at["not_forbidden"]]
+            others = [index for index in at["not_forbidden"] if index in part]
+            if not verbs:
+                told = any(index in part for name in ("copulas", "time_statements") for index in at[name])
+                if not told and any(index not in _covered(at["fillers"]) for index in part):
+                    yield False
+                continue
+            doubts = (*at["excepting"], *at["time_only"], *others)
+            yield not (self.is_asked or any(index in part for index in doubts)) and self._is_negated(
+                part, verbs
+            )
+
+    def _is_negated(self, part: range, verbs: Sequence[int]) -> bool:
+        if any(later - verb > 1 for verb, later in pairwise(verbs)):
+            return False
+        at, start, verb = self._at, part.start, verbs[0]
+        while start in at["lead"] or start in at["polite"]:
+            start += max(at["lead"].get(start, Match()), at["polite"].get(start, Match())).words
+        if verb <= start:
+            return any(index in part for index in at["late_negations"])
+        near = any(
+            0 <= verb - (index + match.words) <= MAX_BEFORE_VERB
+            for index, match in at["negations"].items()
+            if index in part
+        )
+        return near or start in at["negations"]
+
+    @cached_property
+    def _excepted(self) -> list[range]:
+        """Where the words are that name what is excepted."""
+        at, regions = self._at, list[range]()
+        for index, match in sorted(at["excepting"].items()):
+            start = index + match.words
+            conditions = {**at["time_when"], **at["time_if"]}
+            is_condition = match <= conditions.get(index, Match()) or start in conditions
+            if is_condition or (regions and index < regions[-1].stop):
+                continue
+            ends = (
+                at_
+                for at_ in range(start + 1, len(self.said))
+                if self.said[at_].starts or at_ in self._orders
+            )
+            regions.append(range(start, next(ends, len(self.said))))
+        return regions
+
+    @property
+    def exceptions(self) -> Iterator[str]:
+        """What is excepted, thing by thing."""
+        for region in self._excepted:
+            for part in _ranges(
+                self.said, {i: m for i, m in self._at["joins"].items() if i in region}, region
+            ):
+                yield " ".join(self.said[index].plain for index in part)
+
+    @property
+    def without_exceptions(self) -> str:
+        """The clause without what it excepts."""
+        cut = {index for region in self._excepted for index in region}
+        return " ".join(word.plain for index, word in enumerate(self.said) if index not in cut)
+
+    # --- what it waits for
+
+    @property
+    def waits(self) -> frozenset[Wait]:
+        """What its order waits for; nothing if it may tell of a time that is not the order's."""
+        at = self._at
+        marked = {index for region in self.marks for index in region}
+        if any(index not in marked for name in ("time_statements", "copulas") for index in at[name]):
+            return frozenset()
+        return frozenset(self.marks.values())
+
+    @cached_property
+    def marks(self) -> Mapping[range, Wait]:
+        """The words that say when, and what they say."""
+        at, marks = self._at, dict[range, Wait]()
+        conditions = {**at["time_when"], **at["time_if"]}
+        polite = {
+            place
+            for index, match in at["time_polite"].items()
+            if match >= conditions.get(index, Match())
+            for place in range(index, index + match.words)
+        }
+        polite |= _covered(at["things"])  # "luz de noche" is a lamp
+        index = 0
+        while index < len(self.said):
+            mark = None if index in polite else self._mark_at(index)
+            if mark is not None:
+                marks[range(index, mark[0])] = mark[1]
+            index = mark[0] if mark is not None else index + 1
+        return marks
+
+    def _mark_at(self, index: int) -> tuple[int, Wait] | None:
+        """Return where the words end that say when from a word on, and what they say."""
+        at = self._at
+        for name, wait in (("time_soon", Wait.TIME), ("time_during", Wait.LENGTH)):
+            if (match := at[name].get(index)) and (end := self._length(index + match.words)):
+                return end, wait
+        if end := self._length(index):
+            for name, wait in (("time_soon_behind", Wait.TIME), ("time_during_behind", Wait.LENGTH)):
+                if match := at[name].get(end):
+                    return end + match.words, wait
+        if end := self._clock(index):
+            return end, Wait.TIME
+        tables = (("time_repeated", Wait.REPEATED), ("time_later", Wait.TIME), ("time_when", Wait.CONDITION))
+        best, wait = max(
+            ((at[name].get(index, Match()), wait) for name, wait in tables), key=lambda one: one[0]
+        )
+        if not best.words:
+            return None
+        if wait is Wait.CONDITION:  # it begins its part, or follows the order, and reaches to its end
+            before = any(verb < index for verb in self._orders)
+            return (len(self.said), wait) if before or index == self._first else None
+        return index + best.words, wait
+
+    def _length(self, index: int) -> int | None:
+        """Return where a length of time ends that begins at a word; "a while" has none."""
+        at, end, place, amounts = self._at, None, index, 0
+        while place < len(self.said) and amounts < MAX_AMOUNT:
+            if amounts and (match := at["units"].get(place)):
+                place = end = place + match.words
+                amounts = 0
+                continue
+            if match := at["time_lengths"].get(place):
+                end = place + match.words
+            step = max(at[name].get(place, Match()) for name in ("time_amounts", "numbers")).words
+            step = step or int(self.said[place].plain.isdecimal())
+            if not step:
+                break
+            place, amounts = place + step, amounts + 1
+        return end
+
+    def _clock(self, index: int) -> int | None:
+        """Return where a time of day ends that begins at a word. "At fifty five" is a level."""
+        at, said = self._at, self.said
+        before = max(at["time_at"].get(index, Match()), at["time_sure_at"].get(index, Match()))
+        place = index + before.words
+        if place >= len(said):
+            return None
+        if said[place].plain == CLOCK:
+            return place + 1 + at["time_clock"].get(place + 1, Match()).words
+        step = at["numbers"].get(place, Match()).words or int(said[place].plain.isdecimal())
+        if not step:
+            return None
+        end = place + step
+        if (match := at["time_clock"].get(end)) and (before.words or end not in at["units"]):
+            return end + match.words
+        spoken = " ".join(word.plain for word in said[place:end])
+        number = int(spoken) if spoken.isdecimal() else _numbers(self._language).get(spoken, LAST_HOUR + 1)
+        if number > LAST_HOUR or end in at["measures"] or end in at["units"]:
+            return None
+        is_sure = index in at["time_sure_at"] or (before.words and bool(at["switching"]))
+        return end if is_sure else None
+
+
+def _ranges(said: Sequence[Word], cuts: Mapping[int, Match], within: range | None = None) -> Iterator[range]:
+    """Yield the parts of a clause between commas and words that join."""
+    within = range(len(said)) if within is None else within
+    start = index = within.start
+    while index < within.stop:
+        if index in cuts or (said[index].starts and index > start):
+            if index > start:
+                yield range(start, index)
+            start = index + (cuts[index].words if index in cuts else 0)
+        index = max(index + 1, start)
+    if start < within.stop:
+        yield range(start, within.stop)
+
+
+@cache
+def _own_words(language: str) -> frozenset[str]:
+    """Return the words of a language's tables."""
+    tables: Iterable[Iterable[str]] = (
+        entries
+        for name in ("questions", "answers", "quantities", "memory")
+        for entries in (table(language, name) or {}).values()
+        if isinstance(entries, list)
+    )
+    entries = [entry for each in tables for entry in each]
+    return frozenset(
+        word.strip("*")
+        for entry in (*entries, *words(language, "names.articles"))
+        for word in entry.casefold().split()
+    )
+
+
+# --- languages that do not, or not always, separate words
+
+
+def _read_unspaced(text: str, language: str) -> Sentence:
+    parts = clauses(text[:MAX_CHARS])
+    kinds = [_kind_unspaced(part, language) for part in parts]
+    only_asks = Kind.QUESTION in kinds and Kind.ORDER not in kinds and Kind.STORY not in kinds
+    kind = next((kind for kind in Kind if kind in kinds), Kind.REMARK)
+    return Sentence(kind=kind, only_asks=only_asks and len(text) <= MAX_CHARS, without_exceptions=text)
+
+
+def _kind_unspaced(clause: Clause, language: str) -> Kind:
+    rest, asks = _take_out(clause.joined, language, "asking")
+    asks = asks and _take_out(clause.joined, language, "whether")[1]
+    if _take_out(clause.joined, language, "tells")[1]:
+        return Kind.STORY
+    wishes = not asks and _take_out(rest, language, "requests")[1]
+    without_states, is_about = _take_out(rest, language, "states")
+    if _take_out(without_states, language, "commands")[1] or _take_out(without_states, language, "orders")[1]:
+        return Kind.ORDER
+    if wishes:
+        return Kind.ORDER if is_about else Kind.REMARK
+    if asks or _take_out(clause.joined, language, "particles")[1] or (is_about and clause.is_asked):
+        return Kind.QUESTION
+    return Kind.REMARK
+
+
+def _take_out(text: str, language: str, name: str) -> tuple[str, bool]:
+    """Return a text without the entries of a table, and whether there were any."""
+    rest = text
+    for entry in _entries(language, name):
+        rest = rest.replace(entry, "\0")
+    return rest, rest != text
+
+
+@cache
+def _entries(language: str, name: str) -> tuple[str, ...]:
+    """Return the entries of a table as they appear inside a text, the longest first."""
+    entries = {plain(entry).replace(" ", "") for entry in words(language, f"questions.{name}")}
+    return tuple(sorted(entries, key=len, reverse=True))

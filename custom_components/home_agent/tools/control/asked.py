@@ -1,0 +1,146 @@
+"""What a person's sentence says against a call.
+
+The model is the reader, so a rule refuses only what nothing in the sentence supports, and only in one answer
+of the model: what it calls after that is done, if the policy allows it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from typing import Final
+
+from ...errors import ValidationError
+from ...knowledge.house import EntityRecord
+from ...knowledge.names import content_words, word_similarity
+from ...languages.sentence import Sentence, Wait, read
+from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..resolving.targets import Target
+
+LIKE: Final = 0.88
+"""How alike two words must be to be forms of one."""
+TAKE_TIMES: Final = frozenset({"timer", "input_datetime", "datetime", "date", "time", "calendar", "schedule"})
+"""Domains whose own values are times."""
+TIME_VALUES: Final = frozenset({"duration", "time", "datetime", "date", "start_time", "end_time"})
+WHEN_FORMS: Final = "10 minutes, 18:30, tomorrow 7:00, sunset - 30 minutes or 2026-03-29 18:30"
+FOR_FORMS: Final = "5 minutes, 2 hours or until 23:00"
+AGAIN: Final = "If the person does want it, make the same call again"
+ONLY_ASKS: Final = f"The person only asks how things are: read it with ha_query and change nothing. {AGAIN}"
+FORBIDDEN: Final = f"The person says what is not to be done, so nothing was done. {AGAIN}"
+NEEDS_WHEN: Final = (
+    f"This is for later, so nothing was done. Call again with when, such as {WHEN_FORMS}; without it if it "
+    "is for now"
+)
+NEEDS_FOR: Final = (
+    f"This is for a while only, so nothing was done. Call again with for, such as {FOR_FORMS}; without it if "
+    "it is to stay so"
+)
+NEEDS_REPEAT: Final = (
+    "This is to be repeated, so nothing was done. Call again with when and repeat: "
+    "daily, weekdays, weekends, weekly or days of the week"
+)
+NEEDS_AUTOMATION: Final = (
+    "This depends on a condition, so nothing was done and nothing is planned. It needs an automation in Home "
+    f"Assistant, which a person has to approve: tell the person so. {AGAIN} now"
+)
+AUTOMATION: Final = "automation"
+"""The tool that creates automations."""
+CREATE_AUTOMATION: Final = (
+    "This depends on a condition, so nothing was done and nothing is planned. Call automation with action "
+    "create: when for what starts it, if for what must hold, do for the actions. The person is asked before"
+)
+
+
+def check_asked(run: ToolRun) -> None:
+    """Refuse to change anything if the sentence only asks, or only forbids. Raises ValidationError."""
+    sentence = _read(run)
+    if sentence.only_asks:
+        _refuse_once(run, ONLY_ASKS)
+    if sentence.only_forbids:
+        _refuse_once(run, FORBIDDEN)
+
+
+def check_times(
+    run: ToolRun, records: Sequence[EntityRecord], given: Collection[str], answers: AbstractSet[Wait]
+) -> None:
+    """Refuse a call for now if the sentence is one order for later. Raises ValidationError.
+
+    `given` are the names of its values, `answers` what it waits for itself.
+    """
+    if not _read(run).waits or not TIME_VALUES.isdisjoint(given):
+        return
+    if any(record.domain in TAKE_TIMES for record in records):
+        return
+    # "Every Evening" may be the name of a scene.
+    waits = read(_without_names(run.sentence, records), run.speaker.language).waits - answers
+    for wait, problem in (
+        (Wait.CONDITION, needs_automation(run)),
+        (Wait.REPEATED, NEEDS_REPEAT),
+        (Wait.TIME, NEEDS_WHEN),
+        (Wait.LENGTH, NEEDS_FOR),
+    ):
+        if wait in waits:
+            _refuse_once(run, problem)
+
+
+def check_exceptions(run: ToolRun, target: Target, records: Sequence[EntityRecord]) -> None:
+    """Refuse a call by room or kind that reaches what the sentence excepts. Raises ValidationError."""
+    exceptions = _read(run).exceptions
+    is_listed = target.name or (target.entity_id and not any("*" in each for each in target.entity_id))
+    if not exceptions or is_listed:
+        return
+    words = [word for text in exceptions for word in content_words(text)]
+    excepted = {
+        word: {record.entity_id for record in records if _is_named(record, word, run)} for word in words
+    }
+    # A word that fits all of them, such as "light", tells nothing.
+    if any(0 < len(entity_ids) < len(records) for entity_ids in excepted.values()):
+        _refuse_once(
+            run,
+            f"The person excepts {', '.join(exceptions)[:60]!r}: name the entity_ids of the others. {AGAIN}",
+        )
+
+
+def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
+    """Check the service calls behind a tool of another API. Raises ValidationError."""
+    for call in calls:
+        check_asked(run)
+        records = [run.house.entities[key] for key in call.entity_ids if key in run.house.entities]
+        check_times(run, records, call.data, frozenset())
+
+
+def needs_automation(run: ToolRun) -> str:
+    """Return what to do about a condition: to call the tool for automations, where there is one."""
+    tool = run.calls.tools.get(AUTOMATION)
+    is_there = isinstance(tool, HomeAgentTool) and tool.has_use(run.hass, run.house)
+    return CREATE_AUTOMATION if is_there else NEEDS_AUTOMATION
+
+
+def _read(run: ToolRun) -> Sentence:
+    return read(run.sentence, run.speaker.language)
+
+
+def _refuse_once(run: ToolRun, problem: str) -> None:
+    """Raise ValidationError in the first answer of the model that is refused so."""
+    rounds: Mapping[str, int] = run.calls.advised
+    if problem not in rounds or (run.calls.round and rounds[problem] == run.calls.round):
+        run.calls.advised[problem] = run.calls.round
+        raise ValidationError(problem)
+
+
+def _is_named(record: EntityRecord, word: str, run: ToolRun) -> bool:
+    """Return whether a word is one of the names of an entity, or of its room."""
+    area = run.house.areas.get(record.area_id or "")
+    names: Sequence[str] = (*record.names, *(area.names if area else ()))
+    return any(word_similarity(word, own) >= LIKE for name in names for own in content_words(name))
+
+
+def _without_names(sentence: str, records: Sequence[EntityRecord]) -> str:
+    text = sentence
+    for name in sorted({name for record in records for name in record.names}, key=len, reverse=True):
+        at = text.casefold().find(name.casefold())
+        if at >= 0 and len(text.casefold()) == len(text):
+            text = f"{text[:at]} {text[at + len(name) :]}"
+    return text
+
+
+def without_exceptions(run: ToolRun) -> str:
+    """Return the sentence without what it excepts: a room in that is not the room that is meant."""
+    return _read(run).without_exceptions
