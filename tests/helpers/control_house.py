@@ -9,6 +9,7 @@ from custom_components.home_agent.errors import PermissionDenied, ToolExecutionE
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.safety.frozen import CallOrigin
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
+from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from custom_components.home_agent.tools.vetted import is_vetted
@@ -316,4 +317,4 @@ class Control:
             speaker=speaker,
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
-        return await self.tool.async_run(self.tool.parameters(args), run)
+        return await self.tool.async_run(fit(self.tool, args).args, run)

@@ -11,6 +11,7 @@ from custom_components.home_agent.safety.journal import AuditLog, Journal
 from custom_components.home_agent.safety.ledger import Ledger
 from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.tools.base import Speaker, ToolRun
+from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.ha_query import QueryTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -79,7 +80,7 @@ class QueryHouse:
             speaker=speaker,
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
-        return json_loads(json_dumps(await tool.async_run(tool.parameters(args), run)))
+        return json_loads(json_dumps(await tool.async_run(fit(tool, args).args, run)))
 
     async def ask_one(self, sentence: str = "", **args: Any) -> Any:
         """Return what an answer says of its only entity: `shown`, its attributes, and its `history`."""

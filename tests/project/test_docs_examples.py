@@ -11,8 +11,9 @@ import yaml
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools import ha_control, ha_query
+from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.energy.energy_tool import EnergyTool
-from custom_components.home_agent.tools.everyday.automation_tool import AutomationSchema
+from custom_components.home_agent.tools.everyday.automation_tool import AutomationTool
 from custom_components.home_agent.tools.knowledge_tools import RetrieveKnowledgeTool
 from custom_components.home_agent.trigger import TRIGGERS
 from homeassistant.components.automation.config import async_validate_config_item
@@ -41,16 +42,15 @@ def test_json_examples(example: str) -> None:
     if "success" in args:
         assert set(args) == {"success", "result", "error"}
     elif "when" in args and "do" in args:
-        assert AutomationSchema()(args) == args
+        assert AutomationTool.parameters(args) == args
     elif "action" in args:
-        assert ha_control.ControlTool().parameters(args)["action"] == args["action"]
+        assert fit(ha_control.ControlTool(), args).rules == ()
     elif "period" in args:
         assert EnergyTool.parameters(args) == args
     elif "query" in args:
         assert RetrieveKnowledgeTool.parameters(args) == args
     else:
-        read = ha_query.QueryTool.parameters(args)
-        assert {**read, "kind": ", ".join(read["kind"])} == args
+        assert ha_query.QueryTool.parameters(args) == args
 
 
 def called(part: Any) -> set[str]:

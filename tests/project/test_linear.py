@@ -195,7 +195,7 @@ READERS = (
     *("memory.quality", "memory.secrets", "memory.sentences", "memory.words"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
-    *("tools.calls.dialect_calls", "context.plain_values"),
+    *("tools.calls.names", "context.plain_values"),
     *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),
     *("knowledge.names", "tools.resolving.targets", "texts", "vector.lexical"),
 )

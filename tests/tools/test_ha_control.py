@@ -262,7 +262,7 @@ async def test_the_speaker_s_context_goes_with_the_call(control: Control) -> Non
 
 @pytest.mark.parametrize("action", ["is_on", "get_state", "status", "HassIsOn"])
 async def test_reading_is_no_action(control: Control, action: str) -> None:
-    with pytest.raises(Exception, match=r"ha_query|no action"):
+    with pytest.raises(Exception, match=r"ha_query|not allowed"):
         await control(action=action, entity_id="light.kitchen")
     assert control.calls == []
 

@@ -13,7 +13,7 @@ from homeassistant.helpers.json import json_dumps
 from ..const import DOMAIN
 from ..inference.models import Message
 from ..safety.redaction import redacted
-from ..tools.calls.validation import serialize
+from ..tools.calls.schema import serialize
 from ..tools.handler import ToolHandler
 from ..tools.turn_calls import TurnCalls
 from .turn import Turn

@@ -12,7 +12,7 @@ from homeassistant.helpers import llm
 from ..context.catalogue import Catalogue
 from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool, parameters_in, useful_tools
-from ..tools.calls.validation import serialize
+from ..tools.calls.schema import serialize
 from ..tools.handler import ToolHandler
 from ..tools.outside.foreign import async_report_refused, async_sanitize
 from ..tools.outside.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name

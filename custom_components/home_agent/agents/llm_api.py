@@ -18,7 +18,7 @@ from ..knowledge.view import AgentView
 from ..runtime import Agent, FurtherAgent
 from ..safety.disclosure import Disclosure
 from ..tools.base import parameters_in, useful_tools
-from ..tools.calls.validation import JsonSchema, serialize
+from ..tools.calls.schema import JsonSchema, json_schema, serialize, slots_of
 from ..tools.handler import ToolHandler
 from ..tools.turn_calls import TurnCalls
 from . import async_agents
@@ -33,30 +33,14 @@ _REGISTERED: HassKey[dict[str, Callable[[], None]]] = HassKey(f"{DOMAIN}.llm_api
 """How each API is removed, by its id."""
 
 
-class LenientSchema(probatio.Schema):
-    """The schema of a tool for others: a single text is accepted in place of a list.
+def _lenient(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema of an object that also takes a single text in place of a list.
 
     MCP servers validate arguments against this before our guard can repair them.
     """
-
-    def __init__(self, own: probatio.Schema) -> None:
-        """Widen the lists of texts."""
-        super().__init__(
-            {key: probatio.Any(str, kind) if kind == [str] else kind for key, kind in own.schema.items()}
-        )
-        self._own = own
-
-    @override
-    def __call__(self, data: Any, **options: Any) -> Any:
-        """Check as the tool does."""
-        return self._own(data, **options)
-
-
-def _lenient(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema of an object that also takes a single text in place of a list."""
     slots = {
         name: {"anyOf": [{"type": "string"}, slot]} if slot.get("type") == "array" else slot
-        for name, slot in schema["properties"].items()
+        for name, slot in slots_of(schema).items()
     }
     return {**schema, "properties": slots}
 
@@ -80,10 +64,7 @@ class SharedTool(llm.Tool):
         self.name = tool.name
         self.title = tool.title
         self.description = tool.description
-        own = tool.parameters
-        if here is not None:
-            own = JsonSchema(_lenient(here), own)
-        self.parameters = own if isinstance(own, JsonSchema) else LenientSchema(own)
+        self.parameters = JsonSchema(_lenient(here or json_schema(tool)), probatio.Schema(dict))
         self.annotations = tool.annotations
         self.integration = DOMAIN
 

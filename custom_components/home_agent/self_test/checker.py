@@ -14,7 +14,7 @@ from ..knowledge.records import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..texts import plain
 from ..tools.base import HomeAgentTool
-from ..tools.calls.repair import fit as fit_call
+from ..tools.calls.arguments import fit as fit_call
 from ..tools.control.arguments import read_args
 from ..tools.control.planning import plan
 from ..tools.control.values import Units
@@ -90,7 +90,7 @@ class Checker:
             if call.tool_name != ControlTool.name:
                 continue
             fitted = fit_call(self._tools[ControlTool.name], call.tool_args, case.said)
-            verb, target, given = read_args(fitted.checked)
+            verb, target, given = read_args(fitted.args)
             for record in self._meant(case, target, domains_of(verb)):
                 made = plan(self._states[record], verb, given, Units())
                 done.setdefault(record, []).extend((step.service, step.data) for step in made.calls)
@@ -101,7 +101,7 @@ class Checker:
         found: set[str] = set()
         for call in calls:
             if call.tool_name == QueryTool.name and case.reads:
-                args = fit_call(self._tools[QueryTool.name], call.tool_args, case.said).checked
+                args = fit_call(self._tools[QueryTool.name], call.tool_args, case.said).args
                 if args.get("history"):
                     found.update(self._meant(case, Target.from_args(args), None))
         return found

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, override
 
 from homeassistant.core import HomeAssistant
@@ -227,8 +228,8 @@ class HomeAgentTool(llm.Tool):
 
     reports_targets = False
     """Whether its result says for each target what became of it, as that of ha_control does."""
-    value_words: frozenset[str] = frozenset()
-    """Arguments beside its slots that it reads in any form."""
+    slot_words: Mapping[str, str] = MappingProxyType({})
+    """Its slots by what models call them, beside the common words for targets."""
     vetted_action: tuple[str, str] | None = None
     """Domain and service of an action that a person has written for this tool, and that it alone may call."""
     domain: str | None = None
@@ -259,6 +260,10 @@ class HomeAgentTool(llm.Tool):
     def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
         """Return the tool itself: Home Assistant's traces copy what they are given."""
         return self
+
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments in the form that `parameters` checks. Raises probatio.Invalid."""
+        return args
 
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse calls that no confirmation could allow, before a person is asked. Raises HomeAgentError."""

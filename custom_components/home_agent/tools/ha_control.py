@@ -22,13 +22,12 @@ from ..knowledge.name_index import NAMES, name_index
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ToolOutput, ToolRun
-from .calls.validation import schema_of
-from .control.arguments import ControlSchema, read_args, value_words
+from .control.arguments import PARAMETERS, SLOT_WORDS, in_order, read_args
 from .control.asked import check_asked, check_exceptions, check_times, without_exceptions
 from .control.carrying import async_carry_out
 from .control.groups import with_group
 from .control.later import Planner, command_of
-from .control.offered import actions_in, schema_in
+from .control.offered import schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.rooms import with_rooms
@@ -61,15 +60,20 @@ class ControlTool(HomeAgentTool):
         "brightness 40."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    parameters = PARAMETERS
+    slot_words = SLOT_WORDS
     names_targets = reports_targets = True
 
     def __init__(self, planned: PlannedCommands | None = None, *, gated: bool = False) -> None:
         """Offer scripts and scenes too if `gated`, and keep commands for later in `planned`."""
         self._gated = gated
         self._planner = Planner(planned) if planned is not None else None
-        self.parameters = ControlSchema()
-        self.value_words = value_words()
         self._general = probatio.to_openapi(self.parameters, openapi_version="3.1.0")
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the action by its name, and what is beside the slots among the parameters."""
+        return in_order(args)
 
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
@@ -81,10 +85,6 @@ class ControlTool(HomeAgentTool):
             gated=self._gated,
             has_fields=lambda entity_id: bool(fields_of(hass, entity_id)) and entity_id not in shown,
         )
-
-    def actions_in(self, house: HouseSnapshot) -> list[str]:
-        """Return the actions that models are offered in this home; all if it has nothing to control."""
-        return actions_in(house, gated=self._gated) or list(schema_of(self).slots["action"].allowed)
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:

@@ -19,7 +19,15 @@ from ..texts import one_line
 from .base import HomeAgentTool, ToolRun, as_list
 from .causes.finding import PRIVATE
 from .control.mentions import Mention, mention
-from .query.arguments import AGGREGATES, LABEL, QuerySchema, has_changed_by, with_labels
+from .query.arguments import (
+    AGGREGATES,
+    LABEL,
+    PARAMETERS,
+    UNOFFERED,
+    has_changed_by,
+    in_order,
+    with_labels,
+)
 from .query.causes import async_add_causes, async_cause_of_now, async_happened, async_why
 from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
@@ -50,8 +58,13 @@ class QueryTool(HomeAgentTool):
     title = "Query the house"
     description = "Read the current state or the history of devices and sensors, by id, name, area or kind."
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-    parameters = QuerySchema()
-    unoffered = (LABEL,)
+    parameters = PARAMETERS
+    unoffered = (LABEL, *UNOFFERED)
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the slots of the past within `history`, and the kinds as a list."""
+        return in_order(args)
 
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:
@@ -61,9 +74,7 @@ class QueryTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Answer one query; entities that the speaker may not see do not exist."""
-        target = Target.from_args(
-            {**args, "domain": [*as_list(args.get("kind")), *as_list(args.get("domain"))]}
-        )
+        target = Target.from_args(args)
         history, said, why = args.get("history"), args.get("state"), bool(args.get("why"))
         doors = bool((history and not why) or target.name)
         try:

@@ -31,13 +31,11 @@ from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
 from .call_events import CallEvents, reach_of, record_of
+from .calls.arguments import fit
 from .calls.bounds import TOO_LARGE, bounded
-from .calls.clear_orders import ClearOrder, read_order
-from .calls.dialect_calls import Adapted, adapt
-from .calls.repair import fit
+from .calls.names import Adapted, adapt
 from .control.asked import check_calls
 from .guard import Guard
-from .ha_control import ControlTool
 from .native import disclosed_by_all
 from .outside.other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outside.outgoing import Leaving, Outgoing, texts_of
@@ -210,37 +208,29 @@ class ToolHandler:
         if UNPARSED in call.tool_args:
             large = call.tool_args[UNPARSED] == TOO_LARGE
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
-        order = ClearOrder(call.tool_args)
-        house = await self._house.async_snapshot()
-        if isinstance(tool, ControlTool):
-            choices = tool.actions_in(house)
-            order = read_order(call.tool_args, turn.sentence, turn.speaker.language, choices)
-        try:
-            fitted = fit(tool, order.args)
-        except ValidationError as err:
-            raise order.error or err from err
-        attempt.rules += (*order.rules, *fitted.rules)
+        fitted = fit(tool, call.tool_args)
+        attempt.rules += fitted.rules
         draft = attempt.draft = turn.draft.of_call(turn.origin())
         run = ToolRun(
             hass=self.hass,
             guard=self.guard,
-            house=house,
+            house=await self._house.async_snapshot(),
             speaker=turn.speaker,
             calls=turn,
             draft=draft,
-            meanings={**order.meanings, **adapted.meanings},
+            meanings=adapted.meanings,
         )
         if isinstance(tool, HomeAgentTool):
-            await tool.async_check(fitted.checked, run)
+            await tool.async_check(fitted.args, run)
             if tool.judged:
-                await self.guard.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, draft)
+                await self.guard.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, draft)
             attempt.ran = True
             try:
-                output = await self._async_run_judged(tool, fitted.checked, run)
+                output = await self._async_run_judged(tool, fitted.args, run)
             except PartlyFailed as err:
-                attempt.told = _told(tool, fitted.checked, _worked(err.result), run)
+                attempt.told = _told(tool, fitted.args, _worked(err.result), run)
                 raise
-            attempt.told = _told(tool, fitted.checked, output, run)
+            attempt.told = _told(tool, fitted.args, output, run)
             return succeeded(output)
         calls = self.guard.calls_of(tool, fitted.args, turn.speaker)
         check_calls(calls if intent_of(tool) else (), run)

@@ -16,7 +16,7 @@ from ..languages.sentence import Wait
 from ..texts import leaves, one_line
 from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from .calls.bounds import MAX_CHARS
-from .calls.validation import JsonSchema
+from .calls.schema import JsonSchema
 from .control.arguments import TIME_SLOTS
 from .control.asked import check_asked, check_times
 from .control.script_fields import (

@@ -16,7 +16,7 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
 from ..safety.frozen import CallDraft, CallOrigin, Draft
 from ..safety.sanitizer.origins import Origins
-from .calls.validation import MAX_ERROR, with_request
+from .calls.schema import MAX_ERROR, with_request
 from .quality import CallVerdict, Fit
 from .reach import Reach
 from .results import ControlResult

@@ -11,14 +11,14 @@ import pytest
 from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.calls.dialect_calls import (
+from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.names import (
     INTENTS,
     TEXT_NAMES,
     UNPARSED,
     adapt,
     is_known,
 )
-from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, callback
@@ -116,7 +116,7 @@ def test_arguments(tool: llm.Tool, args: dict[str, Any]) -> None:
         assert len(error) <= 300
         return
     again = fit(tool, fitted.args)
-    assert repr(again.checked) == repr(fitted.checked)
+    assert repr(again.args) == repr(fitted.args)
 
 
 @settings(**TYPICAL)

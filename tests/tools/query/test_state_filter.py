@@ -7,6 +7,7 @@ import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import House
+from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.ha_query import QueryTool
 from homeassistant.core import HomeAssistant
 from tests.helpers.query_house import QueryHouse
@@ -117,8 +118,11 @@ async def test_nothing_in_the_state_is_an_answer_and_an_unknown_state_is_none(ro
 
 async def test_arguments_are_read_where_models_put_them(rooms: QueryHouse) -> None:
     """The older slots and lists are read, and what belongs to the history stands within it."""
-    read = QueryTool().parameters
-    assert read({"kind": "light, switch", "state": True}) == {"kind": ["light", "switch"], "state": "on"}
+
+    def read(args: dict[str, Any]) -> dict[str, Any]:
+        return fit(QueryTool(), args).args
+
+    assert read({"kind": "light, switch", "state": True}) == {"domain": ["light", "switch"], "state": "on"}
     assert read({"domain": "light", "attributes": "brightness"}) == {
         "domain": ["light"],
         "attributes": ["brightness"],

@@ -16,9 +16,8 @@ from ...knowledge.house import EntityRecord
 from ...safety.redaction import is_secret
 from ...texts import leaves, one_line
 from ..base import ServiceCall, ToolRun
-from ..calls.clear_orders import first_verb, read_order, said_switch
-from ..calls.dialect_calls import adapt
-from ..calls.repair import fit
+from ..calls.arguments import fit
+from ..calls.names import adapt
 from ..control.arguments import read_args
 from ..control.planning import Plan, plan
 from ..control.script_fields import SCRIPT
@@ -27,7 +26,6 @@ from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names
 from ..resolving.resolver import resolve
-from ..resolving.targets import Target
 from ..vetted import NOTIFY
 from .items import MAX_ITEMS, TEMPLATE_MARKS, check_plain, opened
 from .moments import as_duration, read_for
@@ -106,8 +104,6 @@ class DeedReader:
 
     async def _async_deed(self, item: Any) -> Deed:
         """Return one step."""
-        if isinstance(item, str):
-            item = self._in_words(check_plain(item, "do"))
         if not isinstance(item, Mapping):
             raise ValidationError(f"do: {str(item)[:40]!r} is not understood. Give {DO_FORMS}")
         _check_texts(item)
@@ -117,17 +113,6 @@ class DeedReader:
         if (message := await self._async_message(args)) is not None:
             return message
         return await self._async_control(args)
-
-    def _in_words(self, text: str) -> dict[str, Any]:
-        """Return the arguments of an action that was written as text: its verb, and what it names."""
-        run, language = self._run, self._run.speaker.language
-        verb = first_verb(text, language) or said_switch(text, language)
-        if verb is None:
-            raise ValidationError(f"do: {text[:40]!r} is not understood. Give {DO_FORMS}")
-        named = resolve(
-            run.house, Target(), speaker=run.speaker, sentence=text, allowed_domains=domains_of(verb)
-        )
-        return {"action": verb, "entity_id": [record.entity_id for record in named]}
 
     async def _async_message(self, args: Mapping[str, Any]) -> Deed | None:
         """Return a message to persons or rooms; None if the step is none."""
@@ -200,12 +185,10 @@ class DeedReader:
             args = dict(parts[0].call.tool_args)
         elif inner := _inner(args):
             args = dict(inner)
-        order = read_order(args, self._run.sentence, self._run.speaker.language)
         try:
-            checked = fit(control, order.args).checked
+            return fit(control, args).args
         except ValidationError as err:
-            raise ValidationError(f"do: {order.error or err}"[:300]) from err
-        return dict(checked)
+            raise ValidationError(f"do: {err}"[:300]) from err
 
     def _calls(
         self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord]

@@ -8,12 +8,11 @@ from homeassistant.helpers import llm
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...literals import opened
-from ..control.arguments import TARGET_SLOTS
-from ..resolving.targets import texts
-from .clear_orders import is_value
-from .dialect_calls import CONTROL, QUERY, is_service_form
-from .repair import fit
-from .validation import schema_of
+from ..control.arguments import value_words
+from ..resolving.targets import SLOTS, texts
+from .arguments import fit
+from .names import CONTROL, QUERY, is_service_form
+from .schema import json_schema, slots_of
 
 
 def are_arguments(text: str, tools: Mapping[str, llm.Tool]) -> bool:
@@ -27,7 +26,7 @@ def tool_of(args: Mapping[str, Any], tools: Mapping[str, llm.Tool]) -> str | Non
     """Return the only tool that takes these arguments; None if none does, or several do."""
     if CONTROL in tools and is_service_form(args):
         return CONTROL
-    if QUERY in tools and _names_entities(args) and args.keys() <= schema_of(tools[QUERY]).slots.keys():
+    if QUERY in tools and _names_entities(args) and args.keys() <= slots_of(json_schema(tools[QUERY])).keys():
         return QUERY
     found = [name for name, tool in tools.items() if _fits(tool, args)]
     return found[0] if len(found) == 1 else None
@@ -41,13 +40,14 @@ def _names_entities(args: Mapping[str, Any]) -> bool:
 
 def _fits(tool: llm.Tool, args: Mapping[str, Any]) -> bool:
     """Return whether arguments have all that a tool needs, and nothing that it does not know."""
-    schema = schema_of(tool)
-    if not schema.required or not set(schema.required) <= args.keys():
+    schema = json_schema(tool)
+    required = schema.get("required")
+    if not required or not set(required) <= args.keys():
         return False
-    if tool.name == CONTROL and not set(TARGET_SLOTS) & args.keys():
+    if tool.name == CONTROL and not set(SLOTS) & args.keys():
         return False
-    unknown = args.keys() - schema.slots.keys()
-    if unknown and not (tool.name == CONTROL and all(map(is_value, unknown))):
+    unknown = args.keys() - slots_of(schema).keys()
+    if unknown and not (tool.name == CONTROL and unknown <= value_words()):
         return False
     try:
         fit(tool, dict(args))

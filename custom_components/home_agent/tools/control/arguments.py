@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, Final, override
+from typing import Any, Final
 
 import probatio
 
@@ -11,9 +11,8 @@ from ...domains import DOMAINS, verbs
 from ...domains.base import ANY, Action, DomainFacts
 from ...errors import ValidationError
 from ...knowledge.spoken_words import words_of
-from ...literals import parsed
 from ...texts import fold
-from ..resolving.targets import NO_VALUE, Target, texts
+from ..resolving.targets import NO_VALUE, SLOTS, Target, texts, tidy
 from ..vetted import target_keys
 from .values import READERS, Units, read_number, read_percent, read_volume
 
@@ -74,53 +73,38 @@ _VERB_WORDS: Mapping[str, str] = {
     "arm": "arm_away",
     "open_latch": "open",
 }
-TARGET_SLOTS: Final = ("entity_id", "name", "area", "floor", "label", "domain", "device_class")
 TIME_SLOTS: Final = ("when", "for", "repeat")
-LIST_SLOTS: Final = ("entity_id", "domain", "device_class")
 SLOT_WORDS: Final[Mapping[str, str]] = {
-    **{slot: slot for slot in ("action", *TARGET_SLOTS, *TIME_SLOTS, "parameters")},
-    **dict.fromkeys(("target_device", "target_entity", "entity", "entity_ids", "entities"), "entity_id"),
-    **dict.fromkeys(("names", "friendly_name"), "name"),
-    **dict.fromkeys(("area_id", "areas", "room"), "area"),
-    **dict.fromkeys(("floor_id", "floors"), "floor"),
-    **dict.fromkeys(("label_id", "labels", "tag", "tags"), "label"),
-    "domains": "domain",
-    "device_classes": "device_class",
+    **dict.fromkeys(("verb", "command", "operation"), "action"),
     **dict.fromkeys(("delay", "at_time", "run_at"), "when"),
     **dict.fromkeys(("for_duration", "hold"), "for"),
     **dict.fromkeys(("service_data", "data", "params"), "parameters"),
 }
-"""Slots of a call by what models call them."""
+"""Slots of a call by what models call them, beside those of any target."""
+REMARKS: Final = frozenset(
+    ("reason", "reasoning", "explanation", "rationale", "justification", "thought", "thoughts", "confidence")
+)
+"""Keys under which models write about a call, and not what it is to do."""
+SCRIPT_PREFIX: Final = "script."
 
 
-class ControlSchema(probatio.Schema):
-    """What any home may be offered; what the model writes is put in order before it is checked."""
-
-    def __init__(self) -> None:
-        """Declare the slots. Fields are in the facts of the domains, see `offered.py`."""
-        super().__init__(
-            {
-                probatio.Required("action"): probatio.In(sorted(verbs())),
-                probatio.Optional("entity_id"): [str],
-                probatio.Optional("name"): str,
-                probatio.Optional("area"): str,
-                probatio.Optional("floor"): str,
-                probatio.Optional("label"): str,
-                probatio.Optional("domain"): probatio.Any(str, [str]),
-                probatio.Optional("device_class"): probatio.Any(str, [str]),
-                probatio.Optional("parameters", description="values for the action"): dict,
-                probatio.Optional("when", description="later: 10 minutes, 18:30, sunset - 30 minutes"): str,
-                probatio.Optional("for", description="5 minutes, then as before"): str,
-                probatio.Optional("repeat", description="daily, weekdays, weekly, monday"): str,
-            }
-        )
-
-    @override
-    def __call__(self, data: Any, **options: Any) -> Any:
-        """Return the arguments in order: lists where lists belong, parameters among the parameters."""
-        if not isinstance(data, Mapping):
-            raise probatio.Invalid("an object is needed")
-        return super().__call__(_in_order(data), **options)
+PARAMETERS: Final = probatio.Schema(
+    {
+        probatio.Required("action"): probatio.In(sorted(verbs())),
+        probatio.Optional("entity_id"): [str],
+        probatio.Optional("name"): str,
+        probatio.Optional("area"): str,
+        probatio.Optional("floor"): str,
+        probatio.Optional("label"): str,
+        probatio.Optional("domain"): probatio.Any(str, [str]),
+        probatio.Optional("device_class"): probatio.Any(str, [str]),
+        probatio.Optional("parameters", description="values for the action"): dict,
+        probatio.Optional("when", description="later: 10 minutes, 18:30, sunset - 30 minutes"): str,
+        probatio.Optional("for", description="5 minutes, then as before"): str,
+        probatio.Optional("repeat", description="daily, weekdays, weekly, monday"): str,
+    }
+)
+"""What any home may be offered. Fields are in the facts of the domains, see `offered.py`."""
 
 
 @cache
@@ -135,29 +119,30 @@ def value_words() -> frozenset[str]:
     return frozenset((*named, *STEP_ALIASES, STEP, VARIABLES)) - SLOT_WORDS.keys()
 
 
-def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments under the slots they belong to; what is beside the slots is a parameter."""
-    slots: dict[str, Any] = {}
-    loose: dict[str, Any] = {}
-    for key, value in args.items():
-        slot = SLOT_WORDS.get(key)
-        if slot is None:
-            loose[key] = value
-        elif slot not in slots or key == slot:
-            slots[slot] = value
-    tidy: dict[str, Any] = {"action": read_verb(slots["action"])} if slots.get("action") else {}
-    for slot in TARGET_SLOTS:
-        if slot in slots and (found := texts(slots[slot])):
-            tidy[slot] = list(found) if slot in LIST_SLOTS else ", ".join(found)
-    for slot in TIME_SLOTS:
-        if slot in slots and (said := ", ".join(texts(slots[slot]))):
-            tidy[slot] = said
-    given = {**loose, **_read_object(slots.get("parameters"))}
-    return {**tidy, "parameters": given} if given else tidy
+def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call as `PARAMETERS` checks them; what is beside the slots is a parameter.
+
+    Raises probatio.Invalid for an action that only reads.
+    """
+    ordered = {"action": read_verb(args["action"])} if args.get("action") else {}
+    ordered |= tidy(args)
+    ordered |= {slot: text for slot in TIME_SLOTS if (text := ", ".join(texts(args.get(slot))))}
+    is_script = any(text.startswith(SCRIPT_PREFIX) for text in ordered.get("entity_id", ()))
+    given = {
+        key: value
+        for key, value in args.items()
+        if key not in ("action", "parameters", *SLOTS, *TIME_SLOTS) and (is_script or key not in REMARKS)
+    }
+    held = args.get("parameters")
+    if isinstance(held, Mapping):
+        given |= held
+    elif held is not None:
+        ordered["parameters"] = held
+    return {**ordered, "parameters": given} if given else ordered
 
 
 def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
-    """Return action, target and parameters of arguments that ControlSchema has put in order.
+    """Return action, target and parameters of arguments that `in_order` has put in order.
 
     Raises ValidationError for parameters that belong to the target.
     """
@@ -167,9 +152,9 @@ def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
 def read_verb(value: Any) -> str:
     """Return the action that a word means: its name, a service of that meaning, a common synonym.
 
-    Raises probatio.Invalid; reading is not an action, and similar words are not corrected.
+    Any other word is returned as it is. Raises probatio.Invalid for one that reads.
     """
-    word = "_".join(fold(str(value if not isinstance(value, list) else " ".join(map(str, value)))).split())
+    word = "_".join(fold(" ".join(texts(value))).split())
     known = verbs()
     if word in known:
         return word
@@ -178,12 +163,9 @@ def read_verb(value: Any) -> str:
         if facts.actions and word.startswith(f"{domain}_") and word[len(domain) + 1 :] in meant:
             word = word[len(domain) + 1 :]
             break
-    if word in meant:
-        return meant[word]
     if word in _READS or word.startswith(("is_", "get_")):
-        raise probatio.Invalid(f"{word!r} changes nothing; read states with ha_query")
-    near = get_close_matches(word, known, 3, 0.5)
-    raise probatio.Invalid(f"{word[:40]!r} is no action; allowed: {', '.join(near or sorted(known))}"[:300])
+        raise probatio.Invalid(f"{word[:40]!r} changes nothing; read states with ha_query")
+    return meant.get(word, word)
 
 
 def _service_words(known: Collection[str]) -> dict[str, str]:
@@ -200,19 +182,6 @@ def _service_words(known: Collection[str]) -> dict[str, str]:
         "increment": "increase",
         "decrement": "decrease",
     }
-
-
-def _read_object(value: Any) -> dict[str, Any]:
-    """Return an object from an object or its text."""
-    if isinstance(value, str):
-        value = parsed(value) if value.strip() else None
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if value is None or value == []:
-        return {}
-    if not isinstance(value, dict):
-        raise probatio.Invalid(f"parameters: an object is needed, not {str(value)[:40]!r}")
-    return value
 
 
 def clean(raw: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from ...domains import DOMAINS
 from ...domains.base import Action, DomainFacts
 from ...knowledge.labels import labels_in
 from ...knowledge.records import EntityRecord, HouseSnapshot
-from .arguments import TARGET_SLOTS, VARIABLES
+from ..resolving.targets import SLOTS
+from .arguments import VARIABLES
 
 MAX_CHOICES: Final = 8
 MAX_CHOICE_CHARS: Final = 60
@@ -25,7 +26,7 @@ TEXT: Final = "string"
 DERIVED: Final = "offered_control"
 SCHEMA: Final = "schema of ha_control"
 PARAMETERS: Final = "parameters"
-TARGETS: Final = ("action", *TARGET_SLOTS)
+TARGETS: Final = ("action", *SLOTS)
 ACCEPTED_ONLY: Final = ("device_class", PARAMETERS)
 """Slots that are accepted but not offered as they are: a device class is accepted as a domain, too."""
 
@@ -93,11 +94,6 @@ def _schema(
     values = {name: found.schema() for name, found in offered.fields.items()}
     ordered = {name: slots.pop(name) for name in targets} | values | slots
     return {"type": "object", "properties": ordered, "required": list(general["required"])}
-
-
-def actions_in(house: HouseSnapshot, *, gated: bool) -> list[str]:
-    """Return the actions that models are offered in a home, in order."""
-    return sorted(_offered(house, gated=gated).actions)
 
 
 def _offered(house: HouseSnapshot, *, gated: bool) -> Offered:

@@ -12,7 +12,7 @@ from ...errors import PermissionDenied
 from ...texts import leaves
 from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
-from ..calls.validation import JsonSchema
+from ..calls.schema import JsonSchema
 from ..outside.outgoing import Leaving, Outgoing, declared_by
 from .checks import Writer, YamlSection, variables_of
 

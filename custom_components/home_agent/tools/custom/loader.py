@@ -10,7 +10,7 @@ from homeassistant.helpers.template import TemplateEnvironment
 
 from ...const import DOMAIN, LOGGER
 from ...regex import lazy_regex
-from ..calls.validation import JsonSchema
+from ..calls.schema import JsonSchema
 from .base import CustomTool, Definition, Recipe
 from .checks import MAX_REASON, MAX_SHOWN, ProblemReport, ToolProblem, Writer, YamlPlace, YamlSection
 from .mcp import McpTool, McpTools

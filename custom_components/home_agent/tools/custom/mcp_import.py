@@ -14,7 +14,7 @@ from homeassistant.helpers.event import async_call_later
 from ...const import DOMAIN, LOGGER
 from ...errors import ToolExecutionError
 from ...issues import report, withdraw
-from ..calls.validation import JsonSchema
+from ..calls.schema import JsonSchema
 from ..outside.foreign import async_report_refused, async_sanitize, imitates
 from ..outside.other_apis import wire_name
 from .base import Definition, Recipe

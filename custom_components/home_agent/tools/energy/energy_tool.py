@@ -19,38 +19,12 @@ from .counted import async_counted, step_of
 from .preferences import async_load, preferences
 from .report import compared, report, usual
 
-PERIOD_NAMES: Final = ("period", "duration", "date", "day", "time", "timeframe", "range", "month", "when")
-"""Names under which models say which time they mean."""
-COMPARE_NAMES: Final = ("compare", "compare_to", "compare_with", "comparison", "versus")
+SLOT_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("duration", "date", "day", "time", "timeframe", "range", "month", "when"), "period"),
+    "history": "period",
+    **dict.fromkeys(("compare_to", "compare_with", "comparison", "versus"), "compare"),
+}
 DEFAULT: Final = "today"
-
-
-class EnergySchema(probatio.Schema):
-    """The schema of the tool. What models add beside it, such as a kind of energy, is not needed."""
-
-    def __init__(self) -> None:
-        """Declare the slots."""
-        super().__init__(
-            {
-                probatio.Optional("period"): str,
-                probatio.Optional("compare"): str,
-            }
-        )
-
-    @override
-    def __call__(self, data: Any, **options: Any) -> Any:
-        """Return the period and what it is compared with."""
-        if not isinstance(data, Mapping):
-            raise probatio.Invalid("an object is needed")
-        given = {**data, **(inner if isinstance(inner := data.get("history"), Mapping) else {})}
-        if isinstance(data.get("history"), str):
-            given.setdefault("period", data["history"])
-        tidy = {
-            slot: said
-            for slot, names in (("period", PERIOD_NAMES), ("compare", COMPARE_NAMES))
-            if (said := next((text for name in names for text in texts(_text(given.get(name)))), ""))
-        }
-        return super().__call__(tidy, **options)
 
 
 def _text(value: object) -> object:
@@ -65,7 +39,14 @@ class EnergyTool(HomeAgentTool):
     title = "Energy dashboard"
     description = "Electricity, gas and water used, its cost, solar, devices."
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-    parameters = EnergySchema()
+    parameters = probatio.Schema({probatio.Optional("period"): str, probatio.Optional("compare"): str})
+    slot_words = SLOT_WORDS
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the period and what it is compared with; what models add beside it is not needed."""
+        given = {slot: texts(_text(args.get(slot))) for slot in ("period", "compare")}
+        return {slot: said[0] for slot, said in given.items() if said}
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:

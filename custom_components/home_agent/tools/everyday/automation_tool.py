@@ -51,6 +51,22 @@ FOREIGN: Final = (
 )
 
 
+SLOT_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("trigger", "triggers", "on_trigger"), "when"),
+    **dict.fromkeys(("condition", "conditions", "only_if"), "if"),
+    **dict.fromkeys(("actions", "then", "sequence", "does"), "do"),
+    **dict.fromkeys(("alias", "title", "automation", "id", "automation_id", "entity_id"), "name"),
+}
+ACTION_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("add", "new", "make", "set", "save", "write", "create_automation"), "create"),
+    **dict.fromkeys(("show", "get", "read", "list_automations"), "list"),
+    **dict.fromkeys(("edit", "update", "modify", "change_automation", "replace"), "change"),
+    **dict.fromkeys(("remove", "cancel", "delete_automation"), "delete"),
+    **dict.fromkeys(("turn_on", "enable", "switch_on", "activate", "resume"), "on"),
+    **dict.fromkeys(("turn_off", "disable", "switch_off", "deactivate", "pause", "stop"), "off"),
+}
+
+
 class AutomationTool(HomeAgentTool):
     """Writes automations that an administrator has confirmed, and switches them."""
 
@@ -62,6 +78,14 @@ class AutomationTool(HomeAgentTool):
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     max_text = 1000
+    slot_words = SLOT_WORDS
+    parameters = probatio.Schema(
+        {
+            probatio.Required("action"): probatio.In(ACTIONS),
+            probatio.Optional("name"): str,
+            **{probatio.Optional(part): list for part in PARTS},
+        }
+    )
 
     def __init__(
         self,
@@ -76,12 +100,19 @@ class AutomationTool(HomeAgentTool):
         self._control = control
         self._messages = messages
         self._gated = gated
-        self.parameters = AutomationSchema()
 
     @override
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
         """Return whether Home Assistant has automations."""
         return AUTOMATION in hass.config.components
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return an action that there is, and each part as a list, whose items say later what is wrong."""
+        action = str(args.get("action") or "create").casefold().replace(" ", "_")
+        parts = {part: args[part] for part in PARTS if part in args}
+        lists = {part: value if isinstance(value, list) else [value] for part, value in parts.items()}
+        return {**args, "action": ACTION_WORDS.get(action, action), **lists}
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
@@ -298,50 +329,6 @@ def automation_tools(
         )
         tools.append(AutomationTool(own, *used, gated=settings[CONF_ALLOW_SCRIPTS]))
     return tools
-
-
-class AutomationSchema(probatio.Schema):
-    """What models are offered; the parts are read later, in any form, because each says what is wrong."""
-
-    def __init__(self) -> None:
-        """Declare the slots."""
-        super().__init__(
-            {
-                probatio.Required("action"): probatio.In(ACTIONS),
-                probatio.Optional("name"): str,
-                **{probatio.Optional(part): list for part in PARTS},
-            }
-        )
-
-    @override
-    def __call__(self, data: Any, **options: Any) -> Any:
-        """Return the arguments with an action that is one of those there are."""
-        if not isinstance(data, Mapping):
-            raise probatio.Invalid("an object is needed")
-        found = {SLOT_WORDS.get(str(key), str(key)): value for key, value in data.items()}
-        action = str(found.get("action") or "create").casefold().replace(" ", "_")
-        found["action"] = ACTION_WORDS.get(action, action)
-        parts = {key: found.pop(key) for key in PARTS if key in found}
-        name = found.get("name")
-        if name is not None and not isinstance(name, str):
-            found["name"] = str(name)
-        return {**super().__call__(found, **options), **parts}
-
-
-SLOT_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("trigger", "triggers", "on_trigger"), "when"),
-    **dict.fromkeys(("condition", "conditions", "only_if"), "if"),
-    **dict.fromkeys(("actions", "then", "sequence", "does"), "do"),
-    **dict.fromkeys(("alias", "title", "automation", "id", "automation_id", "entity_id"), "name"),
-}
-ACTION_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("add", "new", "make", "set", "save", "write", "create_automation"), "create"),
-    **dict.fromkeys(("show", "get", "read", "list_automations"), "list"),
-    **dict.fromkeys(("edit", "update", "modify", "change_automation", "replace"), "change"),
-    **dict.fromkeys(("remove", "cancel", "delete_automation"), "delete"),
-    **dict.fromkeys(("turn_on", "enable", "switch_on", "activate", "resume"), "on"),
-    **dict.fromkeys(("turn_off", "disable", "switch_off", "deactivate", "pause", "stop"), "off"),
-}
 
 
 async def _async_user(run: ToolRun) -> User | None:

@@ -76,17 +76,6 @@ class Forgotten(TypedDict):
     forgotten: list[str]
 
 
-class _MemorySchema(probatio.Schema):
-    """The arguments; a call that recalls without words means everything."""
-
-    @override
-    def __call__(self, data: Any, **options: Any) -> Any:
-        """Return the checked arguments."""
-        if isinstance(data, dict) and data.get("action") == RECALL and not data.get("text"):
-            data = {**data, "text": "*"}
-        return super().__call__(data, **options)
-
-
 class MemoryTool(HomeAgentTool):
     """Does what the five earlier tools do, and keeps their rules: it is made of those that are allowed."""
 
@@ -125,13 +114,19 @@ class MemoryTool(HomeAgentTool):
             FORGET: self._forget or self._noting,
         }
         self.actions: list[str] = [action for action, part in able.items() if part is not None]
-        self.parameters = _MemorySchema(
+        self.parameters = probatio.Schema(
             {
                 probatio.Required("action"): probatio.In(self.actions),
                 probatio.Required("text", description="one sentence, or nickname: Ann; * recalls all"): str,
                 probatio.Optional("household"): bool,
             }
         )
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments; a call that recalls without words means everything."""
+        recalls_all = args.get("action") == RECALL and not args.get("text")
+        return {**args, "text": "*"} if recalls_all else args
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:

@@ -8,6 +8,8 @@ from ...literals import parsed
 
 NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))
 """What models write where they mean nothing."""
+SLOTS: Final = ("entity_id", "name", "area", "floor", "label", "domain", "device_class")
+LISTS: Final = ("entity_id", "domain", "device_class")
 MAX_TEXTS = 100
 MAX_TEXT = 200
 
@@ -44,6 +46,12 @@ class Target:
         """Return whether nothing is aimed at."""
         given = (self.entity_id, self.name, self.area, self.floor, self.label, self.domain, self.device_class)
         return not any(given)
+
+
+def tidy(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the slots of a target that say something: ids and kinds as lists, names as one text."""
+    given = {slot: found for slot in SLOTS if (found := texts(args.get(slot)))}
+    return {slot: list(found) if slot in LISTS else ", ".join(found) for slot, found in given.items()}
 
 
 def texts(value: Any) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.tools.calls.dialect_calls import UNPARSED, adapt, is_known
-from custom_components.home_agent.tools.calls.repair import fit
+from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.names import UNPARSED, adapt, is_known
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from tests.helpers.agent import async_agent
@@ -100,7 +100,7 @@ CALLS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ),
     ("GetLiveContext", {}, "ha_query", {"entity_id": "*"}),
     ("homeassistant__GetLiveContext", {"area": "Hall"}, "ha_query", {"area": "Hall"}),
-    ("get_state", {"entity_id": LIGHT}, "ha_query", {"entity_id": LIGHT}),
+    ("get_state", {"entity_id": LIGHT}, "ha_query", {"entity_id": [LIGHT]}),
     ("functions.ha_control", {"action": "toggle"}, "ha_control", {"action": "toggle"}),
     ("HA-Control", {"action": "toggle"}, "ha_control", {"action": "toggle"}),
     ("haQuery", {"entity_id": LIGHT}, "ha_query", {"entity_id": LIGHT}),

@@ -15,12 +15,12 @@ from homeassistant.helpers import llm
 from ...domains import DOMAINS
 from ...knowledge.spoken_words import words_of
 from ...safety.redaction import UNPARSED
-from ..control.arguments import LIST_SLOTS, SLOT_WORDS, TARGET_SLOTS
 from ..everyday.media_tool import MediaTool
 from ..ha_control import ControlTool
 from ..ha_query import QueryTool
-from ..resolving.targets import texts
+from ..resolving.targets import LISTS, SLOTS, texts, tidy
 from ..vetted import is_vetted
+from .arguments import SLOT_WORDS
 from .message_calls import NOTIFY, TIMER, as_message, as_reminder
 
 CONTROL: Final = ControlTool.name
@@ -155,8 +155,7 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
     elif CONTROL in tools:
         found = [_from_intent(call, word)] if word in INTENTS else list(_from_services(call, word))
     if not found and QUERY in tools and word in READS:
-        kept = {slot: value for slot in TARGET_SLOTS if (value := call.tool_args.get(slot)) and texts(value)}
-        args = kept or {"entity_id": "*"}
+        args = tidy(call.tool_args) or {"entity_id": "*"}
         found = [Adapted(replace(call, tool_name=QUERY, tool_args=args), "read_mapped")]
     return found or [Adapted(call)]
 
@@ -347,10 +346,9 @@ def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
             loose |= {name: item for name, item in value.items() if name in flat}
             flat |= {name: item for name, item in value.items() if name not in flat}
     for key, value in flat.items():
-        slot = SLOT_WORDS.get(key)
-        if slot in TARGET_SLOTS:
+        if (slot := SLOT_WORDS.get(key, key)) in SLOTS:
             if found := list(texts(value)):
-                slots[slot] = found if slot in LIST_SLOTS else value
+                slots[slot] = found if slot in LISTS else value
         elif key not in _DROPPED and value is not None and value != "":
             loose[key] = value
     return slots, loose

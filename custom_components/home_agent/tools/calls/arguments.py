@@ -1,0 +1,240 @@
+"""One reader of arguments: what a model wrote, under the slots and in the types that a tool declares.
+
+Only the form changes: which entity is meant, and what is done to it, stays what the model wrote.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+import re
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.helpers import llm
+
+from ...errors import ValidationError
+from ...knowledge.names import squash
+from ...literals import ARGUMENT_KEYS, MAX_CHARS, opened
+from ...regex import lazy_regex
+from ..base import HomeAgentTool
+from ..resolving.targets import NO_VALUE
+from .bounds import check_texts
+from .schema import check, choices_of, json_schema, slots_of, types_of, with_request
+
+SLOT_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("target_device", "target_entity", "entity", "entity_ids", "entities"), "entity_id"),
+    **dict.fromkeys(("names", "friendly_name"), "name"),
+    **dict.fromkeys(("area_id", "areas", "room"), "area"),
+    **dict.fromkeys(("floor_id", "floors"), "floor"),
+    **dict.fromkeys(("label_id", "labels", "tag", "tags"), "label"),
+    "domains": "domain",
+    "device_classes": "device_class",
+}
+"""Slots of any tool by what models call them; tools add their own."""
+BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
+"""Keys that are allowed beside an object that holds all arguments."""
+OBJECTS: Final = ("target", "history")
+"""Keys of objects that may hold arguments."""
+READING: Final = "reading"
+"""The tool itself read a value in another form than it declares."""
+
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (Mapping,),
+    "null": (type(None),),
+}
+_NUMBER: Final = lazy_regex(
+    r"\s*(-?\d{1,12}(?:[.,]\d{1,6})?)\s*+(?:%|°[CF]?|percent|degrees?)?\s*", re.IGNORECASE
+)
+_TRUTHS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Arguments that fit, for a tool of our own as its schema makes them."""
+
+    args: dict[str, Any]
+    rules: tuple[str, ...] = ()
+    """What was put in order, each kind of repair once."""
+
+
+def fit(tool: llm.Tool, args: Mapping[str, Any], sentence: str = "") -> Fitted:
+    """Return arguments that fit the tool, repaired if need be; what fits is left as it is.
+
+    Raises ValidationError naming every slot that does not fit.
+    """
+    check_texts(tool, args, MAX_CHARS)
+    rules: dict[str, None] = {}
+    written = dict(args)
+    if isinstance(tool, HomeAgentTool):
+        found = _read(written, json_schema(tool), {**SLOT_WORDS, **tool.slot_words}, rules, tool.name)
+        try:
+            ordered = tool.in_order(found)
+        except probatio.Invalid as err:
+            raise ValidationError(with_request(f"{tool.name}: {err}", sentence)) from err
+        if any(ordered.get(slot, value) not in (value, [value]) for slot, value in found.items()):
+            rules[READING] = None
+        check_texts(tool, ordered)
+        return Fitted(check(tool, ordered, sentence), tuple(rules))
+    if not _fits(tool, written):
+        written = _read(written, json_schema(tool), SLOT_WORDS, rules, tool.name, only_needed=True)
+        check(tool, written, sentence)
+    return Fitted(written, tuple(rules))
+
+
+def _fits(tool: llm.Tool, args: dict[str, Any]) -> bool:
+    try:
+        check(tool, args)
+    except ValidationError:
+        return False
+    return True
+
+
+def _read(
+    args: dict[str, Any],
+    schema: Mapping[str, Any],
+    words: Mapping[str, str],
+    rules: dict[str, None],
+    name: str = "",
+    *,
+    only_needed: bool = False,
+) -> dict[str, Any]:
+    """Return an object under the slots of its schema; `only_needed` leaves out every optional empty text."""
+    slots, required = slots_of(schema), schema.get("required") or ()
+    if name and (inside := _inside(args, slots, required, words)) is not None:
+        beside = {key: args[key] for key in BESIDE & args.keys() & slots.keys() if args[key] != name}
+        args = {**beside, **inside}
+        rules["unwrapped"] = None
+    named: dict[str, Any] = {}
+    for key, value in _flat(args, slots):
+        slot = _slot_of(key, slots, words)
+        if slot != key:
+            rules["slot_renamed"] = None
+        if not named.get(slot) or (slot == key and value):
+            named[slot] = value
+    found: dict[str, Any] = {}
+    for slot, value in named.items():
+        if slot not in slots:
+            found[slot] = value
+            continue
+        read = _value(value, slots[slot], rules)
+        fits = _is(read, types_of(slots[slot])) and not only_needed
+        if slot in required or fits or not _is_nothing(read, slots[slot]):
+            found[slot] = read
+        else:
+            rules["empty_dropped"] = None
+    return found
+
+
+def _inside(
+    args: Mapping[str, Any], slots: Mapping[str, Any], required: Any, words: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """Return the arguments that the only argument holds; None if it is a slot that may hold an object."""
+    holders = args.keys() - BESIDE
+    if len(holders) != 1:
+        return None
+    key = holders.pop()
+    inner = opened(args[key]) if isinstance(args[key], str) else args[key]
+    is_slot = key in slots and (key not in ARGUMENT_KEYS or set(required) <= args.keys())
+    if not isinstance(inner, Mapping) or is_slot:
+        return None
+    shared = {_slot_of(str(name), slots, words) for name in inner} & slots.keys()
+    return dict(inner) if shared or (not inner and key in ARGUMENT_KEYS) else None
+
+
+def _flat(args: Mapping[str, Any], slots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments, and those in an object for a target or a time that is no slot."""
+    for key, value in args.items():
+        if key in OBJECTS and key not in slots and isinstance(value, Mapping):
+            yield from ((str(name), item) for name, item in value.items() if name not in args)
+        else:
+            yield str(key), value
+
+
+def _slot_of(key: str, slots: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """Return the slot that a key means: itself, a synonym, or one that is written with other separators."""
+    if key in slots:
+        return key
+    if (slot := words.get(key, key)) in slots:
+        return slot
+    same = [slot for slot in slots if squash(slot) == squash(key)]
+    return same[0] if len(same) == 1 else key
+
+
+def _is(value: Any, types: frozenset[str]) -> bool:
+    """Return whether a value has one of these JSON types; any is right where there are none."""
+    if isinstance(value, bool):
+        return not types or "boolean" in types
+    if isinstance(value, float) and value.is_integer() and "integer" in types:
+        return True
+    return not types or any(isinstance(value, _TYPES.get(name, (object,))) for name in types)
+
+
+def _is_nothing(value: Any, schema: Any) -> bool:
+    """Return whether a value means that there is none."""
+    if isinstance(value, str):
+        choices = choices_of(schema)
+        word = value.strip().casefold()
+        return word in ("", "null", "undefined") or (
+            bool(choices) and word in NO_VALUE and value not in choices
+        )
+    return value is None or value in ([], {}) or (isinstance(value, list) and not any(value))
+
+
+def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
+    """Return a value in a type that its slot takes, and choices as they are spelled there."""
+    wanted = types_of(schema)
+    if not _is(value, wanted):
+        value, rule = _in_type(value, wanted, schema)
+        rules.update({rule: None} if rule else {})
+    if isinstance(value, Mapping) and slots_of(schema):
+        return _read(dict(value), schema, SLOT_WORDS, rules)
+    choices = choices_of(schema)
+    spelled = (
+        [_spelled(item, choices) for item in value] if isinstance(value, list) else _spelled(value, choices)
+    )
+    if spelled != value:
+        rules["choice_spelled"] = None
+        return spelled
+    return value
+
+
+def _in_type(value: Any, wanted: frozenset[str], schema: Any) -> tuple[Any, str]:
+    """Return a value as one of the wanted types with the name of the repair, or as it is without one."""
+    text = value.strip() if isinstance(value, str) else ""
+    word, is_number = text.casefold(), isinstance(value, int | float) and not isinstance(value, bool)
+    read, rule = value, ""
+    if text and (inner := opened(text)) is not text and _is(inner, wanted):
+        read, rule = inner, "json_text_read"
+    elif isinstance(value, list) and len(value) == 1 and _is(value[0], wanted):
+        read, rule = value[0], "list_unwrapped"
+    elif (
+        isinstance(value, list)
+        and value
+        and "string" in wanted
+        and all(isinstance(one, str) for one in value)
+    ):
+        read, rule = ", ".join(value), "list_joined"
+    elif "array" in wanted and (is_number or (text and not _is_nothing(text, {}))):
+        parts, choices = [part.strip() for part in text.split(",")], choices_of(schema)
+        read, rule = (parts if all(part in choices for part in parts) else [value]), "list_wrapped"
+    elif "boolean" in wanted and word in _TRUTHS:
+        read, rule = _TRUTHS[word], "number_read"
+    elif wanted & {"number", "integer"} and (number := _NUMBER.fullmatch(text)):
+        size = float(number[1].replace(",", "."))
+        read, rule = int(size) if size.is_integer() else size, "number_read"
+    elif is_number and "string" in wanted:
+        read, rule = str(int(value) if float(value).is_integer() else value), "text_written"
+    return read, rule
+
+
+def _spelled(value: Any, choices: Any) -> Any:
+    """Return the choice that differs from a text only in case and separators."""
+    if not isinstance(value, str) or value in choices:
+        return value
+    same = [choice for choice in choices if squash(str(choice)) == squash(value)]
+    return same[0] if len(same) == 1 else value

@@ -1,0 +1,183 @@
+"""Tools' parameters as JSON Schema, and arguments against them: every problem is named."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, override
+from weakref import WeakKeyDictionary
+
+import probatio
+
+from homeassistant.helpers import llm
+
+from ...errors import ValidationError
+from ...texts import cut, one_line
+
+MAX_ERROR: Final = 300
+MAX_SENTENCE: Final = 80
+MAX_PATH: Final = 40
+MAX_VALUE: Final = 40
+MAX_ABOUT: Final = 80
+MAX_LIST: Final = 140
+"""Characters of a list of allowed values in an error."""
+
+
+class JsonSchema(probatio.Schema):
+    """A JSON Schema that checks arguments, and that models read as it was written."""
+
+    def __init__(self, written: Mapping[str, Any], checks: probatio.Schema | None = None) -> None:
+        """Read a schema of an object; where `checks` is given, that checks arguments in its place.
+
+        Raises probatio.SchemaError for invalid data.
+        """
+        self._checks = checks or probatio.from_openapi(dict(written))
+        node = _Written(self._checks.schema if isinstance(self._checks.schema, dict) else {})
+        node.written = written
+        super().__init__(node)
+        self.written = written
+
+    @override
+    def __call__(self, data: Any, **options: Any) -> Any:
+        """Return the arguments with defaults filled in."""
+        return self._checks(data, **options)
+
+
+class _Written(dict[Any, Any]):
+    """The part of a schema that probatio shows to serializers, with what it was made of."""
+
+    written: Mapping[str, Any]
+
+
+class _Parameters(NamedTuple):
+    written: Mapping[str, Any]
+    checks: Callable[[Any], Any]
+
+
+_PARAMETERS: Final[WeakKeyDictionary[llm.Tool, _Parameters]] = WeakKeyDictionary()
+
+
+def serialize(node: Any) -> Any:
+    """Return a node of a schema as JSON Schema; probatio.UNSUPPORTED where it knows itself how."""
+    return node.written if isinstance(node, _Written) else llm.selector_serializer(node)
+
+
+def json_schema(tool: llm.Tool) -> Mapping[str, Any]:
+    """Return the schema of a tool's arguments; empty, so that it takes anything, if unreadable."""
+    return _parameters(tool).written
+
+
+def _parameters(tool: llm.Tool) -> _Parameters:
+    if (known := _PARAMETERS.get(tool)) is not None:
+        return known
+    given: Any = tool.parameters
+    written: Mapping[str, Any] = {}
+    checks: Callable[[Any], Any] = given
+    try:
+        if isinstance(given, Mapping):
+            checks = probatio.Schema(dict)
+            # JSON Schema allows other keys unless it says otherwise, probatio does not.
+            closed = given.get("additionalProperties") is False
+            extra = probatio.PREVENT_EXTRA if closed else probatio.ALLOW_EXTRA
+            checks = probatio.Schema(probatio.from_openapi(dict(given)).schema, extra=extra)
+            written = given
+        else:
+            written = probatio.to_openapi(given, custom_serializer=serialize, openapi_version="3.1.0")
+    except probatio.Error, TypeError, ValueError:
+        pass
+    return _PARAMETERS.setdefault(tool, _Parameters(written, checks))
+
+
+def slots_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schemas of an object's keys."""
+    slots = schema.get("properties")
+    return slots if isinstance(slots, Mapping) else {}
+
+
+def _alternatives(schema: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(schema, Mapping):
+        return [{}]
+    several = schema.get("anyOf") or schema.get("oneOf")
+    return [part for part in several if isinstance(part, Mapping)] if several else [schema]
+
+
+def types_of(schema: Any) -> frozenset[str]:
+    """Return the JSON types that a value may have; none where it may have any."""
+    given = [part.get("type") or () for part in _alternatives(schema)]
+    each = [frozenset((types,) if isinstance(types, str) else types) for types in given]
+    return frozenset().union(*each) if all(each) else frozenset()
+
+
+def choices_of(schema: Any) -> Sequence[Any]:
+    """Return the values that a value, or each item of a list, is limited to; none where it is not."""
+    found: list[Any] = []
+    for part in _alternatives(schema):
+        items = part.get("items")
+        limited = items if isinstance(items, Mapping) else part
+        values = [limited["const"]] if "const" in limited else limited.get("enum")
+        if not isinstance(values, Sequence):
+            return ()
+        found += values
+    return found
+
+
+def check(tool: llm.Tool, args: dict[str, Any], sentence: str = "") -> dict[str, Any]:
+    """Return the arguments as the tool's schema makes them.
+
+    Raises ValidationError that names every slot that does not fit.
+    """
+    try:
+        checked: dict[str, Any] = _parameters(tool).checks(args)
+    except probatio.MultipleInvalid as err:
+        missing_first = sorted(err.errors, key=lambda one: not isinstance(one, probatio.RequiredFieldInvalid))
+        problems = "; ".join(_problem(one, json_schema(tool), args) for one in missing_first)
+        raise ValidationError(with_request(f"{tool.name}: {problems}", sentence)) from err
+    except probatio.Invalid as err:
+        raise ValidationError(with_request(f"{tool.name}: {err}", sentence)) from err
+    except (TypeError, ValueError, AttributeError) as err:
+        raise ValidationError(with_request(f"{tool.name}: the arguments do not fit", sentence)) from err
+    return checked
+
+
+def _problem(err: probatio.Invalid, schema: Mapping[str, Any], args: Any) -> str:
+    """Return what is wrong with one slot, and what is allowed: first what comes near."""
+    slot: Any = schema
+    value = args
+    for part in err.path:
+        slot = slot if isinstance(part, int) else slots_of(slot).get(str(part), {})
+        with suppress(LookupError, TypeError):
+            value = value[part]
+    name = cut(".".join(map(str, err.path)), MAX_PATH) or "arguments"
+    shown = cut(repr(value), MAX_VALUE)
+    near = getattr(err, "candidates", ())
+    choices = listed([*near, *(str(choice) for choice in choices_of(slot))])
+    if isinstance(err, probatio.RequiredFieldInvalid):
+        about = str(slot.get("description") or "")[:MAX_ABOUT]
+        text = f"is missing{f' ({about})' if about else ''}{f'. Allowed: {choices}' if choices else ''}"
+    elif isinstance(err, probatio.ExtraKeysInvalid):
+        text = f"is no parameter. Known: {listed([*near, *slots_of(schema)])}"
+    elif isinstance(err, probatio.InInvalid) and choices:
+        text = f"{shown} is not allowed. Allowed: {choices}"
+    else:
+        text = cut(f"{shown}: {err.msg}", MAX_LIST)
+    return f"{name}: {text}"
+
+
+def listed(texts: Sequence[str], room: int = MAX_LIST) -> str:
+    """Return texts with commas, as many as fit into so many characters, with a mark if some are missing."""
+    shown: list[str] = []
+    for text in dict.fromkeys(texts):
+        if shown and len(", ".join((*shown, text))) > room:
+            return f"{', '.join(shown)}, …"
+        shown.append(text)
+    return ", ".join(shown)
+
+
+def with_request(error: str, sentence: str) -> str:
+    """Return an error with what the person asked for, 300 characters at most."""
+    request = one_line(sentence, MAX_SENTENCE)
+    if not request:
+        return error[:MAX_ERROR]
+    tail = f". Request: {request}"
+    room = MAX_ERROR - len(tail)
+    if len(error) > room:
+        error = f"{error[: room - 2].rpartition(';')[0] or error[: room - 2]} …"
+    return f"{error.rstrip('.')}{tail}"

@@ -1,0 +1,122 @@
+"""Arguments that do not fit: what is repaired, what is refused, and what the model reads then."""
+
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.errors import ValidationError
+from custom_components.home_agent.tools.calls.arguments import READING, fit
+from custom_components.home_agent.tools.calls.schema import MAX_ERROR
+from custom_components.home_agent.tools.energy.energy_tool import EnergyTool
+from custom_components.home_agent.tools.ha_control import ControlTool
+from custom_components.home_agent.tools.ha_query import QueryTool
+from homeassistant.helpers import llm
+from tests.helpers.schemas import ASSIST, PLAYER, OtherTool
+
+GATE = OtherTool(
+    {"type": "object", "properties": {"what": {"type": "string", "enum": ["open", "close", "lock"]}}}
+)
+P = {"target_player": "Bar"}
+LAMP = {"action": "turn_on", "entity_id": ["light.a"]}
+
+REPAIRS: list[tuple[str, llm.Tool, dict[str, Any], dict[str, Any]]] = [
+    ("unwrapped", PLAYER, {"arguments": {**P}}, P),
+    ("unwrapped", PLAYER, {"name": "other", "parameters": '{"target_player": "Bar"}'}, P),
+    ("unwrapped", PLAYER, {"args": "{'target_player': 'Bar'}"}, P),
+    ("unwrapped", ControlTool(), {"parameters": LAMP}, LAMP),
+    ("unwrapped", ControlTool(), {"name": "ha_control", "call": LAMP}, LAMP),
+    ("json_text_read", PLAYER, {**P, "tracks": '["light"]'}, {**P, "tracks": ["light"]}),
+    (
+        "json_text_read",
+        ASSIST,
+        {"name": "Hall", "domain": "['light']"},
+        {"name": "Hall", "domain": ["light"]},
+    ),
+    ("json_text_read", PLAYER, {**P, "options": '{"a": 1}'}, {**P, "options": {"a": 1}}),
+    ("empty_dropped", ASSIST, {"name": "Hall", "floor": "", "domain": None}, {"name": "Hall"}),
+    ("empty_dropped", PLAYER, {**P, "volume": None, "mode": "any"}, P),
+    ("empty_dropped", ControlTool(), {**LAMP, "area": None, "parameters": None}, LAMP),
+    ("slot_renamed", PLAYER, {"targetPlayer": "Bar"}, P),
+    ("slot_renamed", PLAYER, {"target-player": "Bar", "Volume": 3}, {**P, "volume": 3}),
+    ("slot_renamed", ASSIST, {"area_id": "Hall"}, {"area": "Hall"}),
+    ("slot_renamed", ControlTool(), {"action": "turn_on", "entities": ["light.a"]}, LAMP),
+    ("slot_renamed", ControlTool(), {**LAMP, "entity_id": [], "entities": ["light.a"]}, LAMP),
+    ("slot_renamed", ControlTool(), {**LAMP, "delay": "5 minutes"}, {**LAMP, "when": "5 minutes"}),
+    ("slot_renamed", EnergyTool(), {"timeframe": "7d", "entity_id": "x.y"}, {"period": "7d"}),
+    ("list_unwrapped", PLAYER, {"target_player": ["Bar"]}, P),
+    (
+        "list_joined",
+        ControlTool(),
+        {"action": "open", "name": ["A", "B"]},
+        {"action": "open", "name": "A, B"},
+    ),
+    ("number_read", PLAYER, {**P, "volume": "40 %"}, {**P, "volume": 40}),
+    ("number_read", PLAYER, {**P, "loud": "true"}, {**P, "loud": True}),
+    ("text_written", PLAYER, {"target_player": 12345678}, {"target_player": "12345678"}),
+    ("list_wrapped", ASSIST, {"domain": "light", "name": "Hall"}, {"domain": ["light"], "name": "Hall"}),
+    ("list_wrapped", ASSIST, {"device_class": "tv, curtain"}, {"device_class": ["tv", "curtain"]}),
+    ("list_wrapped", ControlTool(), {**LAMP, "entity_id": "light.a"}, LAMP),
+    ("choice_spelled", PLAYER, {**P, "mode": "Repeat All"}, {**P, "mode": "repeat_all"}),
+    (READING, ControlTool(), {**LAMP, "action": "power on"}, LAMP),
+    (READING, QueryTool(), {"name": "Air", "history": "1h"}, {"name": "Air", "history": {"duration": "1h"}}),
+]
+
+
+@pytest.mark.parametrize(("rule", "tool", "written", "meant"), REPAIRS)
+def test_what_was_written_is_put_in_order(
+    rule: str, tool: llm.Tool, written: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    """What was meant comes out, the repair is named, and a second one is not needed."""
+    fitted = fit(tool, written)
+    assert fitted.args == meant
+    assert rule in fitted.rules
+    again = fit(tool, fitted.args)
+    assert (again.args, again.rules) == (meant, ())
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        (ASSIST, {"name": "Hall", "domain": ["light"]}),
+        (PLAYER, {**P, "volume": 0, "mode": "none", "loud": False}),
+        (ControlTool(), {"action": "turn_on", "entity_id": ["light.a"], "parameters": {"brightness_pct": 4}}),
+        (QueryTool(), {"entity_id": ["light.a"], "history": {"duration": "1h"}}),
+    ],
+)
+def test_what_fits_is_left_alone(tool: llm.Tool, args: dict[str, Any]) -> None:
+    fitted = fit(tool, args)
+    assert (fitted.args, fitted.rules) == (args, ())
+
+
+@pytest.mark.parametrize("written", ["opn", "closee", "unlock", "lok"])
+def test_no_guess_decides_what_opens(written: str) -> None:
+    """A value that moves doors is never taken for one that it resembles."""
+    with pytest.raises(ValidationError, match="what:"):
+        fit(GATE, {"what": written})
+
+
+def test_the_error_names_everything() -> None:
+    """Slots, values, what is allowed and the request, in 300 characters."""
+    with pytest.raises(ValidationError) as caught:
+        fit(PLAYER, {"volume": 400, "mode": "randomly", "weird": 1}, "Play it loud")
+    error = str(caught.value)
+    for part in (
+        "target_player: is missing",
+        "400",
+        "at most 100",
+        "'randomly'",
+        "shuffle",
+        "weird",
+        "Play it loud",
+    ):
+        assert part in error
+    assert len(error) <= MAX_ERROR
+
+
+@pytest.mark.parametrize("count", [1, 5, 80])
+def test_the_error_stays_short(count: int) -> None:
+    """However much is wrong, and however long the request was."""
+    with pytest.raises(ValidationError) as caught:
+        fit(PLAYER, {f"key_{number}" * 20: "x" * 500 for number in range(count)}, "please " * 100)
+    assert len(str(caught.value)) <= MAX_ERROR
+    assert "Request: please" in str(caught.value)
