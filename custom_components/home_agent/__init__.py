@@ -52,7 +52,6 @@ from .knowledge.backends import async_remove_files
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
 from .knowledge.library import async_remove_library
-from .languages.tables import missing
 from .logs import set_debug_logging
 from .memory.learner.observations import ObservationStore, async_forget_learned
 from .memory.memories import MemoryManager
@@ -221,8 +220,8 @@ def _write_at_the_end(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
 def _report_language(language: str) -> None:
     """Log which checks are stricter because the words of Home Assistant's language are missing."""
-    for section in (each for each in missing(language) if each.strict):
-        LOGGER.warning("No %s for the language %s: %s", section.name, language, section.strict)
+    for section, effect in languages.gaps(language):
+        LOGGER.warning("No %s for the language %s: %s", section, language, effect)
 
 
 @callback

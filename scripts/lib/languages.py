@@ -1,11 +1,11 @@
-"""Prints which language has which table of `languages/`: how many entries, and what is missing."""
+"""Prints which language has which section of `languages/`: how many entries, and what is missing."""
 
 from collections.abc import Iterator
+import json
 import sys
 from typing import Any
 
-from custom_components.home_agent.languages import languages, table
-from custom_components.home_agent.languages.tables import SECTIONS, missing
+from custom_components.home_agent.languages import FOLDER, gaps, languages
 
 
 def entries(value: Any) -> int:
@@ -17,11 +17,11 @@ def entries(value: Any) -> int:
 
 def rows() -> Iterator[list[str]]:
     """Yield the head of the table and a row for each language."""
-    yield ["", *(section.name for section in SECTIONS)]
-    for language in languages():
-        gaps = missing(language)
-        counts = [(section, entries(table(language, section.name))) for section in SECTIONS]
-        yield [language, *("-" if section in gaps else str(count) for section, count in counts)]
+    files = {each: json.loads((FOLDER / f"{each}.json").read_text(encoding="utf-8")) for each in languages()}
+    sections = dict.fromkeys(name for file in files.values() for name in file if name != "unspaced")
+    yield ["", *sections]
+    for language, file in files.items():
+        yield [language, *(str(entries(file[name])) if name in file else "-" for name in sections)]
 
 
 def main() -> int:
@@ -30,10 +30,9 @@ def main() -> int:
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     for line in lines:
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-    gaps = [(language, section) for language in languages() for section in missing(language)]
-    print(f"\n{len(languages())} languages, {len(gaps)} gaps")
-    for language, section in gaps:
-        print(f"{language}: no {section.name}" + (f", so {section.strict}" if section.strict else ""))
+    for language in languages():
+        for section, effect in gaps(language):
+            print(f"{language}: no {section}, so {effect}")
     return 0
 
 

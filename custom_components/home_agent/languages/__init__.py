@@ -1,10 +1,10 @@
 """What people say, by language: one file of words for each language, and one place that reads its code.
 
 The files hold words and simple lists. What is composed of them belongs to the code that uses them.
-`tables.py` describes the tables; `scripts/languages` prints which language lacks which of them.
+`README.md` describes them; `scripts/languages` prints which language lacks which of them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 import json
 from pathlib import Path
@@ -21,6 +21,24 @@ DEFAULT: Final = "en"
 
 RELATED: Final[Mapping[str, str]] = {"gsw": "de", "nn": "nb", "zh-hk": "zh-Hant", "zh-tw": "zh-Hant"}
 """Languages that Home Assistant keeps apart from another one, but whose words are nearly the same."""
+
+STRICTER: Final[Mapping[str, str]] = {
+    "answers.yes": "only English answers confirm an action",
+    "claims.tells": (
+        "an answer to a command that tells a state counts as a claim, and promises are not recognized"
+    ),
+    "numbers.digits": "a PIN has to be said in English or typed",
+    "questions.states": "every sentence with a question mark counts as a question and changes nothing",
+    "directions.open": "a sentence is compared with the words of all other languages",
+    "memory.negations": "the model alone judges whose matter something is",
+    "firewall.role": "instructions in texts from outside are recognized only in other languages",
+    "privacy.absent": (
+        "after texts from outside only words that were said or read in the conversation leave"
+    ),
+    "quantities.all": "the words of all languages count",
+    "times.english": "nothing but the model knows that a command is for later",
+}
+"""What becomes stricter for people who speak a language without the section of a table."""
 
 _COUNTING: Final = ["spellout-numbering", "spellout-cardinal-sinokorean"]
 """What Unicode calls the words that people count with."""
@@ -56,6 +74,14 @@ def nearest(code: str, among: Iterable[str], country: str | None = None) -> str 
     whole = code.replace("_", "-").casefold()
     related = RELATED.get(whole) or RELATED.get(whole.partition("-")[0], code)
     return next(iter(matches(related, sorted(among), country=country)), None)
+
+
+def gaps(code: str) -> Iterator[tuple[str, str]]:
+    """Yield each section that the language of a code lacks, with what is stricter without it."""
+    own = find(code)
+    for name, effect in STRICTER.items():
+        if own is None or table(own, name) is None:
+            yield name.partition(".")[0], effect
 
 
 @cache
