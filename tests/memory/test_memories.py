@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 import pytest
 
+from custom_components.home_agent.context.personal_fit import RELEVANT
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.memory.memories import (
     STORE_KEY,
@@ -99,6 +100,23 @@ async def test_what_fits_is_found_first(memories: Memories) -> None:
     assert await contents(memories, "zebra") == []
 
 
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("Ada's favourite colour is ultramarine", "which colour does Ada like?"),
+        ("Ada drinks oat milk", "what does Ada drink?"),
+        ("Grandma's trains arrive at platform two", "where does grandma's train arrive"),
+    ],
+)
+async def test_a_few_memories_are_found(memories: Memories, content: str, sentence: str) -> None:
+    """Words that no memory has say little where there are few of them, and an inflection is found."""
+    await memories.async_remember(made(content))
+    await memories.async_remember(made("The boiler was serviced in May"))
+    (item,) = await memories.async_search(sentence, 5, may_see=seen_by(None))
+    assert item.memory.content == content
+    assert item.relevance >= RELEVANT
+
+
 async def test_the_same_twice_is_one_memory(memories: Memories) -> None:
     """It counts as used, keeps the higher importance and remembers who said it when."""
     first = await memories.async_remember(made("The dog is called Bello", importance=0.4))
@@ -163,7 +181,7 @@ async def test_what_is_over_is_gone(memories: Memories) -> None:
 
 
 async def test_the_weakest_makes_room(memories: Memories) -> None:
-    """What counts less than everything there is not kept; what was told neither goes nor is refused."""
+    """What counts less than everything there is not kept; what was told neither goes nor takes room."""
     memories.configure(MemorySettings(most=2), None)
     await memories.async_remember(made("The cellar is damp", importance=0.3))
     await memories.async_remember(made("Ben plays chess", importance=0.6))
@@ -175,7 +193,11 @@ async def test_the_weakest_makes_room(memories: Memories) -> None:
         memory = made(f"Told number {number}", Origin.TOLD, importance=0.0)
         assert (await memories.async_remember(memory))[0] is SaveOutcome.ADDED
     await memories.async_tidy(dt_util.utcnow())
-    assert {memory.content for memory in memories.all()} == {f"Told number {number}" for number in range(3)}
+    told = {f"Told number {number}" for number in range(3)}
+    assert {memory.content for memory in memories.all()} == {"Ben plays chess", "Anna sings", *told}
+    assert (await memories.async_remember(made("Ben sleeps late", importance=0.9)))[0] is SaveOutcome.ADDED
+    await memories.async_tidy(dt_util.utcnow())
+    assert {memory.content for memory in memories.all()} == {"Ben sleeps late", "Anna sings", *told}
 
 
 async def test_words_are_needed(memories: Memories) -> None:

@@ -172,6 +172,8 @@ class Memories:
                 and may_see(memory)
             )
 
+        if not any(map(allows, self._kept)):
+            return []
         by_words = self._words.search(query if words is None else words, limit * SEMANTIC_HITS, allows)
         by_meaning: list[tuple[str, float]] = []
         if self.index is not None:
@@ -274,7 +276,7 @@ class Memories:
         """Forget expired memories and those beyond the limit; return which they were."""
         expired = [memory.id for memory in self._kept.values() if has_expired(memory, now)]
         gone = await self.async_drop(expired)
-        return gone + await self.async_drop(self._weakest(len(self._kept) - self.settings.most, now))
+        return gone + await self.async_drop(self._weakest(len(self._learned()) - self.settings.most, now))
 
     async def async_sync(self) -> None:
         """Sync the vectors; existing ones are not embedded again."""
@@ -322,22 +324,23 @@ class Memories:
         """Return whether there is space; the weakest memory goes if it is weaker than the new one."""
         if new.origin is Origin.TOLD:
             return len(self._kept) < MAX_KEPT
-        if len(self._kept) < self.settings.most:
+        if len(self._learned()) < self.settings.most:
             return True
         now = dt_util.utcnow()
         weakest = self._weakest(1, now)
         return bool(weakest) and strength(self._kept[weakest[0]], now, self.settings.decay) < new.importance
 
+    def _learned(self) -> list[Memory]:
+        """Return the memories that nobody asked to keep; the limit is theirs alone."""
+        return [memory for memory in self._kept.values() if memory.origin is not Origin.TOLD]
+
     def _weakest(self, count: int, now: datetime) -> list[str]:
-        """Return the ids of the least important memories, never of those that a person asked to keep."""
-        if count <= 0:
-            return []
+        """Return the ids of the least important learned memories."""
         weighed = sorted(
             (strength(memory, now, self.settings.decay), memory.accessed_at, memory.id)
-            for memory in self._kept.values()
-            if memory.origin is not Origin.TOLD
+            for memory in self._learned()
         )
-        return [memory_id for _, _, memory_id in weighed[:count]]
+        return [memory_id for _, _, memory_id in weighed[: max(count, 0)]]
 
     @callback
     def _note_change(self) -> None:

@@ -10,6 +10,8 @@ from ..vector.lexical import rarity
 
 STEM: Final = 5
 """Letters by which inflections of a word are taken for it."""
+FEW: Final = 20
+"""Sentences assumed at least: among fewer ones, words that none of them has would outweigh the others."""
 STEM_SHARE: Final = 0.6
 """The weight of an inflection, relative to the word itself."""
 
@@ -53,8 +55,8 @@ class WordIndex:
         whole = 0.0
         for word in dict.fromkeys(words(query)):
             exact = self._by_word.get(word, set())
-            alike = self._by_stem.get(word[:STEM], set()) if len(word) > STEM else exact
-            weight = rarity(len(self._texts), len(alike))
+            alike = self._by_stem.get(word[:STEM], set()) if len(word) >= STEM else exact
+            weight = rarity(max(len(self._texts), FEW), len(alike))
             whole += weight
             inflected = weight * STEM_SHARE
             for key in alike:
