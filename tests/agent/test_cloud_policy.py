@@ -12,7 +12,7 @@ from tests.helpers.checks import every
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.learned import CODE, MEMORY, learned, read
 from tests.helpers.options_pages import save
-from tests.helpers.remembering import user
+from tests.helpers.remembering import FACT, remember, told, user
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
@@ -49,6 +49,18 @@ async def test_home_is_told_and_the_fallback_in_the_same_turn_is_not(
     assert not [secret for secret in (*SECRETS, "Dutch") if secret in abroad]
     assert said in abroad
     assert "light.kitchen_ceiling" in abroad, "what it needs to control the house is there"
+
+
+async def test_what_stays_at_home_does_not_stand_in_every_request(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+) -> None:
+    """Every turn would have drawn on it, and the fallback would not know what was said before."""
+    anna = user(hass, "Anna")
+    agent = await with_fallback(hass, model_server, other_model_server)
+    await remember(agent, FACT, anna)
+    assert FACT not in await told(agent, "Turn on the light", anna)
+    await agent.set_options(cloud_send_profile=True)
+    assert FACT in await told(agent, "Turn on the light", anna)
 
 
 async def test_the_switch_lets_out_what_is_public(

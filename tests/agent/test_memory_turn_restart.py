@@ -26,6 +26,7 @@ from tests.helpers.embeddings import understanding
 from tests.helpers.extraction_notes import asks_for_notes
 from tests.helpers.household import async_furnish
 from tests.helpers.indexed import embedded, embedding_options
+from tests.helpers.remembering import remember_much
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import text, tool_calls
 
@@ -131,6 +132,7 @@ async def test_said_once_and_known_after_a_restart(
         await learn(first, freezer)
         (memory,) = first.entry.runtime_data.memories.all()
         assert (memory.content, memory.person, memory.importance) == (FACT, "p-anna", WEAK)
+        await remember_much(first)
         before = set(first.entry.runtime_data.shared.history._entries.get(first.entry.entry_id, ()))
     model_server.clear()
     other_model_server.requests.clear()

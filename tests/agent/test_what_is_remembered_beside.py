@@ -1,4 +1,4 @@
-"""Memories and profile entries beside a sentence: only those that fit it, in the request that leaves."""
+"""Memories and profile entries in a home that knows much: only those that fit stand beside a sentence."""
 
 from datetime import UTC, datetime
 
@@ -12,6 +12,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
+from tests.helpers.remembering import remember_much
 from tests.servers.model_server import ModelServer
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -92,6 +93,7 @@ async def beside(hass: HomeAssistant, server: ModelServer, sentence: str, langua
     data = agent.entry.runtime_data
     for content in MEMORIES[language]:
         await data.memories.async_remember(make_memory(content, importance=0.9, heard=Provenance(at=NOW)))
+    await remember_much(agent)
     for key, value in (("nickname", "Annie"), ("diet", "vegetarian"), ("allergies", "shellfish")):
         await data.profile.async_note(
             ProfileEntry(

@@ -6,13 +6,18 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
+from custom_components.home_agent.memory.memories import make_memory
+from custom_components.home_agent.memory.records import Provenance
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 FACT = "Anna drinks her tea with honey"
+MUCH = [f"Kwartzo{number} vluchtmo frimbel{number} oszlop drunk{number}al" for number in range(40)]
+"""Too much to stand in every request, and no word of it is in a sentence."""
 
 
 @pytest.fixture
@@ -36,11 +41,25 @@ async def remember(
     return tool_results(agent.server.chats[-1])[-1]
 
 
+async def remember_much(agent: Agent) -> None:
+    """Let an agent remember so much of the household that memories are searched for."""
+    for content in MUCH:
+        heard = Provenance(at=dt_util.utcnow())
+        memory = make_memory(content, importance=0.1, heard=heard)
+        await agent.entry.runtime_data.memories.async_remember(memory)
+
+
 async def told(agent: Agent, sentence: str, context: Context | None = None) -> str:
-    """Say something in a new conversation and return what the model is told beside it."""
+    """Say something in a new conversation and return what the model is told beside it, and always."""
     agent.server.script([text("All right.")])
     await agent.say(sentence, context=context)
-    return str(agent.server.chats[-1].messages[-1]["content"])
+    messages = agent.server.chats[-1].messages
+    return f"{messages[-1]['content']}\n{known(messages[0]['content'])}"
+
+
+def known(system: str) -> str:
+    """Return what a system prompt tells of people."""
+    return system.partition("Known of the household and the speaker")[2]
 
 
 async def call(

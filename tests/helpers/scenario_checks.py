@@ -10,6 +10,7 @@ from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.json import json_dumps
 from tests.helpers.agent import speech
+from tests.helpers.remembering import known
 from tests.helpers.scenarios import Problem, Verdict, localized, replies_of
 from tests.servers.loopback import Captured
 
@@ -150,6 +151,7 @@ def _wrong_request(request: Captured, wanted: Mapping[str, Any], language: str) 
     """Yield what the first request of a turn lacks or should not contain."""
     asked = next(message for message in reversed(request.messages) if message["role"] == "user")
     _sentence, _, beside = asked["content"].partition(MARK)
+    beside += known(request.messages[0]["content"])
     offered = {tool["function"]["name"] for tool in request.json.get("tools", ())}
     for key, verdict in (("needs", Verdict.BAD), ("has", Verdict.FLAWED)):
         for words in localized(wanted.get(key, []), language, []):

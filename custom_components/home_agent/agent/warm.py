@@ -120,10 +120,14 @@ class Warmer:
             llm.LLMContext(DOMAIN, context, language, ASSISTANT, None),
             self._tools.names,
         )
-        systems = self._prompt.systems(
-            stable, "", Speaker(context=context, language=language), [], others.prompt or None
-        )
+        nobody = Speaker(context=context, language=language)
+        systems = self._prompt.systems(stable, "", nobody, [], others.prompt or None)
         tools = [*self._tools.beside(stable.house, stable.catalogue), *others.schemas]
-        draft = RequestDraft(systems=systems, tools=tools, tools_budget=stable.budget.chosen.get("tools"))
+        draft = RequestDraft(
+            systems=systems,
+            tools=tools,
+            tools_budget=stable.budget.chosen.get("tools"),
+            slots=(self._context.known(nobody, stable.budget),),
+        )
         limit = self._context.window.request_tokens(self._settings[CONF_MAX_TOKENS])
         return fit(draft, [NOTHING_SAID], limit)

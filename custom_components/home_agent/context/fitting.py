@@ -66,7 +66,7 @@ class RequestDraft:
     history: list[Message] = field(default_factory=list)
     """Earlier turns, oldest first."""
     slots: Sequence[Slot] = ()
-    """What is true now, sent with the newest user message and never stored."""
+    """What is true now, sent with the newest user message and never stored, and stable ones."""
     systems_outside: Sequence[System] = ()
     """The system prompts for an external model, if they differ."""
 
@@ -155,18 +155,21 @@ def fit(
     request = _Request(draft, current, after, limit)
     parts = request.parts()
     original = BETWEEN + sum(parts.values())
+    lasting = [slot for slot in draft.slots if slot.stable]
     stable = BETWEEN + parts["rules"] + parts["catalogue"] + parts["tools"]
+    stable += sum(slot.tokens for slot in lasting)
     saved = 0
     if draft.tools_budget is not None:
         saved += request.shorten((("tools", _slim_tools),), parts["tools"] - draft.tools_budget)
     saved += request.shorten(STABLE_STEPS, ceil(stable - saved - STABLE_SHARE * limit))
     request.shorten(STEPS, original - saved - limit)
-    system: Message = {"role": "system", "content": request.system.text}
+    text = "\n".join(filter(None, (request.system.text, slots_text(lasting))))
+    system: Message = {"role": "system", "content": text}
     return FittedRequest(
         messages=[
-            *((system,) if request.system.text else ()),
+            *((system,) if text else ()),
             *request.history,
-            *with_volatile(request.current, volatile_text(request.slots)),
+            *with_volatile(request.current, slots_text([slot for slot in request.slots if not slot.stable])),
             *request.after,
         ],
         tools=request.tools,
@@ -178,8 +181,8 @@ def fit(
     )
 
 
-def volatile_text(slots: Sequence[Slot]) -> str:
-    """Return the block of this moment."""
+def slots_text(slots: Iterable[Slot]) -> str:
+    """Return slots as text."""
     return "\n".join("\n".join((slot.heading, *slot.lines)) for slot in slots if slot.lines)
 
 
@@ -276,7 +279,7 @@ def _fewer_states(request: _Request, excess: int, *, keep: int) -> int:
     saved = 0
     for index in reversed(range(len(request.slots))):
         slot = request.slots[index]
-        while saved < excess and not slot.fixed and len(slot.lines) > keep:
+        while saved < excess and not (slot.fixed or slot.stable) and len(slot.lines) > keep:
             longer, slot = slot, slot.first(max(keep, len(slot.lines) // 2))
             saved += longer.tokens - slot.tokens
         request.slots[index] = slot

@@ -26,7 +26,7 @@ from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
 from .providers.documents import documents_provider
 from .providers.entities import entities_provider
-from .providers.personal import memory_provider, profile_provider
+from .providers.personal import everything_known, memory_provider, profile_provider
 from .topics import language_of
 from .usable import Usable
 from .window import Budget, ContextWindow
@@ -82,6 +82,7 @@ class ContextManager:
         self._include_labels = bool(settings[CONF_PROMPT_LABELS])
         self.mode: str = settings[CONF_CONTEXT_MODE]
         self.window = ContextWindow(settings)
+        self._setup = setup
         self._away = setup.data_policy.away
         self._stable: dict[str, tuple[HouseSnapshot, AssembledContext]] = {}
         """Per model: the complete home, and derived data."""
@@ -130,6 +131,7 @@ class ContextManager:
         except Exception as err:
             LOGGER.debug("The house could not be read", exc_info=True)
             raise ContextInjectionError(f"the house could not be read: {type(err).__name__}") from err
+        known, ids = everything_known(self._setup, speaker, stable.budget)
         request = ContextRequest(
             sentence=sentence,
             speaker=speaker,
@@ -137,9 +139,14 @@ class ContextManager:
             budget=stable.budget,
             catalogue=stable.catalogue,
             before=before,
+            known=ids,
         )
         slots = await asyncio.gather(*(self._async_slot(provider, request) for provider in self._providers))
-        return replace(stable, slots=(self._moment(request), *slots))
+        return replace(stable, slots=(self._moment(request), known, *slots))
+
+    def known(self, speaker: Speaker, budget: Budget) -> Slot:
+        """Return all that a speaker may know of people, as far as it stands in every request."""
+        return everything_known(self._setup, speaker, budget)[0]
 
     async def _async_slot(self, provider: ContextProvider, request: ContextRequest) -> Slot:
         """Return a provider's slot; an empty one if it fails or is late."""

@@ -76,6 +76,11 @@ class DataPolicy:
             FALLBACK: self.of_address(settings.get(CONF_FALLBACK_BASE_URL)),
         }
 
+    @property
+    def least(self) -> Disclosure:
+        """Return what every model of the agent may receive."""
+        return AT_HOME if all(model.home for model in self._of.values()) else self.away
+
     def of(self, model: str) -> Disclosure:
         """Return which data a model of the router may receive."""
         return self._of[model]

@@ -1,6 +1,6 @@
 """What a provider of context gets and gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
@@ -47,11 +47,13 @@ class ContextRequest(NamedTuple):
     """What the model sees anyway."""
     before: Sequence[str] = ()
     """The entities that the turn before was about."""
+    known: Collection[str] = ()
+    """Ids of memories and profile entries that stand in the request anyway."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """One part of the volatile block."""
+    """One part of the volatile block, or of the system prompt."""
 
     heading: str
     lines: tuple[str, ...]
@@ -67,6 +69,8 @@ class Slot:
     """For answering, not for control: left out first where a request is too long."""
     fixed: bool = False
     """Never shortened: clock and speaker."""
+    stable: bool = False
+    """It ends the system prompt and is never shortened: the same text from turn to turn."""
     outside: tuple[str, ...] | None = None
     """The lines for an external model, where they differ."""
     name: str = ""
