@@ -1,12 +1,14 @@
 """Read an answer to a question of ours: yes, no, a PIN, or something else. No model is involved."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
+from math import ceil
 from typing import Final
 
-from ..languages import DEFAULT, find, table, words
+from ..languages import DEFAULT, find, languages, table, words
+from ..languages.lexicon import Lexicon, clauses
 from ..regex import lazy_regex
 from ..texts import is_word
 from .pin import MAX_DIGITS, MIN_DIGITS
@@ -21,8 +23,22 @@ MAX_AROUND: Final = 4
 """With as many words around it, a number may still be a PIN if it is long enough."""
 PART_OF_PIN: Final = 2
 """So many digits may be the half of a PIN; one digit among other words is more often an article."""
+MAX_BEHIND_YES: Final = 3
+"""A yes with at most this many other words behind it is too little for a new sentence."""
+HARMLESS: Final = (
+    *("light", "fan", "climate", "media_player"),
+    *("vacuum", "lawn_mower", "humidifier", "water_heater"),
+)
+"""Domains of things that are named in another order behind a yes."""
+GUARDED: Final = (
+    *("lock", "cover", "cover.door", "cover.garage", "cover.gate"),
+    *("binary_sensor.door", "binary_sensor.window", "alarm_control_panel", "siren"),
+)
+"""Classes of things that a question may be about, so that naming one behind a yes is in doubt."""
 PLAIN_MARKS: Final = frozenset(" \t\r\n.,!'’ʼ-，、。！．·…\u200b\u200c\u200d")  # noqa: RUF001 - other scripts' own
 """Characters allowed between the words of a yes. Question marks, emojis or quotes may change its meaning."""
+VALUE_MARKS: Final = frozenset("%°:")
+"""Further characters of an order."""
 UNFINISHED: Final = ("...", "…", "..")
 """The end of a sentence that was not finished."""
 
@@ -50,6 +66,10 @@ class Read:
     pin: str = ""
     has_pin: bool = False
     """Whether the sentence may contain a PIN, so that no one else may read it."""
+    rest: str = ""
+    """Another order behind a yes, or behind what may be one."""
+    is_unclear: bool = False
+    """Whether it is too little for a new sentence, so that the question is worth asking once more."""
 
     @property
     def has_digits(self) -> bool:
@@ -89,6 +109,30 @@ def read_answer(sentence: str, language: str, ordered: Ordered | None = None) ->
     if _without(text, known.phrases):
         return Read(Answer.OTHER)
     return Read(Answer.NO if _said(text, known.no) else Answer.OTHER)
+
+
+def read_answer_and_rest(sentence: str, spoken: Sequence[str], ordered: Ordered | None) -> Read:
+    """Return the answer to a question in a conversation, where a model hears what is no answer.
+
+    Yes and no count in all the languages that are spoken, first the speaker's. A yes may be followed by an
+    order about something else ("yes, and put the hallway light on"). Where that may be about the question
+    itself ("yes, and lock it again"), it is no yes, but worth asking once more.
+    """
+    own = dict.fromkeys((_language(spoken[0]), *(_language(each) for each in spoken[1:] if find(each))))
+    reads = [read_answer(sentence, language, ordered) for language in own]
+    clear = [read for read in reads if read.answer is not Answer.OTHER]
+    if {Answer.YES, Answer.NO} <= {read.answer for read in clear}:
+        return Read(Answer.OTHER, is_unclear=True)
+    if clear:
+        return clear[0]
+    for language in own:
+        if ordered and (rest := _behind_yes(sentence, language, ordered)):
+            is_apart = _is_apart(rest, language, ordered) and not any(
+                _said(fold_word(rest), _known(each).no) for each in own
+            )
+            return Read(Answer.YES if is_apart else Answer.OTHER, rest=rest, is_unclear=not is_apart)
+    is_unclear = any(_is_unclear(sentence, language, ordered) for language in own)
+    return Read(Answer.OTHER, is_unclear=is_unclear or any(says_yes(sentence, each) for each in languages()))
 
 
 def read_reply(sentence: str, language: str, ordered: Ordered | None = None) -> Read:
@@ -151,6 +195,8 @@ class _Known:
     """What is understood in a language, folded, the longest phrases first."""
 
     yes: frozenset[str]
+    """With the requests to go ahead, alone or behind a plain yes."""
+    plain_yes: frozenset[str]
     go_ahead: frozenset[str]
     no: tuple[str, ...]
     fillers: tuple[str, ...]
@@ -160,6 +206,8 @@ class _Known:
     agreeing: tuple[str, ...]
     """Those of them that change nothing behind a yes alone either, because they are not said with a no."""
     phrases: tuple[str, ...]
+    unclear: tuple[str, ...]
+    """Whole sentences that say neither."""
 
 
 @cache
@@ -171,6 +219,7 @@ def _known(language: str) -> _Known:
     turning = _folded(phrase for name in ("no", "beside_no") for phrase in words(language, f"answers.{name}"))
     return _Known(
         yes=frozenset(_yes(language)),
+        plain_yes=frozenset(map(fold_word, words(language, "answers.yes"))),
         go_ahead=frozenset(map(fold_word, words(language, "answers.go_ahead"))),
         no=_folded(words(language, "answers.no")),
         fillers=_folded(words(language, "answers.fillers")),
@@ -180,6 +229,45 @@ def _known(language: str) -> _Known:
             phrase
             for name in ("no", "yes", "go_ahead", "fillers", "beside_no")
             for phrase in words(language, f"answers.{name}")
+        ),
+        unclear=_folded(words(language, "answers.unclear")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Further:
+    """What tells another order behind a yes from words about the question."""
+
+    joins: frozenset[str]
+    lexicon: Lexicon
+    """`orders` has its verbs; `doubts` are conditions and directions, `asks` are beginnings of questions."""
+    harmless: tuple[str, ...]
+    """Names of things, folded, as the ends of words: "Flurlicht"."""
+    guarded: tuple[str, ...]
+
+
+@cache
+def _further(language: str) -> _Further:
+    """Return how a language goes on behind a yes: the same in every turn."""
+
+    def of(*names: str) -> list[str]:
+        return [word for name in names for word in words(language, name)]
+
+    domains: Mapping[str, Sequence[str]] = table(language, "names.domains") or {}
+    classes: Mapping[str, str] = table(language, "concepts.classes") or {}
+    ways = of("directions.open", "directions.close", "directions.staying")
+    return _Further(
+        joins=frozenset(map(fold_word, of("answers.and"))),
+        lexicon=Lexicon(
+            {
+                "orders": of("questions.commands"),
+                "doubts": [*of("answers.but", "answers.no"), *ways],
+                "asks": of(*(f"questions.{name}" for name in ("openers", "past", "reasons", "whether"))),
+            }
+        ),
+        harmless=_folded(word for name in HARMLESS for word in domains.get(name, ())),
+        guarded=_folded(
+            word for name in GUARDED for word in (*domains.get(name, ()), *classes.get(name, "").split())
         ),
     )
 
@@ -201,10 +289,10 @@ def _folded(phrases: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({fold_word(phrase) for phrase in phrases}, key=len, reverse=True))
 
 
-def _is_plain(sentence: str) -> bool:
+def _is_plain(sentence: str, marks: frozenset[str] = PLAIN_MARKS) -> bool:
     """Return whether a sentence contains nothing that could reverse its meaning."""
     text = sentence.strip()
-    return not text.endswith(UNFINISHED) and all(char in PLAIN_MARKS or is_word(char) for char in text)
+    return not text.endswith(UNFINISHED) and all(char in marks or is_word(char) for char in text)
 
 
 def _bare(text: str, fillers: Iterable[str]) -> str:
@@ -230,33 +318,88 @@ def says_yes(sentence: str, language: str, ordered: Ordered | None = None) -> bo
         return False
     if not known.yes.isdisjoint((text, bare)):
         return True
-    meant = known.go_ahead | (_orders(language, ordered) if ordered else frozenset())
-    once = _after_yes(bare, known)
-    twice = {rest for first in once for rest in _after_yes(first, known)}
+    meant = known.go_ahead
+    if ordered:
+        meant |= _orders(language, ordered) | _targets(language, ordered)
+    once = _after(bare, known.yes)
+    twice = {rest for first in once for rest in _after(first, known.yes)}
     return "" in {_without(rest, known.agreeing) for rest in once} or not meant.isdisjoint(
         _without(rest, known.harmless) for rest in once | twice
     )
 
 
-def _after_yes(text: str, known: _Known) -> frozenset[str]:
-    """Return what follows a phrase for yes at the beginning of a text."""
-    return frozenset(text.removeprefix(f"{yes} ") for yes in known.yes if text.startswith(f"{yes} "))
+def _after(text: str, phrases: Iterable[str]) -> frozenset[str]:
+    """Return what follows one of the phrases at the beginning of a text."""
+    return frozenset(text.removeprefix(f"{each} ") for each in phrases if text.startswith(f"{each} "))
 
 
 @lru_cache(maxsize=32)
 def _orders(language: str, ordered: Ordered) -> frozenset[str]:
     """Return how a person may repeat what was asked about, folded."""
-    names = [fold_word(name) for name in ordered.names]
-    targets = ["", *_folded(words(language, "answers.it")), *names]
-    targets += [
-        f"{article} {name}" for article in _folded(words(language, "names.articles")) for name in names
-    ]
+    targets = ["", *_folded(words(language, "answers.it")), *_targets(language, ordered)]
     forms: Mapping[str, Iterable[str]] = table(language, "answers.orders") or {}
     return frozenset(
         " ".join(fold_word(form.replace(IT, f" {target} ")).split())
         for verb in ordered.verbs
         for form in forms.get(verb, ())
         for target in targets
+    )
+
+
+@lru_cache(maxsize=32)
+def _targets(language: str, ordered: Ordered) -> frozenset[str]:
+    """Return how a person may name the only target, folded."""
+    names = [fold_word(name) for name in ordered.names]
+    articles = _folded(words(language, "names.articles"))
+    return frozenset((*names, *(f"{article} {name}" for article in articles for name in names)))
+
+
+def _behind_yes(sentence: str, language: str, ordered: Ordered) -> str:
+    """Return what a word for "and" joins to a yes."""
+    pieces = sentence[:MAX_SPOKEN].split()
+    for index, piece in enumerate(pieces[: MAX_WORDS + 1]):
+        if fold_word(piece) in _further(language).joins and says_yes(
+            " ".join(pieces[:index]), language, ordered
+        ):
+            return " ".join(pieces[index + 1 :])
+    return ""
+
+
+def _is_apart(rest: str, language: str, ordered: Ordered) -> bool:
+    """Return whether what follows a yes is an order about something that no question was about."""
+    further, text = _further(language), fold_word(rest)
+    found = further.lexicon.all_matches([word for clause in clauses(rest) for word in clause.words])
+    pieces = text.split()
+    return (
+        len(pieces) <= MAX_WORDS
+        and _is_plain(rest, PLAIN_MARKS | VALUE_MARKS)
+        and bool(found["orders"])
+        and not found["doubts"]
+        and 0 not in found["asks"]
+        and any(piece.endswith(further.harmless) for piece in pieces)
+        and not any(piece.endswith(further.guarded) for piece in pieces)
+        and not _said(text, map(fold_word, ordered.names))
+    )
+
+
+def _is_order(sentence: str, language: str) -> bool:
+    """Return whether a sentence has a verb of an order."""
+    said = [word for clause in clauses(sentence) for word in clause.words]
+    return bool(_further(language).lexicon.matches("orders", said))
+
+
+def _is_unclear(sentence: str, language: str, ordered: Ordered | None) -> bool:
+    """Return whether a sentence is too little for a new one, or repeats the order that was asked about."""
+    known, text = _known(language), fold_word(sentence)
+    bare = _without(_bare(text, known.fillers), known.harmless)
+    orders = _orders(language, ordered) if ordered else frozenset()
+    is_word_only = ceil(len(text) / 2) <= 1 if table(language, "unspaced") else " " not in text
+    return (
+        (is_word_only and not _is_order(sentence, language))
+        or text in known.unclear
+        or not _without(text, known.phrases)
+        or not orders.isdisjoint((text, bare))
+        or any(len(rest.split()) <= MAX_BEHIND_YES for rest in _after(text, known.plain_yes))
     )
 
 
