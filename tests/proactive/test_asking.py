@@ -136,7 +136,7 @@ async def test_a_satellite_asks_again_for_yes_or_no(
     hall.answers = ["What?", "No, leave it"]
     response = await asking(hass, satellite=hall.entity_id, **CLOSE)
     assert (response["answer"], response["outcome"]) == ("no", "rejected")
-    assert hall.asked == [QUESTION, "Please say yes or no."]
+    assert hall.asked == [QUESTION, f"Yes or no: {QUESTION}"]
     await hass.async_block_till_done(wait_background_tasks=True)
     assert hall.said == ["Okay, I won't."]
     assert secure.calls == []

@@ -12,7 +12,7 @@ from ..inference.quotes import without_quotes
 from ..languages import find, words
 from ..tools.quality import turn_quality
 from .intent_results import set_results
-from .log import last_words
+from .log import end_with_lead, last_words
 from .speech import SpeechFilter
 from .turn import Turn
 
@@ -29,11 +29,12 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     The Assist dialog replaces what it streamed with this speech, so a typed sentence keeps its markdown. An
     action or an API may hand the speech to a text-to-speech engine, so it gets the words that a voice reads.
     """
+    end_with_lead(turn)
     result = conversation.async_get_result_from_chat_log(user_input, turn.chat_log)
     set_results(turn.hass, result.response, turn.calls, turn.local_response)
     result.continue_conversation = listens_on(turn)
     if turn.silent:
-        result.response.async_set_speech("")
+        result.response.async_set_speech(turn.lead)
         return result
     text = result.response.speech["plain"]["speech"]
     if not (turn.calls.speaker.voice or turn.calls.speaker.shown) and (spoken := as_spoken(text)) != text:

@@ -1,16 +1,18 @@
 """The summary of a confirmed action: what was done, once the states show it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
+from ..errors import HomeAgentError
 from ..safety.frozen import Frozen, FrozenAutomation, FrozenCall, FrozenLook, FrozenPlan
+from ..safety.pending import PendingAction
 from ..tools.control.planning import expectation_of
 from ..tools.control.readback import Expectation, Settling
 from ..tools.vetted import is_message
 from . import automation_words
-from .phrases import async_phrase
+from .phrases import async_error_sentence, async_phrase
 from .questions import (
     CASES,
     GENERIC,
@@ -22,6 +24,24 @@ from .questions import (
 )
 from .receivers import kind_of_message, receiver, receivers_of
 from .spoken_names import Case, async_targets
+
+
+async def async_carry_out(
+    hass: HomeAssistant, action: PendingAction, language: str, approving: Awaitable[None]
+) -> tuple[str, HomeAgentError | None]:
+    """Run an action by an approval of it; return what became of it as a sentence, and the error if it failed.
+
+    The error is ConfirmationRefused where the word did not count.
+    """
+    reporter = ConfirmedActionReporter(hass, action.frozen)
+    try:
+        await approving
+        return await reporter.async_sentence(language), None
+    except HomeAgentError as err:
+        return await async_error_sentence(hass, language, err), err
+    finally:
+        reporter.stop()
+
 
 REPORTED = frozenset(
     {

@@ -1,13 +1,16 @@
 """Ask for a confirmation and process the answer, without the model."""
 
-from ..errors import HomeAgentError
-from ..safety.answers import Answer, Read, mask_numbers, read_answer
-from ..safety.confirmation import ConfirmationRefused, Refusal
+from dataclasses import replace
+
+from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
+from ..safety.confirmation import ConfirmationRefused
+from ..safety.frozen import FrozenCall
 from ..safety.pending import ActionOutcome, Owner, PendingAction
-from .confirmed import ConfirmedActionReporter
-from .log import async_say, replace_sentence
+from .confirmed import async_carry_out
+from .log import async_say, async_say_first, replace_sentence
 from .ordered import ordered
-from .phrases import async_error_sentence, async_phrase
+from .phrases import async_phrase
+from .questions import parts
 from .quick.sentences import async_sentence
 from .recording import MASKED
 from .turn import Turn
@@ -22,7 +25,10 @@ LATE = {
 
 
 async def async_settle(turn: Turn) -> bool:
-    """Handle the sentence as the answer to our question, if it is one; False if the turn continues."""
+    """Handle the sentence as the answer to our question, if it is one; False if the model is to be asked.
+
+    The model gets a sentence that is no answer, and what follows a yes.
+    """
     confirmations, speaker = turn.data.confirmations, turn.calls.speaker
     owner = Owner.of(speaker, turn.calls.conversation_id)
     action = confirmations.waiting_for(owner, include_unattended=speaker.is_automation)
@@ -31,7 +37,8 @@ async def async_settle(turn: Turn) -> bool:
     if action is None and ended is None and not expects_pin:
         return False
     asked = ordered(turn.hass, action.frozen) if action else None
-    read = read_answer(turn.calls.sentence, turn.language, asked)
+    spoken = [turn.language, action.speaker.language if action else "", turn.hass.config.language]
+    read = read_answer_and_rest(turn.calls.sentence, spoken, asked)
     if expects_pin:
         _mask(turn, read, is_open=action is not None or ended is not None)
     if action is None:
@@ -39,39 +46,69 @@ async def async_settle(turn: Turn) -> bool:
             return False
         await async_say(turn, await async_phrase(turn.hass, turn.language, LATE[ended]))
         return True
+    if rest := mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest:
+        action.rest = rest
+    return await _async_take(turn, action, read)
+
+
+async def _async_take(turn: Turn, action: PendingAction, read: Read) -> bool:
+    """Take the answer to an open question; False if the model is to be asked."""
+    confirmations, is_automation = turn.data.confirmations, turn.calls.speaker.is_automation
     if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
         # The person who was asked does not hear the automation, so the question stays pending.
-        if not speaker.is_automation:
-            await confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
+        if is_automation:
+            return False
+        if read.is_unclear and not action.asked_again:
+            action.asked_again = turn.asks = True
+            await async_say(turn, await _async_question_again(turn, action))
+            return True
+        await confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
+        await async_say_first(turn, await async_phrase(turn.hass, turn.language, "confirmation_closed"))
         return False
-    await async_say(turn, await _async_settled(turn, action, read))
-    return True
+    told = await _async_settled(turn, action, read)
+    if turn.asks or is_automation or read.answer is Answer.NO or not action.rest:
+        await async_say(turn, told)
+        return True
+    await _async_go_on(turn, action, told)
+    return False
 
 
 async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:
     """Execute the answer and return the reply."""
-    confirmations = turn.data.confirmations
+    confirmations, is_automation = turn.data.confirmations, turn.calls.speaker.is_automation
     if read.answer is Answer.NO:
         await confirmations.async_drop(action, ActionOutcome.REJECTED)
         return await async_phrase(turn.hass, turn.language, "confirmation_rejected")
     if read.answer is Answer.NUMBERS:
-        turn.asks = not turn.calls.speaker.is_automation
+        turn.asks = not is_automation
         return await async_phrase(turn.hass, turn.language, "confirmation_pin_unclear")
-    reporter = ConfirmedActionReporter(turn.hass, action.frozen)
-    try:
-        await confirmations.async_approve_owned(
-            action, pin=read.pin or None, by_automation=turn.calls.speaker.is_automation
-        )
+    approving = confirmations.async_approve_owned(action, pin=read.pin or None, by_automation=is_automation)
+    told, err = await async_carry_out(turn.hass, action, turn.language, approving)
+    if err is None:
         turn.calls.touched.extend(sorted(action.entity_ids))
-        return await reporter.async_sentence(turn.language)
-    except ConfirmationRefused as err:
-        again = err.reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
-        turn.asks = again and not turn.calls.speaker.is_automation
-        return await async_phrase(turn.hass, turn.language, err.key)
-    except HomeAgentError as err:
-        return await async_error_sentence(turn.hass, turn.language, err)
-    finally:
-        reporter.stop()
+        confirmed = (part for part in parts(action.frozen) if isinstance(part, FrozenCall))
+        turn.calls.draft.confirmed = tuple(confirmed)
+    elif isinstance(err, ConfirmationRefused):
+        turn.asks = err.asks_again and not is_automation
+    return told
+
+
+async def _async_question_again(turn: Turn, action: PendingAction) -> str:
+    """Return the question once more, after an answer that was none."""
+    question = action.question if turn.calls.speaker.voice else action.full
+    if turn.data.confirmations.needs_pin(action):
+        return f"{question} {await async_phrase(turn.hass, turn.language, 'confirmation_pin_needed')}"
+    return await async_phrase(turn.hass, turn.language, "ask_yes_or_no", question=question)
+
+
+async def _async_go_on(turn: Turn, action: PendingAction, told: str) -> None:
+    """Say what became of a confirmed action, and let the model answer what else was said."""
+    assert turn.user_input is not None
+    turn.heard, turn.calls.sentence = turn.calls.sentence, action.rest
+    turn.before = [{"role": "user", "content": turn.heard}, {"role": "assistant", "content": told}]
+    turn.user_input = replace(turn.user_input, text=action.rest)
+    replace_sentence(turn, action.rest)
+    await async_say_first(turn, told)
 
 
 async def async_ask(turn: Turn) -> bool:

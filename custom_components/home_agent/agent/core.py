@@ -35,7 +35,7 @@ from .confirming import async_ask, async_settle
 from .gathering import async_gather
 from .llm import LLMMixin
 from .local import async_answer_locally
-from .log import async_say, async_say_error, last_words, note_given, replace_sentence
+from .log import async_say, async_say_error, end_with_lead, last_words, note_given, replace_sentence
 from .memory_extraction import MemoryExtractionMixin
 from .phrases import async_error_sentence, async_phrase
 from .pictures import take_sent_pictures
@@ -237,8 +237,9 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         self.emitter.fire_error("agent", err, problem, *ids, rounds=turn.figures.rounds)
         sentence = await async_error_sentence(self.hass, turn.language, err)
         await async_say_error(turn, sentence)
+        end_with_lead(turn)
         response = intent.IntentResponse(language=turn.language)
-        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, sentence)
+        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, last_words(turn))
         record(turn, err=err)
         self._report_finished(turn, err, problem)
         return conversation.ConversationResult(

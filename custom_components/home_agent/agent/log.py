@@ -83,6 +83,24 @@ async def async_say(turn: Turn, text: str) -> None:
         turn.chat_log.content[-1] = said
 
 
+async def async_say_first(turn: Turn, text: str) -> None:
+    """Say a sentence of our own before the model is asked, which does not read it as a part of its answer."""
+    length = len(turn.chat_log.content)
+    await async_say(turn, text)
+    remove_from(turn, length)
+    turn.said, turn.lead = True, text
+
+
+def end_with_lead(turn: Turn) -> None:
+    """Put the sentence as it was heard, and what was said first, into the chat log."""
+    if turn.heard:
+        replace_sentence(turn, turn.heard)
+    last = turn.chat_log.content[-1]
+    if turn.lead and isinstance(last, conversation.AssistantContent):
+        content = f"{turn.lead} {last.content or ''}".strip()
+        turn.chat_log.content[-1] = replace(last, content=content)
+
+
 def note_unspoken(turn: Turn, text: str) -> None:
     """Add a sentence of our own that is written down, but not spoken."""
     content = conversation.AssistantContent(agent_id=turn.agent_id, content=text)

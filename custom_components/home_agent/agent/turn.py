@@ -10,6 +10,7 @@ from homeassistant.helpers import intent
 from ..context.fitting import FittedRequest, Prompt, RequestDraft
 from ..context.manager import AssembledContext
 from ..inference.errors import RequestBudget
+from ..inference.models import Message
 from ..inference.router import PRIMARY
 from ..runtime import HomeAgentData
 from ..tools.turn_calls import TurnCalls
@@ -85,6 +86,12 @@ class Turn:
     """Whether nothing is spoken, because everything happened in the room of the satellite."""
     said: bool = False
     """Whether text has been released; a satellite is speaking then."""
+    lead: str = ""
+    """What Home Agent said itself before the model was asked. The answer begins with it."""
+    heard: str = ""
+    """The whole sentence, where the model gets only what follows a yes."""
+    before: list[Message] = field(default_factory=list)
+    """The yes and what was said to it, which the model reads before the sentence."""
     local_response: intent.IntentResponse | None = None
     """The response of Home Assistant's own sentences, if they answered."""
     figures: Figures = field(default_factory=Figures)

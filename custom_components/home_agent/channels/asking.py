@@ -8,16 +8,16 @@ from typing import Any, Final, override
 from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.confirmed import ConfirmedActionReporter
+from ..agent.confirmed import async_carry_out
 from ..agent.ordered import ordered
-from ..agent.phrases import async_error_sentence, async_phrase
+from ..agent.phrases import async_phrase
 from ..agent.questions import async_question
 from ..agent.speaker import async_speaker_at
 from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, LOGGER
-from ..errors import HomeAgentError, ToolExecutionError
+from ..errors import ToolExecutionError
 from ..knowledge.speaker import Speaker, Surface
 from ..safety.answers import Answer, Read, read_reply
-from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
+from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations
 from ..safety.pending import ActionOutcome, OwnQuestion, PendingAction
 from ..safety.rules import Verdict
 from ..tools.guard import Guard
@@ -30,7 +30,6 @@ MAX_ROUNDS: Final = 3
 """How often a satellite asks: once, and again for what was not understood or is missing."""
 MAX_SATELLITES: Final = 3
 """How many satellites ask, one after the other, until somebody answers."""
-AGAIN: Final = (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
 
 type Lead = Callable[[str], Awaitable[str]]
 """Returns what is said before a question, in a language."""
@@ -195,29 +194,22 @@ class Asker(ConfirmationChannel):
             if is_done:
                 await self._async_say(entity_id, said)
                 return True
-            text = said or question
+            text = said or await async_phrase(self._hass, language, "ask_yes_or_no", question=question)
         return False
 
     async def _async_settle(self, action: PendingAction, speaker: Speaker, read: Read) -> tuple[str, bool]:
-        """Carry an answer out; return what is said to it, and whether the question has ended."""
+        """Carry an answer out; return what is said, nothing if it was unclear, and whether that is all."""
         language, confirmations = speaker.language, self._confirmations
         if read.answer is Answer.NO:
             await confirmations.async_drop(action, ActionOutcome.REJECTED)
             return await async_phrase(self._hass, language, "confirmation_rejected"), True
         if read.answer is Answer.OTHER or (read.has_digits and not confirmations.needs_pin(action)):
-            return await async_phrase(self._hass, language, "ask_yes_or_no"), False
+            return "", False
         if read.answer is Answer.NUMBERS:
             return await async_phrase(self._hass, language, "confirmation_pin_unclear"), False
-        reporter = ConfirmedActionReporter(self._hass, action.frozen)
-        try:
-            await confirmations.async_approve_owned(action, pin=read.pin or None, answerer=speaker)
-            return await reporter.async_sentence(language), True
-        except ConfirmationRefused as err:
-            return await async_phrase(self._hass, language, err.key), err.reason not in AGAIN
-        except HomeAgentError as err:
-            return await async_error_sentence(self._hass, language, err), True
-        finally:
-            reporter.stop()
+        approving = confirmations.async_approve_owned(action, pin=read.pin or None, answerer=speaker)
+        said, err = await async_carry_out(self._hass, action, language, approving)
+        return said, not (isinstance(err, ConfirmationRefused) and err.asks_again)
 
     async def _async_say(self, entity_id: str, sentence: str) -> None:
         """Say how it ended where the answer was heard."""

@@ -52,12 +52,13 @@ class Refusal(StrEnum):
 
 
 class ConfirmationRefused(HomeAgentError):
-    """An approval does not count; `reason` says why."""
+    """An approval does not count; `reason` says why, and `asks_again` whether another answer may."""
 
     def __init__(self, reason: Refusal) -> None:
         """Take the sentence from the reason."""
         self.key = reason.value
         self.reason = reason
+        self.asks_again = reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
         super().__init__()
 
 

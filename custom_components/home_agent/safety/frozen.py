@@ -147,6 +147,8 @@ class Draft:
     """The things that the question names."""
     left_out: set[str] = field(default_factory=set)
     """The things that were refused because the question has no room for them."""
+    confirmed: tuple[FrozenCall, ...] = ()
+    """What the sentence of this turn has confirmed, and what was done then."""
 
     def __bool__(self) -> bool:
         """Return whether anything waits."""

@@ -99,6 +99,10 @@ class PendingAction:
     own: OwnQuestion | None = None
     """Where Home Agent asks on its own."""
     tries: int = 0
+    asked_again: bool = False
+    """Whether the question was put once more, after an unclear answer."""
+    rest: str = ""
+    """What else was said beside an answer that did not settle it."""
     stop_timer: Callable[[], None] = lambda: None
 
     def answered_by(self, speaker: Speaker) -> None:

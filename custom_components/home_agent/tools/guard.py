@@ -92,10 +92,14 @@ class Guard:
         """
         user = await self.async_user(speaker)
         verdict = self.check(call, user, speaker)
-        if verdict is Verdict.CONFIRM and not is_confirmed(self._frozen(call, speaker, user), approved or ()):
+        if verdict is Verdict.CONFIRM and not is_confirmed(
+            frozen := self._frozen(call, speaker, user), approved or ()
+        ):
             if draft is None:
                 raise NotConfirmed(f"{call.domain}.{call.service} needs a person's confirmation")
-            raise ConfirmationNeeded(freeze(self._hass, draft, self._frozen(call, speaker, user)))
+            if is_confirmed(frozen, draft.draft.confirmed):
+                return None  # done by the yes before these words: neither asked about nor done again
+            raise ConfirmationNeeded(freeze(self._hass, draft, frozen))
         return await self.async_make(call, speaker)
 
     def let_wait(self, item: Frozen, draft: CallDraft) -> str:

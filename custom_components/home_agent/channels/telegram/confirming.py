@@ -7,13 +7,13 @@ from typing import Any, Final, override
 from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, callback
 
-from ...agent.confirmed import ConfirmedActionReporter
+from ...agent.confirmed import async_carry_out
 from ...agent.ordered import ordered
 from ...agent.phrases import async_error_sentence, async_phrase
 from ...errors import HomeAgentError
 from ...knowledge.speaker import Surface, surface
 from ...safety.answers import Answer, read_answer
-from ...safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
+from ...safety.confirmation import ConfirmationChannel, Confirmations, Refusal
 from ...safety.pending import ActionOutcome, Owner, PendingAction
 from .bot import Bot, Buttons
 from .chats import Chats
@@ -148,16 +148,9 @@ class TelegramConfirmations(ConfirmationChannel):
     async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
         """Do what was asked about; return what is said."""
         language = action.speaker.language
-        reporter = ConfirmedActionReporter(self._hass, action.frozen)
-        try:
-            await self._confirmations.async_approve(action.id, user=user, pin=pin)
-            return await reporter.async_sentence(language)
-        except ConfirmationRefused as err:
-            return await async_phrase(self._hass, language, err.key)
-        except HomeAgentError as err:
-            return await async_error_sentence(self._hass, language, err)
-        finally:
-            reporter.stop()
+        approving = self._confirmations.async_approve(action.id, user=user, pin=pin)
+        said, _err = await async_carry_out(self._hass, action, language, approving)
+        return said
 
     @callback
     def _waiting_in(self, chat: int) -> PendingAction | None:
