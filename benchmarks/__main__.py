@@ -11,6 +11,7 @@ from . import (
     cache,
     first,
     injection,
+    layers,
     memory,
     quick,
     replay,
@@ -42,6 +43,7 @@ SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "structure": structure.run,
     "scenarios": scenarios.run,
     "quick": quick.run,
+    "layers": layers.run,
 }
 
 
@@ -59,7 +61,21 @@ def main() -> None:
     parser.add_argument(
         "--url", help="a running model server, such as http://localhost:8080/v1, for cache and quick"
     )
+    parser.add_argument(
+        "--corpora", nargs="+", choices=layers.CHOSEN.corpora, help="what layers are measured with"
+    )
+    parser.add_argument(
+        "--off", nargs="+", choices=layers.WITHOUT, help="the layers to switch off, one after the other"
+    )
+    parser.add_argument("--every", action="store_true", help="every sentence for layers, not a sample")
+    parser.add_argument("--show", action="store_true", help="list what the layers refuse")
     options = parser.parse_args()
+    layers.CHOSEN = layers.Chosen(
+        corpora=options.corpora or layers.CHOSEN.corpora,
+        layers=options.off or layers.CHOSEN.layers,
+        every=options.every,
+        show=options.show,
+    )
     if options.url:
         os.environ[quick.URL_VARIABLE] = options.url.rstrip("/")
     if options.data:

@@ -23,7 +23,7 @@ async def run() -> list[Table]:
         with ModelServer() as server:
             async with running_hass() as hass:
                 if held.is_recorded:
-                    await _async_record(hass)
+                    await async_record(hass)
                 found.append((held, await async_run(hass, server, held)))
     competent = [(held, result) for held, result in found if held.mistake is None]
     mistakes = [(held, result) for held, result in found if held.mistake]
@@ -36,7 +36,7 @@ async def run() -> list[Table]:
     return tables
 
 
-async def _async_record(hass: HomeAssistant) -> None:
+async def async_record(hass: HomeAssistant) -> None:
     """Set up a recorder with a database of its own."""
     async_initialize_recorder(hass)
     database = {"db_url": f"sqlite:///{hass.config.path('home-assistant.db')}"}

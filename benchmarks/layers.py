@@ -1,0 +1,460 @@
+"""L1 to L3: what each layer between the model and the home spoils and mends, switched on and off.
+
+Recorded calls of models (L1), the scenarios (L2), and what people say in 77 languages (L3).
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import iscoroutinefunction
+import re
+from typing import Any, Final
+from unittest.mock import patch
+
+from custom_components.home_agent.agent.claims.sentences import Reading
+from custom_components.home_agent.agent.speech.filter import Spoken
+from custom_components.home_agent.tools.calls import repair
+from custom_components.home_agent.tools.calls.clear_orders import ClearOrder
+from custom_components.home_agent.tools.calls.dialect_calls import Adapted
+from tests.helpers.scenario_run import async_run
+from tests.helpers.scenarios import Result, Run, Verdict, load_runs
+from tests.servers.model_server import ModelServer
+
+from .harness import running_hass
+from .replay import Outcome, async_replay, data_folder
+from .report import Table
+from .said import Form, Model, Turn, household, load, turns_of
+from .scenarios import async_record
+
+PACKAGE: Final = "custom_components.home_agent."
+ALL: Final = "all but dialects and speech"
+WORDS: Final = "all that read words"
+NONE: Final = "none"
+WORST: Final = 5
+SAMPLE: Final = 4
+"""Sentences of each language, intent and domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """One place of a layer: what is there instead if the layer is switched off."""
+
+    target: str
+    """`module:attribute` below the integration, as it is called there."""
+    without: Callable[..., Any]
+    """What takes its place. It takes the same arguments, and is called with the layer on, too: where both
+    give the same, the layer has changed nothing."""
+    touches: Callable[..., bool] | None = None
+    """Whether the layer may change something, by its arguments, where that cannot be seen from its result."""
+
+
+def _nothing(*_args: Any, **_options: Any) -> None:
+    """Check nothing."""
+
+
+def _no(*_args: Any, **_options: Any) -> bool:
+    """Say no."""
+    return False
+
+
+async def _async_no(*_args: Any, **_options: Any) -> bool:
+    """Say no."""
+    return False
+
+
+async def _async_none(*_args: Any, **_options: Any) -> list[str]:
+    """Find nothing."""
+    return []
+
+
+_fit = repair.fit
+
+
+def _unrepaired(*args: Any, **options: Any) -> repair.Fitted:
+    """Return arguments that fit as they are. Raises ValidationError."""
+    with patch.dict(repair.RULES, clear=True):
+        return _fit(*args, **options)
+
+
+_UNPLAIN: Final = re.compile(r"[^\w\s.,;:!?'’\"%°…()/–-]|\w/\w|\d\.\s|[(:]\w*//")
+"""What a filter for speech may change."""
+
+LAYERS: Final[Mapping[str, Sequence[Off]]] = {
+    "questions": (Off("tools.control.direction:asks_about_state", _no),),
+    "prohibitions": (
+        Off("tools.control.direction:prohibition", _nothing),
+        Off("tools.control.exceptions:prohibition", _nothing),
+    ),
+    "directions": (
+        Off("tools.ha_control:contradicts", _no),
+        Off("tools.control.direction:contradicts", _no),
+    ),
+    "later": (
+        Off("tools.ha_control:check_later", _nothing),
+        Off("tools.script_tool:check_later", _nothing),
+        Off("tools.control.direction:is_later", _nothing),
+    ),
+    "exceptions": (
+        Off("tools.ha_control:without_excepted", lambda _run, _target, records: (list(records), [])),
+        Off("tools.ha_control:without_exceptions", lambda sentence, _language: sentence),
+    ),
+    "needless": (Off("tools.control.carrying:async_needless", _async_none),),
+    "rooms": (Off("tools.ha_control:with_rooms", lambda _run, args: args),),
+    "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.deeds:fit", _unrepaired)),
+    "orders": (Off("tools.handler:read_order", lambda args, *_rest: ClearOrder(dict(args))),),
+    "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
+    "claims": (Off("agent.claims.sentences:SentenceReader.read", lambda *_args: Reading()),),
+    "quick": (Off("agent.llm:async_confirm", _async_no),),
+    "speech": (
+        Off(
+            "agent.speech.filter:SpeechFilter.feed",
+            lambda _self, text: Spoken(text),
+            lambda _self, text: bool(_UNPLAIN.search(text)),
+        ),
+        Off("agent.speech.filter:SpeechFilter.flush", lambda _self: Spoken(), _no),
+    ),
+}
+FORMS: Final = frozenset(("dialects", "speech"))
+"""The layers without which a call of another form is none: they are no guesses."""
+WITHOUT: Final[Mapping[str, frozenset[str]]] = {
+    NONE: frozenset(),
+    **{name: frozenset((name,)) for name in LAYERS},
+    WORDS: frozenset(LAYERS) - FORMS - {"repair", "quick"},
+    ALL: LAYERS.keys() - FORMS,
+}
+
+
+@dataclass(slots=True)
+class Switches:
+    """Which layers are off, and which of the others have changed something since the last look."""
+
+    off: frozenset[str] = frozenset()
+    touched: set[str] = field(default_factory=set)
+
+    def take(self) -> frozenset[str]:
+        """Return the layers that have changed something, and forget them."""
+        touched, self.touched = frozenset(self.touched), set()
+        return touched
+
+    def switched(self, layer: str, place: Off, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what is called instead of a place of a layer."""
+
+        def note(result: Any, other: Any) -> None:
+            if layer not in self.touched and result != other:
+                self.touched.add(layer)
+
+        def call(*args: Any, **options: Any) -> Any:
+            if layer in self.off:
+                return place.without(*args, **options)
+            try:
+                result = real(*args, **options)
+                if place.touches is None:
+                    note(result, place.without(*args, **options))
+                elif place.touches(*args, **options):
+                    self.touched.add(layer)
+            except Exception:
+                self.touched.add(layer)
+                raise
+            return result
+
+        async def async_call(*args: Any, **options: Any) -> Any:
+            if layer in self.off:
+                return await place.without(*args, **options)
+            result = await real(*args, **options)
+            note(result, await place.without(*args, **options))
+            return result
+
+        return async_call if iscoroutinefunction(real) else call
+
+
+@contextmanager
+def switchable() -> Iterator[Switches]:
+    """Make the layers switchable."""
+    switches = Switches()
+    with ExitStack() as stack:
+        for layer, places in LAYERS.items():
+            for place in places:
+                module, _, path = place.target.partition(":")
+                *parents, name = path.split(".")
+                owner: Any = import_module(PACKAGE + module)
+                for parent in parents:
+                    owner = getattr(owner, parent)
+                replaced = switches.switched(layer, place, getattr(owner, name))
+                stack.enter_context(patch.object(owner, name, replaced))
+        yield switches
+
+
+@dataclass(slots=True)
+class Chosen:
+    """What is measured."""
+
+    corpora: Sequence[str] = ("calls", "scenarios", "said")
+    layers: Sequence[str] = tuple(WITHOUT)
+    """Rows of the tables; `none` is always measured."""
+    every: bool = False
+    """Whether every sentence is said, instead of a sample."""
+    show: bool = False
+    """Whether the orders that are refused are listed."""
+
+
+CHOSEN = Chosen()
+
+
+async def run() -> list[Table]:
+    """Measure what is chosen."""
+    suites: Mapping[str, Callable[[Switches], Awaitable[list[Table]]]] = {
+        "calls": _async_calls,
+        "scenarios": _async_scenarios,
+        "said": _async_said,
+    }
+    tables: list[Table] = []
+    with switchable() as switches:
+        for name in CHOSEN.corpora:
+            tables += await suites[name](switches)
+    return tables
+
+
+async def _async_passes[T](
+    switches: Switches,
+    cases: Sequence[T],
+    hold: Callable[[Sequence[T]], Awaitable[Mapping[int, Any]]],
+    touched: Callable[[Any], frozenset[str]],
+) -> dict[str, list[Any]]:
+    """Return the outcome of every case by the layers that are off.
+
+    A layer that has changed nothing in a case is not switched off in it: it would change nothing again.
+    """
+    switches.off = frozenset()
+    first = await hold(cases)
+    outcomes = {NONE: [first[id(case)] for case in cases]}
+    for name in CHOSEN.layers:
+        if name == NONE:
+            continue
+        switches.off = WITHOUT[name]
+        other = [case for case in cases if not switches.off.isdisjoint(touched(first[id(case)]))]
+        changed = await hold(other) if other else {}
+        outcomes[name] = [changed.get(id(case), first[id(case)]) for case in cases]
+    switches.off = frozenset()
+    return outcomes
+
+
+async def _async_calls(switches: Switches) -> list[Table]:
+    """Replay the recorded calls with each layer off."""
+    table = Table(
+        "L1",
+        "recorded calls of models, by the layer that is off",
+        ("off", "right in stock, still right", "wrong in stock, mended", "text, mended", "moved wrongly"),
+    )
+    for name in dict.fromkeys((NONE, *CHOSEN.layers)):
+        switches.off = WITHOUT[name]
+        outcomes = await async_replay(data_folder())
+        recorded = [item for item in outcomes if not item.row.get("leak")]
+        right = [item for item in recorded if item.stock]
+        wrong = [item for item in recorded if not item.stock and not item.task.get("negative")]
+        text = [item for item in outcomes if item.row.get("leak")]
+        shares = (_share(_n(item for item in part if item.ours), _n(part)) for part in (right, wrong, text))
+        table.add(name, *shares, _n(item for item in outcomes if item.moved_wrongly))
+    switches.off = frozenset()
+    return [table]
+
+
+def _n(outcomes: Iterable[Outcome]) -> int:
+    """Return how many recorded sequences these are."""
+    return sum(item.row.get("n", 1) for item in outcomes)
+
+
+@dataclass(slots=True)
+class Held:
+    """What became of a conversation."""
+
+    result: Result
+    touched: frozenset[str]
+
+    def has(self, *parts: str) -> bool:
+        """Return whether a problem contains one of these texts."""
+        return any(part in problem.text for problem in self.result.problems for part in parts)
+
+
+async def _async_scenarios(switches: Switches) -> list[Table]:
+    """Hold the conversations of a household with each layer off."""
+
+    async def hold(runs: Sequence[Run]) -> dict[int, Held]:
+        held: dict[int, Held] = {}
+        for each in runs:
+            with ModelServer() as server:
+                async with running_hass() as hass:
+                    if each.is_recorded:
+                        await async_record(hass)
+                    switches.take()
+                    held[id(each)] = Held(await async_run(hass, server, each), switches.take())
+        return held
+
+    runs = load_runs()
+    outcomes = await _async_passes(switches, runs, hold, lambda held: held.touched)
+    columns = (
+        "off",
+        "good",
+        "answers withheld",
+        "wrong states",
+        "more requests",
+        "mistakes stopped",
+        "tried",
+    )
+    table = Table("L2", "conversations of a household, by the layer that is off", columns)
+    for name, held in outcomes.items():
+        right = [each for run, each in zip(runs, held, strict=True) if run.mistake is None]
+        wrong = [each for run, each in zip(runs, held, strict=True) if run.mistake]
+        table.add(
+            name,
+            _share(sum(each.result.verdict is Verdict.GOOD for each in right), len(right)),
+            sum(each.has("is not what is said") for each in right),
+            sum(each.has(" instead of ", " changed: ") and not _only_requests(each) for each in right),
+            sum(each.has("model requests") for each in right),
+            _share(sum(each.result.verdict is not Verdict.BAD for each in wrong), len(wrong)),
+            sum(name == NONE or not WITHOUT[name].isdisjoint(first.touched) for first in outcomes[NONE]),
+        )
+    table.notes.append("tried: conversations in which the layer changes something")
+    return [table, *(_differing(runs, outcomes) if CHOSEN.show else ())]
+
+
+def _only_requests(held: Held) -> bool:
+    """Return whether all problems are about the number of requests."""
+    return all("model requests" in problem.text for problem in held.result.problems)
+
+
+def _differing(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> Iterator[Table]:
+    """Yield the conversations that become better or worse, by layer."""
+    for name, held in outcomes.items():
+        table = Table("L2", f"off: {name}", ("conversation", "verdict", "with it", "problem"))
+        for run, first, each in zip(runs, outcomes[NONE], held, strict=True):
+            if each.result.verdict is not first.result.verdict:
+                problems = "; ".join(problem.text for problem in each.result.problems)[:120]
+                table.add(run.id, each.result.verdict.name, first.result.verdict.name, problems)
+        if table.rows:
+            yield table
+
+
+async def _async_said(switches: Switches) -> list[Table]:
+    """Say the sentences with each layer off."""
+
+    async def hold(turns: Sequence[Turn]) -> dict[int, Turn]:
+        held: dict[int, Turn] = {}
+        # What was done before backs a claim: turns without calls have a home of their own.
+        for is_calling in (False, True):
+            async with household() as home:
+                for each in turns:
+                    if (each.model in (Model.RIGHT, Model.CHANGING)) is is_calling:
+                        turn = Turn(each.sentence, each.model, each.form)
+                        switches.take()
+                        await home.async_hold(turn)
+                        turn.touched = switches.take() - {"speech"}  # the answers are plain
+                        held[id(each)] = turn
+        return held
+
+    turns = turns_of(load(None if CHOSEN.every else SAMPLE))
+    outcomes = await _async_passes(switches, turns, hold, lambda turn: turn.touched)
+    tables = [_said_table(form, outcomes) for form in Form]
+    tables.append(_by_language(outcomes[NONE]))
+    if CHOSEN.show:
+        tables.append(_refused(outcomes))
+    return tables
+
+
+def _said_table(form: Form, outcomes: Mapping[str, Sequence[Turn]]) -> Table:
+    """Return the figures of all sentences in one form, by layer."""
+    columns = (
+        "off",
+        "orders refused",
+        "twice",
+        "answer withheld",
+        "asked again",
+        "'done' without a call caught",
+        "withheld",
+        "wrong call to a question stopped",
+        "its answer withheld",
+        "asked again",
+    )
+    table = Table("L3", f"what people say in 77 languages, {form}, by the layer that is off", columns)
+    for name, turns in outcomes.items():
+        own = _in_form(turns, form)
+        right, idle, changing, answering = (
+            [turn for turn in own if turn.model is model]
+            for model in (Model.RIGHT, Model.IDLE, Model.CHANGING, Model.ANSWERING)
+        )
+        idle, answering = ([turn for turn in part if turn.answer] for part in (idle, answering))
+        done = [turn for turn in right if turn.is_changed and turn.answer]
+        table.add(
+            name,
+            _share(sum(bool(turn.refusals) for turn in right), len(right)),
+            sum(not turn.is_changed for turn in right),
+            _share(sum(not turn.is_said for turn in done), len(done)),
+            sum(turn.asked_again for turn in done),
+            _share(sum(turn.asked_again for turn in idle), len(idle)),
+            sum(not turn.is_said for turn in idle),
+            _share(sum(bool(turn.refusals) for turn in changing), len(changing)),
+            _share(sum(not turn.is_said for turn in answering), len(answering)),
+            sum(turn.asked_again for turn in answering),
+        )
+    return table
+
+
+def _in_form(turns: Sequence[Turn], form: Form) -> list[Turn]:
+    """Return the turns of one form; a sentence that is the same as heard was said once."""
+    own = [turn for turn in turns if turn.form is form]
+    if form is Form.HEARD:
+        same = [
+            turn
+            for turn in turns
+            if turn.form is Form.WRITTEN and turn.sentence.in_form(Form.HEARD) == turn.sentence.text
+        ]
+        own += same
+    return own
+
+
+def _by_language(turns: Sequence[Turn]) -> Table:
+    """Return the languages with the largest shares of refused orders, and of stopped questions."""
+    table = Table(
+        "L3",
+        "the languages with most orders refused, nothing off",
+        ("language", "orders", "refused", "%", "examples"),
+    )
+    orders = [turn for turn in turns if turn.model is Model.RIGHT]
+    counts = Counter(turn.sentence.language for turn in orders)
+    refused = [turn for turn in orders if turn.refusals]
+    by_language = Counter(turn.sentence.language for turn in refused)
+    worst = sorted(by_language, key=lambda language: -by_language[language] / counts[language])
+    for language in worst[:WORST]:
+        examples = "; ".join(turn.sentence.text for turn in refused if turn.sentence.language == language)
+        share = 100 * by_language[language] / counts[language]
+        table.add(language, counts[language], by_language[language], share, examples[:100])
+    return table
+
+
+def _refused(outcomes: Mapping[str, Sequence[Turn]]) -> Table:
+    """Return the orders that are refused, or whose answer is withheld, with the layers that do it."""
+    table = Table(
+        "L3", "orders refused, answers withheld", ("language", "form", "model", "sentence", "why", "by")
+    )
+    for index, turn in enumerate(outcomes[NONE]):
+        is_spoiled = turn.model is Model.RIGHT and (turn.refusals or (turn.answer and not turn.is_said))
+        if not is_spoiled and not (turn.model is Model.ANSWERING and turn.answer and not turn.is_said):
+            continue
+        layers = [
+            name
+            for name, turns in outcomes.items()
+            if name in LAYERS
+            and (turns[index].refusals, turns[index].is_said) != (turn.refusals, turn.is_said)
+        ]
+        why = turn.error or f"withheld: {turn.answer}"
+        sentence = turn.sentence
+        table.add(
+            sentence.language, turn.form, turn.model, sentence.in_form(turn.form), why[:90], ", ".join(layers)
+        )
+    return table
+
+
+def _share(part: int, whole: int) -> str:
+    """Return a count with its share."""
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)" if whole else "-"

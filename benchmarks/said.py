@@ -1,0 +1,419 @@
+"""What people say in 77 languages, each sentence with the call and the answer of a right and a wrong model."""
+
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import groupby
+import json
+from pathlib import Path
+from typing import Any, override
+import unicodedata
+import zlib
+
+from pytest_homeassistant_custom_component.common import MockUser
+
+from homeassistant.components import conversation
+from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
+from homeassistant.components.lawn_mower import (
+    LawnMowerActivity,
+    LawnMowerEntity,
+    LawnMowerEntityFeature,
+)
+from homeassistant.const import UnitOfTemperature
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import speech
+from tests.servers.loopback import Captured
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, text, tool_calls
+
+from .harness import add_ours, running_hass
+from .replay_house import KINDS, Recorded, Row, async_build
+
+DATA = Path(__file__).parent / "data" / "said"
+QUESTIONS = {
+    "HassClimateGetTemperature",
+    "HassGetCurrentDate",
+    "HassGetCurrentTime",
+    "HassGetState",
+    "HassGetWeather",
+    "HassTimerStatus",
+}
+PROTECTED = ["lock", "cover", "valve"]
+OPTIONS = {
+    "quick_confirmations": False,  # else the model's own answer is not asked for
+    "memory_extraction_enabled": False,
+    "history_enabled": False,
+    "session_persistence_enabled": False,
+    "policy_allowed": PROTECTED,
+}
+SPEECH_KEEPS = "%'’-־"  # noqa: RUF001 - inside of words
+
+
+class Form(StrEnum):
+    """How a sentence is written."""
+
+    WRITTEN = "as written"
+    HEARD = "as heard"
+    """Without punctuation and capitals, as most speech recognition writes it."""
+
+
+class Model(StrEnum):
+    """What the model does with a sentence."""
+
+    RIGHT = "right call"
+    """Makes the call of an order, once more if it was refused, and confirms it."""
+    IDLE = "no call"
+    """Says that an order is carried out, and has called nothing."""
+    CHANGING = "wrong call"
+    """Turns on or opens something in answer to a question."""
+    ANSWERING = "answer"
+    """Answers a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, and what it is about."""
+
+    language: str
+    intent: str
+    domain: str
+    """Of what is turned on or off; empty for other intents."""
+    text: str
+
+    @property
+    def is_question(self) -> bool:
+        """Return whether nothing is to be changed."""
+        return self.intent in QUESTIONS
+
+    @property
+    def models(self) -> tuple[Model, Model]:
+        """Return which models are tried with it: one that only talks, and one that calls."""
+        return (Model.ANSWERING, Model.CHANGING) if self.is_question else (Model.IDLE, Model.RIGHT)
+
+    def in_form(self, form: Form) -> str:
+        """Return the text in a form."""
+        return self.text if form is Form.WRITTEN else as_heard(self.text)
+
+
+@dataclass(slots=True)
+class Turn:
+    """What became of a sentence with a model."""
+
+    sentence: Sentence
+    model: Model
+    form: Form
+    refusals: int = 0
+    """How many calls failed."""
+    is_changed: bool = False
+    """Whether a call worked."""
+    requests: int = 0
+    answer: str | None = None
+    """What the model says; None if there is no text for it in the language."""
+    is_said: bool = False
+    """Whether that is what the person hears."""
+    error: str = ""
+    """Of the first call that failed."""
+    touched: frozenset[str] = frozenset()
+    """The layers that changed something."""
+
+    @property
+    def asked_again(self) -> bool:
+        """Return whether the model was asked more often than its calls need."""
+        calls = self.refusals + self.is_changed
+        return self.requests > calls + 1
+
+
+def as_heard(written: str) -> str:
+    """Return a sentence without punctuation and capitals."""
+    kept = (
+        char if not unicodedata.category(char).startswith("P") or char in SPEECH_KEEPS else " "
+        for char in written.lower()
+    )
+    return " ".join("".join(kept).split())
+
+
+def load(most: int | None = None) -> list[Sentence]:
+    """Return the sentences; at most so many of each language, intent and domain, evenly spread."""
+    sentences: list[Sentence] = []
+    for (language, intent, domain), texts in _groups(DATA / "sentences.txt"):
+        step = 1 if most is None else max(1, -(-len(texts) // most))
+        sentences += [Sentence(language, intent, domain, one) for one in texts[::step]]
+    return sentences
+
+
+def load_answers() -> dict[tuple[str, str, str], list[str]]:
+    """Return what is said after an order, or to a question, by language, intent and domain."""
+    return dict(_groups(DATA / "answers.txt"))
+
+
+def _groups(path: Path) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
+    """Yield the lines below each heading `# language intent [domain]`."""
+    key = ("", "", "")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for is_heading, part in groupby(lines, lambda line: line.startswith("# ")):
+        if is_heading:
+            language, intent, *domain = list(part)[-1][2:].split()
+            key = (language, intent, domain[0] if domain else "")
+        else:
+            yield key, list(part)
+
+
+class _Thermostat(Recorded, ClimateEntity):
+    """A thermostat."""
+
+    _attr_hvac_modes = [HVACMode.OFF, HVACMode.HEAT]
+    _attr_temperature_unit = UnitOfTemperature.CELSIUS
+    _attr_supported_features = ClimateEntityFeature.TARGET_TEMPERATURE
+
+    @override
+    def begin(self, state: Any, attributes: Row) -> None:
+        self._attr_hvac_mode = HVACMode.HEAT
+        self._attr_current_temperature = 20.5
+        self._attr_target_temperature = 19
+
+    @override
+    async def async_set_temperature(self, **kwargs: Any) -> None:
+        self._attr_target_temperature = kwargs["temperature"]
+        self.async_write_ha_state()
+
+
+class _Mower(Recorded, LawnMowerEntity):
+    """A lawn mower."""
+
+    _attr_supported_features = LawnMowerEntityFeature.START_MOWING | LawnMowerEntityFeature.DOCK
+
+    @override
+    def begin(self, state: Any, attributes: Row) -> None:
+        self._attr_activity = LawnMowerActivity(state or "docked")
+
+    @override
+    async def async_start_mowing(self) -> None:
+        self._attr_activity = LawnMowerActivity.MOWING
+        self.async_write_ha_state()
+
+    @override
+    async def async_dock(self) -> None:
+        self._attr_activity = LawnMowerActivity.RETURNING
+        self.async_write_ha_state()
+
+
+def _features(domain: str, enum: str, names: str) -> dict[str, list[str]]:
+    """Return features as a home describes them."""
+    return {"supported_features": [f"{domain}.{enum}.{name}" for name in names.upper().split()]}
+
+
+_PLAYER = "play pause stop volume_mute volume_set volume_step turn_on turn_off next_track previous_track"
+HOME: Row = {
+    "areas": [{"id": "living_room", "name": "Living Room"}],
+    "entities": [
+        {
+            "name": "Lamp",
+            "id": "light.lamp",
+            "attributes": {"supported_color_modes": ["brightness"], "color_mode": "brightness"},
+        },
+        {
+            "name": "Fan",
+            "id": "fan.fan",
+            "attributes": _features("fan", "FanEntityFeature", "set_speed"),
+        },
+        {
+            "name": "Blinds",
+            "id": "cover.blinds",
+            "attributes": {
+                "current_position": 0,
+                **_features("cover", "CoverEntityFeature", "open close set_position"),
+            },
+        },
+        {"name": "Front Door", "id": "lock.front_door", "state": "locked"},
+        {
+            "name": "Main Valve",
+            "id": "valve.main",
+            "attributes": {
+                "reports_position": True,
+                "current_position": 0,
+                **_features("valve", "ValveEntityFeature", "open close set_position"),
+            },
+        },
+        {
+            "name": "TV",
+            "id": "media_player.tv",
+            "attributes": _features("media_player", "MediaPlayerEntityFeature", _PLAYER),
+        },
+        {
+            "name": "Rover",
+            "id": "vacuum.rover",
+            "attributes": _features("vacuum", "VacuumEntityFeature", "state start stop return_home"),
+        },
+        {"name": "Clippy", "id": "lawn_mower.clippy"},
+        {"name": "Thermostat", "id": "climate.thermostat"},
+        {
+            "name": "Shopping List",
+            "id": "todo.shopping",
+            "attributes": _features("todo", "TodoListEntityFeature", "create_todo_item"),
+        },
+    ],
+}
+for _row in HOME["entities"]:
+    _row["area"] = "living_room"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a right model calls, and the state before."""
+
+    action: str
+    entity_id: str
+    before: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """Return the call."""
+        if self.entity_id.startswith("todo."):
+            return "todo_list", {"action": self.action, **self.values}
+        return "ha_control", {"action": self.action, "entity_id": [self.entity_id], **self.values}
+
+
+SWITCHED: Mapping[tuple[str, str], Order] = {
+    ("HassTurnOn", "light"): Order("turn_on", "light.lamp", "off"),
+    ("HassTurnOff", "light"): Order("turn_off", "light.lamp", "on"),
+    ("HassTurnOn", "scene"): Order("turn_on", "light.lamp", "off"),
+    ("HassTurnOn", "fan"): Order("turn_on", "fan.fan", "off"),
+    ("HassTurnOff", "fan"): Order("turn_off", "fan.fan", "on"),
+    ("HassTurnOn", "cover"): Order("open", "cover.blinds", "closed"),
+    ("HassTurnOff", "cover"): Order("close", "cover.blinds", "open"),
+    ("HassTurnOn", "valve"): Order("open", "valve.main", "closed"),
+    ("HassTurnOff", "valve"): Order("close", "valve.main", "open"),
+    ("HassTurnOn", "lock"): Order("lock", "lock.front_door", "unlocked"),
+    ("HassTurnOff", "lock"): Order("unlock", "lock.front_door", "locked"),
+}
+ORDERS: Mapping[str, Order] = {
+    "HassLightSet": Order("turn_on", "light.lamp", "off", {"brightness": 40}),
+    "HassFanSetSpeed": Order("set_speed", "fan.fan", "on", {"percentage": 40}),
+    "HassSetPosition": Order("set_position", "cover.blinds", "closed", {"position": 50}),
+    "HassClimateSetTemperature": Order("set_temperature", "climate.thermostat", "heat", {"temperature": 21}),
+    "HassLawnMowerStartMowing": Order("start", "lawn_mower.clippy", "docked"),
+    "HassLawnMowerDock": Order("return_to_base", "lawn_mower.clippy", "mowing"),
+    "HassVacuumStart": Order("start", "vacuum.rover", "docked"),
+    "HassVacuumReturnToBase": Order("return_to_base", "vacuum.rover", "cleaning"),
+    "HassMediaNext": Order("next", "media_player.tv", "playing"),
+    "HassMediaPrevious": Order("previous", "media_player.tv", "playing"),
+    "HassMediaPause": Order("pause", "media_player.tv", "playing"),
+    "HassMediaUnpause": Order("play", "media_player.tv", "paused"),
+    "HassMediaSearchAndPlay": Order("play", "media_player.tv", "paused"),
+    "HassMediaPlayerMute": Order("mute", "media_player.tv", "playing"),
+    "HassMediaPlayerUnmute": Order("unmute", "media_player.tv", "playing"),
+    "HassSetVolume": Order("set_volume", "media_player.tv", "playing", {"volume_level": 40}),
+    "HassSetVolumeRelative": Order("set_volume", "media_player.tv", "playing", {"volume_level": 60}),
+    "HassListAddItem": Order("add", "todo.shopping", "0", {"items": ["Milk"]}),
+    "HassShoppingListAddItem": Order("add", "todo.shopping", "0", {"items": ["Milk"]}),
+}
+WRONG = (SWITCHED["HassTurnOn", "light"], SWITCHED["HassTurnOn", "cover"], SWITCHED["HassTurnOff", "lock"])
+"""What a wrong model does in answer to a question, in turn."""
+
+
+def order_of(sentence: Sentence, model: Model) -> Order:
+    """Return what a model calls."""
+    if model is Model.CHANGING:
+        return WRONG[_number(sentence) % len(WRONG)]
+    return SWITCHED.get((sentence.intent, sentence.domain)) or ORDERS[sentence.intent]
+
+
+def _number(sentence: Sentence) -> int:
+    """Return a number that stays the same, to choose by."""
+    return zlib.crc32(sentence.text.encode())
+
+
+@dataclass(slots=True)
+class _Script:
+    """The model in one turn."""
+
+    order: Order | None
+    answer: str
+    again: bool
+    """Whether a call that failed is made once more."""
+    calls: int = 0
+    results: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def reply(self, request: Captured) -> Reply:
+        """Answer a request."""
+        last = request.messages[-1]
+        if last["role"] == "tool":
+            self.results.append(json.loads(last["content"]))
+        elif self.calls or self.order is None:
+            return text(self.answer)
+        if self.order is not None and (not self.calls or self._is_refused_once):
+            self.calls += 1
+            return tool_calls([self.order.call])
+        return text(self.answer)
+
+    @property
+    def _is_refused_once(self) -> bool:
+        """Return whether the only call failed, and is to be made again."""
+        return self.again and len(self.results) == 1 and not self.results[0]["success"]
+
+
+@dataclass(slots=True)
+class Household:
+    """A small home with an agent, and the model that it asks."""
+
+    hass: HomeAssistant
+    server: ModelServer
+    agent: str
+    entities: Mapping[str, Recorded]
+    context: Context
+    answers: Mapping[tuple[str, str, str], list[str]] = field(default_factory=load_answers)
+
+    async def async_hold(self, turn: Turn) -> None:
+        """Say a sentence to the agent and note what became of it."""
+        sentence = turn.sentence
+        is_calling = turn.model in (Model.RIGHT, Model.CHANGING)
+        order = order_of(sentence, turn.model) if is_calling else None
+        if order is not None:
+            self.entities[order.entity_id].reset({"state": order.before})
+        answers = self.answers.get((sentence.language, sentence.intent, sentence.domain))
+        turn.answer = answers[_number(sentence) % len(answers)] if answers else None
+        script = _Script(order, turn.answer or "OK.", again=turn.model is Model.RIGHT)
+        self.server.default = script.reply
+        self.server.requests.clear()
+        result = await conversation.async_converse(
+            self.hass,
+            sentence.in_form(turn.form),
+            None,
+            self.context,
+            language=sentence.language,
+            agent_id=self.agent,
+        )
+        turn.requests = len(self.server.chats)
+        turn.refusals = sum(not each["success"] for each in script.results)
+        turn.is_changed = any(each["success"] for each in script.results)
+        turn.error = next((str(each["error"]) for each in script.results if not each["success"]), "")
+        turn.is_said = turn.answer is not None and turn.answer in speech(result)
+
+
+@asynccontextmanager
+async def household() -> AsyncGenerator[Household]:
+    """Return the home on a running Home Assistant."""
+    KINDS.update({"climate": _Thermostat, "lawn_mower": _Mower})
+    with ModelServer() as server:
+        async with running_hass() as hass:
+            entities = await async_build(hass, HOME)
+            agent = await add_ours(hass, server.url, OPTIONS)
+            context = Context(user_id=MockUser(is_owner=True).add_to_hass(hass).id)
+            yield Household(hass, server, agent, entities, context)
+
+
+def turns_of(sentences: Iterable[Sentence]) -> list[Turn]:
+    """Return the turns to hold: first those without calls, which later ones would back.
+
+    A form that is the same as the one before is left out.
+    """
+    turns = [
+        Turn(sentence, model, form)
+        for sentence in sentences
+        for form in Form
+        if form is Form.WRITTEN or sentence.in_form(form) != sentence.text
+        for model in sentence.models
+    ]
+    return sorted(turns, key=lambda turn: turn.model in (Model.RIGHT, Model.CHANGING))
