@@ -67,13 +67,15 @@ def main() -> None:
     parser.add_argument(
         "--off", nargs="+", choices=layers.WITHOUT, help="the layers to switch off, one after the other"
     )
-    parser.add_argument("--every", action="store_true", help="every sentence for layers, not a sample")
+    parser.add_argument(
+        "--sample", type=int, default=4, help="sentences of each language and intent for layers; 0 for all"
+    )
     parser.add_argument("--show", action="store_true", help="list what the layers refuse")
     options = parser.parse_args()
     layers.CHOSEN = layers.Chosen(
         corpora=options.corpora or layers.CHOSEN.corpora,
         layers=options.off or layers.CHOSEN.layers,
-        every=options.every,
+        sample=options.sample or None,
         show=options.show,
     )
     if options.url:

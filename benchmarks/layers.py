@@ -1,6 +1,6 @@
-"""L1 to L3: what each layer between the model and the home spoils and mends, switched on and off.
+"""L1: what each layer between the model and the home spoils and mends, switched on and off.
 
-Recorded calls of models (L1), the scenarios (L2), and what people say in 77 languages (L3).
+Recorded calls of models (L1a), the scenarios (L1b), and what people say in 65 languages (L1c).
 """
 
 from collections import Counter
@@ -13,7 +13,6 @@ import re
 from typing import Any, Final
 from unittest.mock import patch
 
-from custom_components.home_agent.agent.claims.sentences import Reading
 from custom_components.home_agent.agent.speech.filter import Spoken
 from custom_components.home_agent.tools.calls import repair
 from custom_components.home_agent.tools.calls.clear_orders import ClearOrder
@@ -33,8 +32,6 @@ ALL: Final = "all but dialects and speech"
 WORDS: Final = "all that read words"
 NONE: Final = "none"
 WORST: Final = 5
-SAMPLE: Final = 4
-"""Sentences of each language, intent and domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ def _unrepaired(*args: Any, **options: Any) -> repair.Fitted:
         return _fit(*args, **options)
 
 
-_UNPLAIN: Final = re.compile(r"[^\w\s.,;:!?'’\"%°…()/–-]|\w/\w|\d\.\s|[(:]\w*//")
+_UNPLAIN: Final = re.compile(r"[^\w\s.,;:!?'\"%()/-]|\w/\w|\d\.\s|://")
 """What a filter for speech may change."""
 
 LAYERS: Final[Mapping[str, Sequence[Off]]] = {
@@ -105,7 +102,9 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.deeds:fit", _unrepaired)),
     "orders": (Off("tools.handler:read_order", lambda args, *_rest: ClearOrder(dict(args))),),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
-    "claims": (Off("agent.claims.sentences:SentenceReader.read", lambda *_args: Reading()),),
+    "claims": (
+        Off("agent.claims.gate:ClaimGate._judge", _nothing, lambda gate, _text: gate.unbacked is not None),
+    ),
     "quick": (Off("agent.llm:async_confirm", _async_no),),
     "speech": (
         Off(
@@ -193,8 +192,8 @@ class Chosen:
     corpora: Sequence[str] = ("calls", "scenarios", "said")
     layers: Sequence[str] = tuple(WITHOUT)
     """Rows of the tables; `none` is always measured."""
-    every: bool = False
-    """Whether every sentence is said, instead of a sample."""
+    sample: int | None = 4
+    """How many sentences of each language, intent and domain are said; None for all."""
     show: bool = False
     """Whether the orders that are refused are listed."""
 
@@ -243,7 +242,7 @@ async def _async_passes[T](
 async def _async_calls(switches: Switches) -> list[Table]:
     """Replay the recorded calls with each layer off."""
     table = Table(
-        "L1",
+        "L1a",
         "recorded calls of models, by the layer that is off",
         ("off", "right in stock, still right", "wrong in stock, mended", "text, mended", "moved wrongly"),
     )
@@ -292,7 +291,11 @@ async def _async_scenarios(switches: Switches) -> list[Table]:
         return held
 
     runs = load_runs()
-    outcomes = await _async_passes(switches, runs, hold, lambda held: held.touched)
+    return _held_tables(runs, await _async_passes(switches, runs, hold, lambda held: held.touched))
+
+
+def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> list[Table]:
+    """Return the figures of conversations, by layer."""
     columns = (
         "off",
         "good",
@@ -302,7 +305,7 @@ async def _async_scenarios(switches: Switches) -> list[Table]:
         "mistakes stopped",
         "tried",
     )
-    table = Table("L2", "conversations of a household, by the layer that is off", columns)
+    table = Table("L1b", "conversations of a household, by the layer that is off", columns)
     for name, held in outcomes.items():
         right = [each for run, each in zip(runs, held, strict=True) if run.mistake is None]
         wrong = [each for run, each in zip(runs, held, strict=True) if run.mistake]
@@ -327,7 +330,7 @@ def _only_requests(held: Held) -> bool:
 def _differing(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> Iterator[Table]:
     """Yield the conversations that become better or worse, by layer."""
     for name, held in outcomes.items():
-        table = Table("L2", f"off: {name}", ("conversation", "verdict", "with it", "problem"))
+        table = Table("L1b", f"off: {name}", ("conversation", "verdict", "with it", "problem"))
         for run, first, each in zip(runs, outcomes[NONE], held, strict=True):
             if each.result.verdict is not first.result.verdict:
                 problems = "; ".join(problem.text for problem in each.result.problems)[:120]
@@ -353,8 +356,12 @@ async def _async_said(switches: Switches) -> list[Table]:
                         held[id(each)] = turn
         return held
 
-    turns = turns_of(load(None if CHOSEN.every else SAMPLE))
-    outcomes = await _async_passes(switches, turns, hold, lambda turn: turn.touched)
+    turns = turns_of(load(CHOSEN.sample))
+    return _said_tables(await _async_passes(switches, turns, hold, lambda turn: turn.touched))
+
+
+def _said_tables(outcomes: Mapping[str, Sequence[Turn]]) -> list[Table]:
+    """Return the figures of sentences, by layer."""
     tables = [_said_table(form, outcomes) for form in Form]
     tables.append(_by_language(outcomes[NONE]))
     if CHOSEN.show:
@@ -376,7 +383,7 @@ def _said_table(form: Form, outcomes: Mapping[str, Sequence[Turn]]) -> Table:
         "its answer withheld",
         "asked again",
     )
-    table = Table("L3", f"what people say in 77 languages, {form}, by the layer that is off", columns)
+    table = Table("L1c", f"what people say in 65 languages, {form}, by the layer that is off", columns)
     for name, turns in outcomes.items():
         own = _in_form(turns, form)
         right, idle, changing, answering = (
@@ -416,7 +423,7 @@ def _in_form(turns: Sequence[Turn], form: Form) -> list[Turn]:
 def _by_language(turns: Sequence[Turn]) -> Table:
     """Return the languages with the largest shares of refused orders, and of stopped questions."""
     table = Table(
-        "L3",
+        "L1c",
         "the languages with most orders refused, nothing off",
         ("language", "orders", "refused", "%", "examples"),
     )
@@ -435,7 +442,7 @@ def _by_language(turns: Sequence[Turn]) -> Table:
 def _refused(outcomes: Mapping[str, Sequence[Turn]]) -> Table:
     """Return the orders that are refused, or whose answer is withheld, with the layers that do it."""
     table = Table(
-        "L3", "orders refused, answers withheld", ("language", "form", "model", "sentence", "why", "by")
+        "L1c", "orders refused, answers withheld", ("language", "form", "model", "sentence", "why", "by")
     )
     for index, turn in enumerate(outcomes[NONE]):
         is_spoiled = turn.model is Model.RIGHT and (turn.refusals or (turn.answer and not turn.is_said))

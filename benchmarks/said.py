@@ -1,4 +1,4 @@
-"""What people say in 77 languages, each sentence with the call and the answer of a right and a wrong model."""
+"""What people say in 65 languages, with the calls and the answers of right and of wrong models."""
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import groupby
 import json
 from pathlib import Path
-from typing import Any, override
+from typing import Any, ClassVar, override
 import unicodedata
 import zlib
 
@@ -162,7 +162,7 @@ def _groups(path: Path) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
 class _Thermostat(Recorded, ClimateEntity):
     """A thermostat."""
 
-    _attr_hvac_modes = [HVACMode.OFF, HVACMode.HEAT]
+    _attr_hvac_modes: ClassVar = [HVACMode.OFF, HVACMode.HEAT]
     _attr_temperature_unit = UnitOfTemperature.CELSIUS
     _attr_supported_features = ClimateEntityFeature.TARGET_TEMPERATURE
 
@@ -401,7 +401,11 @@ async def household() -> AsyncGenerator[Household]:
             entities = await async_build(hass, HOME)
             agent = await add_ours(hass, server.url, OPTIONS)
             context = Context(user_id=MockUser(is_owner=True).add_to_hass(hass).id)
-            yield Household(hass, server, agent, entities, context)
+            try:
+                yield Household(hass, server, agent, entities, context)
+            finally:
+                for entry in hass.config_entries.async_entries("home_agent"):
+                    await hass.config_entries.async_unload(entry.entry_id)
 
 
 def turns_of(sentences: Iterable[Sentence]) -> list[Turn]:
