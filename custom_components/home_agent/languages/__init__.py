@@ -24,12 +24,9 @@ RELATED: Final[Mapping[str, str]] = {"gsw": "de", "nn": "nb", "zh-hk": "zh-Hant"
 
 STRICTER: Final[Mapping[str, str]] = {
     "answers.yes": "only English answers confirm an action",
-    "claims.tells": (
-        "an answer to a command that tells a state counts as a claim, and promises are not recognized"
-    ),
+    "replies.denies": "an order that the model answers without doing anything is not noticed",
     "numbers.digits": "a PIN has to be said in English or typed",
-    "questions.states": "every sentence with a question mark counts as a question and changes nothing",
-    "directions.open": "a sentence is compared with the words of all other languages",
+    "questions.commands": "the model alone judges whether a sentence is a question",
     "memory.negations": "the model alone judges whose matter something is",
     "firewall.role": "instructions in texts from outside are recognized only in other languages",
     "privacy.absent": (

@@ -26,8 +26,8 @@ MAX_WISH: Final = 9
 """Words of a wish without a verb, such as "a bit brighter"."""
 MAX_AMOUNT: Final = 6
 """Words of a length of time before its unit."""
-MAX_BEFORE_VERB: Final = 2
-"""Words between a negation and the verb behind it."""
+MAX_SUBJECT: Final = 4
+"""Words between those that ask about the past and the verb of the question."""
 LAST_HOUR: Final = 12
 """The largest number that is an hour without a word that says so."""
 CLOCK: Final = "clocktime"
@@ -341,10 +341,10 @@ class _Clause:
         """
         at = self._at
         asked = {**at["past"], **at["reasons"]}
-        begun = min(index + match.words for index, match in asked.items()) if asked else 0
-        said_before = [index for name in ("states", "switching") for index in at[name] if index >= begun]
-        told = min(said_before, default=len(self.said))
-        if any(index in self._starts or index > told for index in self._orders):
+        begun = max((end for end in _ends(asked) if end <= min(asked) + MAX_SUBJECT), default=0)
+        told = [index for name in ("states", "switching") for index in at[name] if index >= begun]
+        complete = min((*told, begun + MAX_SUBJECT))
+        if any(index in self._starts or index > complete for index in self._orders):
             return True
         wishes = at["requests"].keys() - _ends(asked) - _covered(asked)
         return bool(wishes) and (bool(self._orders) or self._wishes_behind(wishes, begun))
@@ -392,9 +392,7 @@ class _Clause:
         is_switched = not at["copulas"] and any(
             end == place for name in ("states", "switching") for place in _ends(at[name])
         )
-        if first["orders"].words or (
-            self.form is _Form.ORDER and (wanted or is_switched)
-        ):
+        if first["orders"].words or (self.form is _Form.ORDER and (wanted or is_switched)):
             return Kind.ORDER
         if self.is_asked and self.form is not _Form.ORDER:
             return Kind.QUESTION
@@ -491,12 +489,8 @@ class _Clause:
             start += max(at["lead"].get(start, Match()), at["polite"].get(start, Match())).words
         if verb <= start:
             return any(index in part for index in at["late_negations"])
-        near = any(
-            0 <= verb - (index + match.words) <= MAX_BEFORE_VERB
-            for index, match in at["negations"].items()
-            if index in part
-        )
-        return near or start in at["negations"]
+        # "I can't see, turn on the light" has other words between the two.
+        return verb in _ends(at["negations"]) or start in at["negations"]
 
     @cached_property
     def _excepted(self) -> list[range]:
@@ -540,7 +534,11 @@ class _Clause:
         marked = {index for region in self.marks for index in region}
         if any(index not in marked for name in ("time_statements", "copulas") for index in at[name]):
             return frozenset()
-        return frozenset(self.marks.values())
+        # "The fan has been on for two hours, turn it off": that length is of something else.
+        verb = min((*self._orders, *at["orders"], *at["requests"], *at["switching"]), default=0)
+        return frozenset(
+            wait for region, wait in self.marks.items() if region.start == self._first or region.start > verb
+        )
 
     @cached_property
     def marks(self) -> Mapping[range, Wait]:
@@ -580,9 +578,11 @@ class _Clause:
         )
         if not best.words:
             return None
-        if wait is Wait.CONDITION:  # it begins its part, or follows the order, and reaches to its end
-            before = any(verb < index for verb in self._orders)
-            return (len(self.said), wait) if before or index == self._first else None
+        if wait is Wait.CONDITION:  # it begins the clause, or follows the order, and reaches to the end
+            behind = index == self._first or any(verb < index for verb in self._orders)
+            # "If" and the German "wenn" may be looked up now.
+            is_sure = behind and best > at["time_if"].get(index, Match())
+            return (len(self.said), wait) if is_sure else None
         return index + best.words, wait
 
     def _length(self, index: int) -> int | None:
