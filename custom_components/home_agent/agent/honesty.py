@@ -68,7 +68,7 @@ async def async_unsaid_failure(turn: Turn, text: str) -> str | None:
     house = await turn.data.house.async_snapshot()
     keys = dict.fromkeys(key for record in failed for key in record.targets.get("failed", ()))
     names = [house.entities[key].name for key in keys if key in house.entities][:MAX_NAMES]
-    key = "failed" if names else "not_all_done" if turn.calls.done else "not_done"
+    key = "not_all_done_names" if names else "not_all_done" if turn.calls.done else "not_done"
     return await async_phrase(turn.hass, turn.language, key, names=", ".join(names))
 
 

@@ -175,7 +175,10 @@ def times_in(text: str, language: str) -> tuple[Wait, ...]:
     if own is None or own not in languages_with("times") or len(text) > MAX_CHARS:
         return ()
     lexicon = _lexicon(own)
-    parts = (_Clause(clause, lexicon.all_matches(clause.words), own) for clause in clauses(_prepared(text)))
+    parts = (
+        _Clause(clause, lexicon.all_matches(clause.words), own, bare_hours=True)
+        for clause in clauses(_prepared(text))
+    )
     return tuple(mark for part in parts for mark in part.marks.values())
 
 
@@ -253,7 +256,16 @@ def _ends(matches: Mapping[int, Match]) -> set[int]:
 class _Clause:
     """The words up to a full stop, which speech recognition leaves out: then it is the whole sentence."""
 
-    def __init__(self, clause: Clause, matches: Mapping[str, Mapping[int, Match]], language: str) -> None:
+    def __init__(
+        self,
+        clause: Clause,
+        matches: Mapping[str, Mapping[int, Match]],
+        language: str,
+        *,
+        bare_hours: bool = False,
+    ) -> None:
+        """Read a clause; with `bare_hours`, "at six" is a time beside any verb."""
+        self._bare_hours = bare_hours
         self.said: Sequence[Word] = clause.words
         self.is_asked = clause.is_asked
         self._language = language
@@ -276,7 +288,7 @@ class _Clause:
     def _starts(self) -> set[int]:
         """Where a part begins: an order has its verb there, a question its auxiliary."""
         starts = {0} | {index for index, word in enumerate(self.said) if word.starts}
-        starts |= _ends(self._at["joins"])
+        starts |= _ends(self._at["joins"]) | _ends(self._at["time_only"])
         lead = self._at["lead"]
         for index in range(len(self.said)):
             if index in starts and index in lead:
@@ -523,6 +535,7 @@ class _Clause:
     def without_exceptions(self) -> str:
         """The clause without what it excepts."""
         cut = {index for region in self._excepted for index in region}
+        cut |= _covered({at: match for at, match in self._at["excepting"].items() if at + match.words in cut})
         return " ".join(word.plain for index, word in enumerate(self.said) if index not in cut)
 
     # --- what it waits for
@@ -621,7 +634,7 @@ class _Clause:
         number = int(spoken) if spoken.isdecimal() else _numbers(self._language).get(spoken, LAST_HOUR + 1)
         if number > LAST_HOUR or end in at["measures"] or end in at["units"]:
             return None
-        is_sure = index in at["time_sure_at"] or (before.words and bool(at["switching"]))
+        is_sure = index in at["time_sure_at"] or (before.words and bool(self._bare_hours or at["switching"]))
         return end if is_sure else None
 
 

@@ -1,0 +1,141 @@
+"""What a sentence does not support is refused once; the second call is the model's to answer for."""
+
+import json
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import Agent, async_agent
+from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+TURN_ON = {"action": "turn_on", "entity_id": "light.hall"}
+ONLY_ASKS = "only asks how things are"
+FORBIDDEN = "what is not to be done"
+LATER = "This is for later"
+A_WHILE = "for a while only"
+CONDITION = "depends on a condition"
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant) -> SecureHouse:
+    """Return the furnished house."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    return house
+
+
+async def results(agent: Agent, sentence: str, *calls: dict[str, Any], language: str = "en") -> list[str]:
+    """Let a model make calls, one in each answer, and return what it reads of each."""
+    server = agent.server
+    server.clear()
+    server.script([*(tool_calls([("ha_control", call)]) for call in calls), text("I cannot say.")])
+    await agent.say(sentence, language=language)
+    return [json.dumps(request.messages[-1]) for request in server.chats[1 : len(calls) + 1]]
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "reason"),
+    [
+        ("en", "Is the hall light on?", ONLY_ASKS),
+        ("en", "is the hall light on", ONLY_ASKS),
+        ("en", "who turned on the hall light", ONLY_ASKS),
+        ("de", "ist das licht im flur an", ONLY_ASKS),
+        ("fr", "est-ce que la lumière est allumée", ONLY_ASKS),
+        ("es", "¿Está encendida la luz?", ONLY_ASKS),
+        ("nl", "staat het licht aan", ONLY_ASKS),
+        ("it", "La luce è accesa?", ONLY_ASKS),
+        ("pl", "czy światło jest włączone", ONLY_ASKS),
+        ("en", "don't turn on the hall light", FORBIDDEN),
+        ("de", "mach das licht im flur nicht an", FORBIDDEN),
+        ("fr", "n'allume pas la lumière", FORBIDDEN),
+        ("nl", "zet het licht niet aan", FORBIDDEN),
+        ("en", "turn on the hall light in ten minutes", LATER),
+        ("de", "mach morgen früh um sieben das licht an", LATER),
+        ("fr", "allume la lumière à 22h", LATER),
+        ("en", "turn on the hall light for twenty minutes", A_WHILE),
+        ("en", "turn on the hall light when i come home", CONDITION),
+    ],
+)
+async def test_a_call_that_nothing_supports(
+    model_server: ModelServer, secure: SecureHouse, language: str, sentence: str, reason: str
+) -> None:
+    """The first call is refused and says why; the same call again is made."""
+    agent = await secure.async_agent(model_server, {"history_enabled": False})
+    first, second = await results(agent, sentence, TURN_ON, TURN_ON, language=language)
+    assert reason in first
+    assert "done" in second
+    assert secure.moved() == [("light.turn_on", ("light.hall",))]
+
+
+async def test_all_calls_of_one_answer_are_refused(model_server: ModelServer, secure: SecureHouse) -> None:
+    agent = await secure.async_agent(model_server)
+    calls = [("ha_control", TURN_ON), ("ha_control", {**TURN_ON, "entity_id": "switch.fan"})]
+    model_server.script([tool_calls(calls), text("It is off.")])
+    await agent.say("Is the hall light on?")
+    assert secure.moved() == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "why is the hall light off again just turn it on",
+        "turn on the hall light for tonight",
+        "hall light on like every evening",
+        "turn on the hall light, dinner is in ten minutes",
+        "don't leave it dark turn on the hall light",
+        "turn on the hall light if it is off",
+        "turn off no i mean turn on the hall light",
+        "whenever you are ready turn on the hall light",
+    ],
+)
+async def test_a_supported_call_runs(model_server: ModelServer, secure: SecureHouse, sentence: str) -> None:
+    agent = await secure.async_agent(model_server)
+    await results(agent, sentence, TURN_ON)
+    assert secure.moved() == [("light.turn_on", ("light.hall",))]
+
+
+async def test_a_name_may_say_a_time(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    hass.states.async_set("light.hall", "off", {"friendly_name": "Tomorrow at Ten", "supported_color_modes": []})
+    agent = await secure.async_agent(model_server)
+    await results(agent, "turn on tomorrow at ten", TURN_ON)
+    assert secure.moved() == [("light.turn_on", ("light.hall",))]
+
+
+async def test_what_is_excepted(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A call by kind that reaches it is refused once; one that names the others is not."""
+    agent = await async_agent(hass, model_server)
+    lights = hass.states.async_entity_ids("light")
+    for entity_id in lights:
+        await hass.services.async_call("light", "turn_on", {"entity_id": entity_id}, blocking=True)
+    exposed = [entity_id for entity_id in lights if "secret" not in entity_id]
+    others = [entity_id for entity_id in exposed if "kitchen" not in entity_id]
+    (first,) = await results(
+        agent, "turn off all lights except the kitchen", {"action": "turn_off", "domain": "light"}
+    )
+    assert "name the entity_ids" in first
+    assert all(hass.states.get(entity_id).state == "on" for entity_id in lights)
+    await results(
+        agent, "turn off all lights except the kitchen", {"action": "turn_off", "entity_id": others}
+    )
+    assert {key for key in lights if hass.states.get(key).state == "on"} == set(lights) - set(others)
+
+
+async def test_intents_are_held_to_it_too(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """HassTurnOn of the API Assist answers no question."""
+    agent = await async_agent(hass, model_server, {"llm_apis": ["assist"]})
+    calls = async_capture_events(hass, "call_service")
+    model_server.script([text("Hello.")])
+    await agent.say("Hello")
+    offered = [tool["function"]["name"] for tool in model_server.chats[0].json["tools"]]
+    name = next(each for each in offered if each.endswith("HassTurnOn"))
+    model_server.clear()
+    model_server.script([tool_calls([(name, {"name": "Kitchen Ceiling"})]), text("No.")])
+    await agent.say("Is the kitchen ceiling on?")
+    assert ONLY_ASKS in json.dumps(model_server.chats[1].json)
+    assert calls == []
