@@ -6,7 +6,6 @@ not in it is left alone and refused by the guard.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 import re
 from typing import Any, Final
 
@@ -29,11 +28,11 @@ PLAY: Final = MediaTool.name
 SEARCH_AND_PLAY: Final = "mediasearchandplay"
 """Home Assistant's intent that finds media, squashed as those below."""
 MAX_PARTS: Final = 10
-SAME_NAME: Final = 0.92
 
 _NESTED: Final = ("target", "data", "service_data", "parameters")
 _DROPPED: Final = frozenset(("preferred_area_id", "preferred_floor_id", "return_response", "blocking"))
-_SERVICE_KEYS: Final = frozenset(("service", "service_name"))
+_SERVICE_KEYS: Final[Mapping[str, None]] = dict.fromkeys(("service", "service_name"))
+_SERVICE_PARTS: Final = frozenset((*_SERVICE_KEYS, "action", "domain", "service_domain"))
 _CALL_LISTS: Final = ("list", "services", "calls", "actions", "service_calls")
 _PARAMETERS: Final = frozenset(
     (
@@ -134,18 +133,17 @@ class Adapted:
 def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
     """Return a call as one or several calls of the tools that there are; unknown ones as they are."""
     word = squashed(_last_part(call.tool_name)).removeprefix("hass")
-    is_own = call.tool_name in tools
-    if (not is_own or call.tool_name == NOTIFY) and NOTIFY in tools:
+    name = _offered(call.tool_name, tools)
+    if NOTIFY in tools and (call.tool_name == NOTIFY or call.tool_name not in tools):
         said = as_message(call, word)
         if TIMER in tools and (reminder := as_reminder(said or call)):
             return [Adapted(reminder, "reminder_mapped")]
         if said:
             return [Adapted(said, "message_mapped")]
-    if is_own:
-        return list(_from_service_form(call)) or [Adapted(call)]
-    if (name := _offered(call.tool_name, tools)) is not None:
+    if name is not None:
+        rule = "tool_name_mapped" if name != call.tool_name else None
         renamed = replace(call, tool_name=name)
-        return list(_from_service_form(renamed)) or [Adapted(renamed, "tool_name_mapped")]
+        return list(_from_services(renamed, word)) or [Adapted(renamed, rule)]
     found: list[Adapted] = []
     if word == SEARCH_AND_PLAY and PLAY in tools:
         return [_from_search(call)]
@@ -163,13 +161,8 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
 def is_known(name: str, tools: Mapping[str, llm.Tool]) -> bool:
     """Return whether a name is that of a tool, or an alias of one."""
     word = squashed(_last_part(name)).removeprefix("hass")
-    known = (
-        word in (*INTENTS, SEARCH_AND_PLAY)
-        or word in READS
-        or word in CALL_SERVICE
-        or _service(name) is not None
-    )
-    return name in tools or _offered(name, tools) is not None or known
+    is_foreign = word in {*INTENTS, *READS, *CALL_SERVICE, SEARCH_AND_PLAY} or _service(name) is not None
+    return is_foreign or _offered(name, tools) is not None
 
 
 def squashed(name: str) -> str:
@@ -186,16 +179,11 @@ def _last_part(name: str) -> str:
 
 
 def _offered(name: str, tools: Mapping[str, llm.Tool]) -> str | None:
-    """Return the one tool that is offered with another prefix, case or separator."""
+    """Return the tool of a name, or the one that is offered with another prefix, case or separator."""
+    if name in tools:
+        return name
     wanted = {squashed(name), squashed(_last_part(name))}
     found = [tool for tool in tools if wanted & {squashed(tool), squashed(_last_part(tool))}]
-    if not found:
-        last = squashed(_last_part(name))
-        found = [
-            tool
-            for tool in tools
-            if SequenceMatcher(None, last, squashed(_last_part(tool)), autojunk=False).ratio() >= SAME_NAME
-        ]
     return found[0] if len(found) == 1 else None
 
 
@@ -258,63 +246,43 @@ def _volume_step(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _from_services(call: llm.ToolInput, word: str) -> Iterator[Adapted]:
-    """Yield the controls that a call of services means; calls that are alike become one."""
-    pair = _service(call.tool_name)
-    entries = [{**call.tool_args, "service": ".".join(pair)}] if pair else []
-    if not pair and word in CALL_SERVICE:
-        lists = [call.tool_args[key] for key in _CALL_LISTS if isinstance(call.tool_args.get(key), list)]
-        entries = lists[0][:MAX_PARTS] if lists else [call.tool_args]
-    for number, entry in enumerate(entries):
-        if (args := _service_args(entry)) is None:
-            continue
-        part_id = call.id if number == 0 else f"{call.id}-{number}"
-        yield Adapted(replace(call, id=part_id, tool_name=CONTROL, tool_args=args), "service_mapped")
-
-
-def _from_service_form(call: llm.ToolInput) -> Iterator[Adapted]:
-    """Yield the controls that a call of ha_control in the form of services means; none for other calls."""
+    """Yield the controls that a call of services means, or one of ha_control in their form."""
     args = call.tool_args
-    lists = [value for key in _CALL_LISTS if isinstance(value := args.get(key), list)]
-    is_list = len(args) == 1 and bool(lists) and all(isinstance(entry, Mapping) for entry in lists[0])
-    if call.tool_name != CONTROL or not (is_list or _SERVICE_KEYS & args.keys()):
+    several = next((value for key in _CALL_LISTS if isinstance(value := args.get(key), list)), None)
+    if (pair := _service(call.tool_name)) is not None:
+        entries: list[Any] = [{**args, "service": ".".join(pair)}]
+    elif word in CALL_SERVICE or (call.tool_name == CONTROL and _SERVICE_KEYS.keys() & args.keys()):
+        entries = [args] if several is None else several
+    elif call.tool_name == CONTROL and several and len(args) == 1:
+        entries = several
+    else:
         return
-    for number, entry in enumerate(lists[0][:MAX_PARTS] if is_list else [args]):
-        part_id = call.id if number == 0 else f"{call.id}-{number}"
-        found = _service_args(_with_domain(entry)) if _SERVICE_KEYS & entry.keys() else dict(entry)
-        if found is not None:
-            yield Adapted(replace(call, id=part_id, tool_args=found), "service_mapped")
+    for number, entry in enumerate(entries[:MAX_PARTS]):
+        if not isinstance(entry, Mapping):
+            continue
+        is_order = call.tool_name == CONTROL and not _SERVICE_KEYS.keys() & entry.keys()
+        if (found := dict(entry) if is_order else _service_args(entry)) is not None:
+            part_id = call.id if number == 0 else f"{call.id}-{number}"
+            yield Adapted(replace(call, id=part_id, tool_name=CONTROL, tool_args=found), "service_mapped")
 
 
 def is_service_form(args: Mapping[str, Any]) -> bool:
     """Return whether arguments are those of a service with a target, and not of a tool."""
-    return bool(_SERVICE_KEYS & args.keys()) and _service_args(_with_domain(args)) is not None
+    return bool(_SERVICE_KEYS.keys() & args.keys()) and _service_args(args) is not None
 
 
-def _with_domain(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a call of a service with the domain of its only kind of targets, if it names none."""
-    said = next((str(entry[key]) for key in ("service", "service_name") if entry.get(key)), "")
-    if "." in said or entry.get("domain") or entry.get("service_domain"):
-        return {key: value for key, value in entry.items() if key != "action" or "service" not in entry}
-    slots, _ = _split({key: value for key, value in entry.items() if key not in ("service", "service_name")})
-    domains = {text.partition(".")[0] for text in texts(slots.get("entity_id")) if "." in text}
-    return {**entry, "domain": domains.pop()} if len(domains) == 1 else entry
-
-
-def _service_args(entry: Any) -> dict[str, Any] | None:
-    """Return the arguments of ha_control for one call of a service."""
-    if not isinstance(entry, Mapping):
-        return None
-    service = str(entry.get("service") or entry.get("action") or entry.get("service_name") or "")
-    domain = str(entry.get("domain") or entry.get("service_domain") or "")
+def _service_args(entry: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments of ha_control for one call of a service; its targets may tell the domain."""
+    named = [str(entry[key]) for key in (*_SERVICE_KEYS, "action") if entry.get(key)]
+    slots, loose = _split({key: value for key, value in entry.items() if key not in _SERVICE_PARTS})
+    kinds = {text.partition(".")[0] for text in texts(slots.get("entity_id")) if "." in text}
+    domain = str(
+        entry.get("domain") or entry.get("service_domain") or (kinds.pop() if len(kinds) == 1 else "")
+    )
+    service = named[0] if named else ""
     pair = _service(service if "." in service else f"{domain}.{service}")
     if pair is None:
         return None
-    rest = {
-        key: value
-        for key, value in entry.items()
-        if key not in ("service", "action", "service_name", "domain", "service_domain")
-    }
-    slots, loose = _split(rest)
     domain, service = pair
     if domain != "homeassistant":
         service = f"{domain}.{service}"
@@ -337,14 +305,14 @@ def _service(name: str) -> tuple[str, str] | None:
 
 def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the slots that say what is meant, and what is left; nested objects are opened."""
-    flat = {key: value for key, value in args.items() if not _is_nested(key, value)}
+    nested = [args[key] for key in _NESTED if isinstance(args.get(key), Mapping)]
+    flat = {key: args[key] for key in args if key not in _NESTED or not isinstance(args[key], Mapping)}
     slots: dict[str, Any] = {}
     loose: dict[str, Any] = {}
-    for key, value in args.items():
-        if _is_nested(key, value):
-            # A second target stays among the parameters, where it is refused.
-            loose |= {name: item for name, item in value.items() if name in flat}
-            flat |= {name: item for name, item in value.items() if name not in flat}
+    for held in nested:
+        # A second target stays among the parameters, where it is refused.
+        loose |= {key: value for key, value in held.items() if key in flat}
+        flat = {**held, **flat}
     for key, value in flat.items():
         if (slot := SLOT_WORDS.get(key, key)) in SLOTS:
             if found := list(texts(value)):
@@ -352,8 +320,3 @@ def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         elif key not in _DROPPED and value is not None and value != "":
             loose[key] = value
     return slots, loose
-
-
-def _is_nested(key: str, value: Any) -> bool:
-    """Return whether an argument is an object that holds arguments."""
-    return key in _NESTED and isinstance(value, Mapping)
