@@ -29,9 +29,10 @@ def parsed(text: str) -> Any:
     return text
 
 
-def opened(text: str) -> Any:
-    """Return the object or list that a text represents, or the text itself if it represents neither."""
-    return parsed(text) if text.lstrip()[:1] in ("{", "[", "(") else text
+def opened(value: Any) -> Any:
+    """Return the object or list that a text represents; any other value as it is."""
+    is_opened = isinstance(value, str) and value.lstrip()[:1] in ("{", "[", "(")
+    return parsed(value) if is_opened else value
 
 
 _QUOTES: Final = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'"})

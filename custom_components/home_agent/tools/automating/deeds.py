@@ -13,6 +13,7 @@ from ...automating.clauses import WAIT
 from ...domains import DOMAINS, domains_of
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
+from ...literals import opened
 from ...safety.redaction import is_secret
 from ...texts import leaves, one_line
 from ..base import ServiceCall, ToolRun
@@ -27,7 +28,7 @@ from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names
 from ..resolving.resolver import resolve
 from ..vetted import NOTIFY
-from .items import MAX_ITEMS, TEMPLATE_MARKS, check_plain, opened
+from .items import MAX_ITEMS, TEMPLATE_MARKS, check_plain
 from .moments import as_duration, read_for
 from .own_rules import unattended
 
@@ -38,7 +39,6 @@ DO_FORMS: Final = (
 TELLS: Final = ("tell", "notify", NotifyTool.name, "say", "announce", "person", "send")
 MESSAGES: Final = ("message", "text", "msg", "content", "say", "body")
 WAITS: Final = ("wait", "delay")
-WRAPPERS: Final = (ControlTool.name, "service", "call")
 MAX_TARGETS: Final = 50
 ENDS: Final[Mapping[str, str]] = {"turn_on": "turn_off", "start": "stop", "play": "pause", "open": "close"}
 """How an action for a while ends. What was open before is never opened again by itself."""
@@ -173,9 +173,6 @@ class DeedReader:
 
     def _as_call(self, args: dict[str, Any], control: ControlTool) -> dict[str, Any]:
         """Return the arguments of ha_control, however the call was written. Raises ValidationError."""
-        for key in WRAPPERS:
-            if isinstance(inner := opened(args.get(key)), Mapping):
-                args = {**{name: value for name, value in args.items() if name != key}, **inner}
         name = str(args.get("tool") or args.get("service") or args.get("action") or "")
         if "." in name:
             rest = {key: value for key, value in args.items() if key not in ("tool", "service", "action")}
@@ -183,8 +180,6 @@ class DeedReader:
             if len(parts) != 1 or parts[0].call.tool_name != control.name:
                 raise ValidationError(f"do: {name[:40]!r} is not available. Give {DO_FORMS}")
             args = dict(parts[0].call.tool_args)
-        elif inner := _inner(args):
-            args = dict(inner)
         try:
             return fit(control, args).args
         except ValidationError as err:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from homeassistant.core import valid_entity_id
 
 from ...errors import ValidationError
-from ...literals import parsed
+from ...literals import opened
 from ..resolving.targets import NO_VALUE
 
 MAX_ITEMS: Final = 10
@@ -73,14 +73,6 @@ def read_items(value: Any, slot: str, forms: str = FORMS) -> list[Item]:
     if len(found) > MAX_ITEMS:
         raise ValidationError(f"{slot}: at most {MAX_ITEMS}")
     return found
-
-
-def opened(value: Any) -> Any:
-    """Return what a text holds that was written as JSON; anything else as it is."""
-    if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
-        read = parsed(value)
-        return value if read is None else read
-    return value
 
 
 def _each(value: Any) -> Iterator[Any]:

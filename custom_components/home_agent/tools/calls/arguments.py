@@ -14,7 +14,7 @@ from homeassistant.helpers import llm
 
 from ...errors import ValidationError
 from ...knowledge.names import squash
-from ...literals import ARGUMENT_KEYS, MAX_CHARS, opened
+from ...literals import ARGUMENT_KEYS, opened
 from ...regex import lazy_regex
 from ..base import HomeAgentTool
 from ..resolving.targets import NO_VALUE
@@ -67,7 +67,6 @@ def fit(tool: llm.Tool, args: Mapping[str, Any], sentence: str = "") -> Fitted:
 
     Raises ValidationError naming every slot that does not fit.
     """
-    check_texts(tool, args, MAX_CHARS)
     rules: dict[str, None] = {}
     written = dict(args)
     if isinstance(tool, HomeAgentTool):
@@ -78,7 +77,7 @@ def fit(tool: llm.Tool, args: Mapping[str, Any], sentence: str = "") -> Fitted:
             raise ValidationError(with_request(f"{tool.name}: {err}", sentence)) from err
         if any(ordered.get(slot, value) not in (value, [value]) for slot, value in found.items()):
             rules[READING] = None
-        check_texts(tool, ordered)
+        check_texts(ordered, tool.max_text)
         return Fitted(check(tool, ordered, sentence), tuple(rules))
     if not _fits(tool, written):
         written = _read(written, json_schema(tool), SLOT_WORDS, rules, tool.name, only_needed=True)
@@ -138,7 +137,7 @@ def _inside(
     if len(holders) != 1:
         return None
     key = holders.pop()
-    inner = opened(args[key]) if isinstance(args[key], str) else args[key]
+    inner = opened(args[key])
     is_slot = key in slots and (key not in ARGUMENT_KEYS or set(required) <= args.keys())
     if not isinstance(inner, Mapping) or is_slot:
         return None

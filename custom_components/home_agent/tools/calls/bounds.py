@@ -9,7 +9,6 @@ from homeassistant.helpers import llm
 from ...errors import ValidationError
 from ...safety.redaction import UNPARSED
 from ...timespans import TIME_CHARS
-from ..base import HomeAgentTool
 from ..results import plain_json
 
 MAX_TOOL_NAME: Final = 128
@@ -62,27 +61,18 @@ def bounded(call: llm.ToolInput) -> llm.ToolInput:
     return replace(call, tool_name=name, id=call_id, tool_args=args)
 
 
-def check_texts(tool: llm.Tool, args: Mapping[str, Any], most: int | None = None) -> None:
+def check_texts(value: Any, limit: int, slot: str = "", key: str = "") -> None:
     """Raise ValidationError for a text that is longer than its slot can mean.
 
-    With `most` this is the limit of all slots: before arguments are repaired, one may hold all the others.
+    `slot` is where the value is, with the slots around it, and `key` its own slot.
     """
-    if not isinstance(tool, HomeAgentTool):
-        return
-    limit = tool.max_text if most is None else max(most, tool.max_text)
-    for slot, value in args.items():
-        _check(value, slot, slot, limit, times=most is None)
-
-
-def _check(value: Any, slot: str, key: str, limit: int, *, times: bool) -> None:
-    """Raise ValidationError for a text that is too long."""
     if isinstance(value, str):
-        most = min(limit, TIME_CHARS) if times and key in TIMES else limit
+        most = min(limit, TIME_CHARS) if key in TIMES else limit
         if len(value) > most:
             raise ValidationError(f"{slot}: at most {most} characters, this has {len(value)}")
     elif isinstance(value, Mapping):
         for name, item in value.items():
-            _check(item, f"{slot}.{name}", name, limit, times=times)
+            check_texts(item, limit, f"{slot}.{name}" if slot else name, name)
     elif isinstance(value, list):
         for item in value:
-            _check(item, slot, key, limit, times=times)
+            check_texts(item, limit, slot, key)

@@ -146,7 +146,7 @@ def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
 
     Raises ValidationError for parameters that belong to the target.
     """
-    return args["action"], Target.from_args(args), clean(args.get("parameters"))
+    return args["action"], Target.from_args(args), clean(args.get("parameters") or {})
 
 
 def read_verb(value: Any) -> str:
@@ -184,15 +184,11 @@ def _service_words(known: Collection[str]) -> dict[str, str]:
     }
 
 
-def clean(raw: Any) -> dict[str, Any]:
+def clean(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters without what is empty.
 
     Raises ValidationError for keys that belong to the target.
     """
-    if raw is None or raw == "":
-        return {}
-    if not isinstance(raw, Mapping):
-        raise ValidationError(f"parameters: an object is needed, not {str(raw)[:40]!r}")
     if wrong := target_keys(raw):
         raise ValidationError(
             f"parameters: {', '.join(wrong)} does not belong here; "
