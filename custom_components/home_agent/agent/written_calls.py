@@ -7,7 +7,7 @@ from homeassistant.helpers import llm
 
 from ..inference.calls import new_call_id
 from ..safety.redaction import UNPARSED
-from ..tools.calls.bare_arguments import are_arguments, tool_of
+from ..tools.calls.arguments import are_arguments, tool_of
 from ..tools.calls.bounds import bounded
 from ..tools.calls.names import TEXT_NAMES, is_known
 from .speech import MAX_CALLS, SpeechFilter

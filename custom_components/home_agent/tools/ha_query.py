@@ -16,7 +16,7 @@ from ..knowledge.house import HouseSnapshot
 from ..knowledge.labels import labels_in
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
-from .base import HomeAgentTool, ToolRun, as_list
+from .base import HomeAgentTool, ToolRun
 from .causes.finding import PRIVATE
 from .control.mentions import Mention, mention
 from .query.arguments import (
@@ -92,7 +92,7 @@ class QueryTool(HomeAgentTool):
         if said:
             broad = not (target.entity_id or target.name or target.domain or target.device_class)
             state = await async_read_filter(run.hass, said, found, run.speaker.language, broad=broad)
-        asked = as_list(args.get("attributes"))
+        asked = args.get("attributes", [])
         may_read = await async_read_permission(run)
         if why and is_whole and state is None and len(found) > 1:
             return await async_happened(run, found, history or {}, may_read)

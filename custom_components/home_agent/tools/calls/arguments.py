@@ -4,6 +4,7 @@ Only the form changes: which entity is meant, and what is done to it, stays what
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 import re
 from typing import Any, Final
@@ -12,25 +13,18 @@ import probatio
 
 from homeassistant.helpers import llm
 
+from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.names import squash
 from ...literals import ARGUMENT_KEYS, opened
 from ...regex import lazy_regex
 from ..base import HomeAgentTool
-from ..resolving.targets import NO_VALUE
+from ..control.arguments import value_words
+from ..resolving.targets import NO_VALUE, SLOT_WORDS, SLOTS, texts
 from .bounds import check_texts
+from .names import CONTROL, QUERY, is_service_form
 from .schema import check, choices_of, json_schema, slots_of, types_of, with_request
 
-SLOT_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("target_device", "target_entity", "entity", "entity_ids", "entities"), "entity_id"),
-    **dict.fromkeys(("names", "friendly_name"), "name"),
-    **dict.fromkeys(("area_id", "areas", "room"), "area"),
-    **dict.fromkeys(("floor_id", "floors"), "floor"),
-    **dict.fromkeys(("label_id", "labels", "tag", "tags"), "label"),
-    "domains": "domain",
-    "device_classes": "device_class",
-}
-"""Slots of any tool by what models call them; tools add their own."""
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
 """Keys that are allowed beside an object that holds all arguments."""
 OBJECTS: Final = ("target", "history")
@@ -237,3 +231,42 @@ def _spelled(value: Any, choices: Any) -> Any:
         return value
     same = [choice for choice in choices if squash(str(choice)) == squash(value)]
     return same[0] if len(same) == 1 else value
+
+
+def are_arguments(text: str, tools: Mapping[str, llm.Tool]) -> bool:
+    """Return whether a text in JSON or Python notation holds the arguments of calls, without their tools."""
+    value = opened(text.strip())
+    several = value if isinstance(value, list) else [value]
+    return bool(several) and all(isinstance(args, dict) and tool_of(args, tools) for args in several)
+
+
+def tool_of(args: Mapping[str, Any], tools: Mapping[str, llm.Tool]) -> str | None:
+    """Return the only tool that takes these arguments; None if none does, or several do."""
+    if CONTROL in tools and is_service_form(args):
+        return CONTROL
+    if QUERY in tools and _names_entities(args) and args.keys() <= slots_of(json_schema(tools[QUERY])).keys():
+        return QUERY
+    found = [name for name, tool in tools.items() if _takes(tool, args)]
+    return found[0] if len(found) == 1 else None
+
+
+def _names_entities(args: Mapping[str, Any]) -> bool:
+    """Return whether arguments name entities by their ids."""
+    ids = texts(args.get("entity_id"))
+    return bool(ids) and all("." in text and text.partition(".")[0] in DOMAINS for text in ids)
+
+
+def _takes(tool: llm.Tool, args: Mapping[str, Any]) -> bool:
+    """Return whether arguments have all that a tool needs, and nothing that it does not know."""
+    schema = json_schema(tool)
+    required = schema.get("required")
+    if not required or not set(required) <= args.keys():
+        return False
+    if tool.name == CONTROL and not set(SLOTS) & args.keys():
+        return False
+    unknown = args.keys() - slots_of(schema).keys()
+    if unknown and not (tool.name == CONTROL and unknown <= value_words()):
+        return False
+    with suppress(ValidationError):
+        return bool(fit(tool, args).args)
+    return False

@@ -10,6 +10,16 @@ NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unk
 """What models write where they mean nothing."""
 SLOTS: Final = ("entity_id", "name", "area", "floor", "label", "domain", "device_class")
 LISTS: Final = ("entity_id", "domain", "device_class")
+SLOT_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("target_device", "target_entity", "entity", "entity_ids", "entities"), "entity_id"),
+    **dict.fromkeys(("names", "friendly_name"), "name"),
+    **dict.fromkeys(("area_id", "areas", "room"), "area"),
+    **dict.fromkeys(("floor_id", "floors"), "floor"),
+    **dict.fromkeys(("label_id", "labels", "tag", "tags"), "label"),
+    "domains": "domain",
+    "device_classes": "device_class",
+}
+"""Slots of any tool by what models call them; tools add their own."""
 MAX_TEXTS = 100
 MAX_TEXT = 200
 
