@@ -61,7 +61,7 @@ def group_drafts(
         if group.offline:
             drafts.append(offline_draft(members, house, options))
         elif group.measured:
-            drafts.append(_temperatures(members, house, options))
+            drafts += _temperatures(members, house, options)
         elif group.merged:
             drafts += _merged(members, house, options)
         else:
@@ -69,8 +69,11 @@ def group_drafts(
     return drafts
 
 
-def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
-    """Return the line about temperatures; a thermostat counts where its device has no sensor."""
+def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[Draft]:
+    """Return the line about temperatures, if any is known.
+
+    A thermostat counts where its device has no sensor.
+    """
     devices = {record.device for record, _state in members if record.domain == "sensor" and record.device}
     found = []
     for record, state in members:
@@ -89,7 +92,7 @@ def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: Line
             return options.describe(member)
         return with_unit(_measured(*member), "°")
 
-    return measure_draft(TEMPERATURES, found, house, options, shown)
+    return [measure_draft(TEMPERATURES, found, house, options, shown)] if found else []
 
 
 def _measured(record: EntityRecord, state: State) -> str:

@@ -245,12 +245,13 @@ class _Selector:
             members = [
                 record
                 for record in self._meant.all_of(key)
-                if record.entity_id not in shown
-                and (record.category is None or DOMAINS[record.domain].has_category)
+                if record.category is None or DOMAINS[record.domain].has_category or self._asks_only_low(key)
             ]
-            if self._asks_only_low(key):
-                members = [record for record in self._meant.all_of(key) if record.entity_id not in shown]
-            if members := self._lively_first(key, self._where(members, measured=key == MEASURED)):
+            if key == MEASURED and not topic.compares and any(one.entity_id in shown for one in members):
+                continue  # what is named tells its own
+            members = self._where(members, measured=key == MEASURED)
+            members = [record for record in members if record.entity_id not in shown]
+            if members := self._lively_first(key, members):
                 members = [*self._controls(members), *members] if topic.commands else members
                 place = self._here(members)
                 asks = topic.asks_which and not topic.commands and not topic.asks_all

@@ -131,8 +131,8 @@ class DirectContextProvider(ContextProvider):
         kinds = selection.groups if selection is not None and self._counts(request) else ()
         before = selection.records if selection is not None and selection.goes_on else ()
         if kinds and not meant.hits:
-            found = []
-            limit = 0
+            found = [record for record in found if self._is_named(record, request)]
+            limit = len(found)
         records = {record.entity_id: record for record in (*before, *found)}
         for record in self._lively(request):
             if len(records) >= limit:
@@ -233,6 +233,17 @@ class DirectContextProvider(ContextProvider):
         ids += [key for line in counted for key in line.entity_ids[: line.named]]
         ids += [key for key in found if best and scores.get(key, 0.0) >= best]
         return tuple(dict.fromkeys(ids))
+
+    @staticmethod
+    def _is_named(record: EntityRecord, request: ContextRequest) -> bool:
+        """Return whether a sentence has the whole name of an entity, with its room if it is a single word."""
+        spoken = set(words(request.sentence))
+        area = request.house.areas.get(record.area_id or "")
+        room = words(area.name) if area else ()
+        return any(
+            spoken.issuperset(name) and (len(name) > 1 or (room and spoken.issuperset(room)))
+            for name in map(words, record.names)
+        )
 
     async def async_meant(self, _request: ContextRequest) -> Meant:
         """Return the entities closest to a sentence in meaning; here words are enough."""
