@@ -8,7 +8,12 @@ import probatio
 
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State, callback
-from homeassistant.helpers import config_validation as cv, entity_registry as er, intent
+from homeassistant.helpers import (
+    config_validation as cv,
+    device_registry as dr,
+    entity_registry as er,
+    intent,
+)
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.loader import IntegrationNotLoaded, async_get_loaded_integration
 
@@ -28,6 +33,10 @@ POSITIONS: Final[Mapping[str, str]] = {
     "set_valve_position": "close_valve",
 }
 """The meaning of a position of zero."""
+LIGHT_BRIDGES: Final = frozenset({"deconz", "hue", "lutron_caseta", "sunricher_dali"})
+"""Integrations whose scenes hold the settings of lamps, and run no programs as those of other hubs do."""
+SWITCHED: Final = frozenset({"button", "fan", "light", "scene", "switch"})
+"""Domains of such a bridge. Of one that also controls anything else, the content of scenes is unknown."""
 APPLYING: Final = ("apply", "create")
 """Services of scenes that bring their own states along; creating one is judged as if it were applied."""
 
@@ -156,7 +165,7 @@ class _Opener:
             yield from self._on_entity(own, meant, member, replace(place, depth=place.depth + 1))
 
     def _scene(self, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield the effects of a scene; those of scenes that a bridge stores are unknown."""
+        """Yield the effects of a scene; of one that a bridge stores, those on lamps are known."""
         # homeassistant_scene is the key of core's scene platform; it has no accessor for the states.
         platform = self._hass.data.get("homeassistant_scene")
         scene = platform.entities.get(entity_id) if platform is not None else None
@@ -164,6 +173,9 @@ class _Opener:
         if config is not None:
             for state in config.states.values():
                 yield from self._brought_to(state, place.within())
+        elif lamps := _lamps_of_bridge(self._hass, entity_id):
+            for lamp in lamps:
+                yield from self._on_entity(lamp.partition(".")[0], "turn_on", lamp, place.within())
         elif entity_id not in self._created or self._hass.states.get(entity_id) is not None:
             yield Effect("scene", "turn_on", entity_id, known=False, inside=place.inside)
 
@@ -267,6 +279,29 @@ class _Opener:
             if step.domain in (key.partition(".")[0], "homeassistant")
         }
         return sorted(named | inferred)
+
+
+def _lamps_of_bridge(hass: HomeAssistant, scene_id: str) -> list[str]:
+    """Return what a scene of a bridge of lamps may change: the lamps in its room, else all of the bridge."""
+    registry, devices = er.async_get(hass), dr.async_get(hass)
+    scene = registry.async_get(scene_id)
+    if scene is None or scene.platform not in LIGHT_BRIDGES or scene.config_entry_id is None:
+        return []
+
+    def room(entry: er.RegistryEntry) -> str | None:
+        device = devices.async_get(entry.device_id) if entry.device_id else None
+        return entry.area_id or (device.area_id if device else None)
+
+    entries = [
+        entry
+        for entry in er.async_entries_for_config_entry(registry, scene.config_entry_id)
+        if entry.entity_category is None and DOMAINS[entry.domain].actions
+    ]
+    if any(entry.domain not in SWITCHED for entry in entries):
+        return []
+    lamps = [entry for entry in entries if entry.domain in ("light", "switch") and not entry.disabled]
+    here = [entry.entity_id for entry in lamps if room(entry) and room(entry) == room(scene)]
+    return here or [entry.entity_id for entry in lamps]
 
 
 def _variables_of(script: Any, given: Mapping[str, Any]) -> dict[str, Any]:
