@@ -214,7 +214,12 @@ class Journal:
 
     @callback
     def begin(self, call: JournaledCall, speaker: Speaker) -> RecordedAction:
-        """Record the states of the targets before a call; nothing is stored until it ends."""
+        """Record the states of the targets before a call, and of what scenes change.
+
+        Nothing is stored until it ends.
+        """
+        content = self.ledger.content(call.domain, call.service, call.entity_ids)
+        entity_ids = tuple(dict.fromkeys((*call.entity_ids, *content)))
         return RecordedAction(
             at=now(),
             turn_id=speaker.turn_id,
@@ -224,9 +229,9 @@ class Journal:
             context_id=speaker.context.id,
             domain=call.domain,
             service=call.service,
-            entity_ids=call.entity_ids,
+            entity_ids=entity_ids,
             data=clean_data(call.data),
-            before=self.ledger.show(call.entity_ids),
+            before=self.ledger.show(entity_ids),
             undoes=speaker.undoes,
             planned=speaker.planned,
         )

@@ -11,8 +11,10 @@ from homeassistant.util import dt as dt_util
 
 from ..domains import DOMAINS
 from ..store import read_moment, read_text_or_none
+from .contents import effects
 from .redaction import is_secret, redacted
 
+SCENE: Final = "scene"
 MAX_LEDGER_ACTIONS: Final = 100
 MAX_STATES: Final = 1000
 """States kept before and after, over all calls."""
@@ -176,6 +178,18 @@ class Ledger:
         return {entity_id: EarlierState.of(state) for entity_id, state in states.items() if state is not None}
 
     @callback
+    def content(self, domain: str, service: str, entity_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the entities that scenes change; none if it is not known of all of them."""
+        if domain != SCENE:
+            return ()
+        found = [effect for effect in effects(self._hass, domain, service, entity_ids) if effect.inside]
+        ids = {effect.entity_id for effect in found if effect.entity_id and effect.domain != SCENE}
+        if not all(effect.known for effect in found):
+            return ()
+        groups = {one for one in ids if (state := self._hass.states.get(one)) and _members(state) & ids}
+        return tuple(sorted(ids - groups))
+
+    @callback
     def add(self, action: RecordedAction) -> None:
         """Keep a call as the newest one."""
         self._actions.append(action)
@@ -236,6 +250,12 @@ class Ledger:
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
         """Load stored actions; raises the errors of `RecordedAction.from_dict`."""
         self._actions.extend(map(RecordedAction.from_dict, stored))
+
+
+def _members(state: State) -> set[Any]:
+    """Return the members of a group."""
+    found = state.attributes.get("entity_id")
+    return set(found) if isinstance(found, list | tuple) else set()
 
 
 def clean_data(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from .undoing import (
     async_undo,
     changed_ids,
     changes_of_turn,
+    is_held,
     last_change as last_action,
     newest_changes,
     time_of,
@@ -329,7 +330,12 @@ async def _async_why(target: Target, run: ToolRun) -> JsonValueType:
 
 def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
     """Return a description of a call; None if none of its entities is exposed any more."""
-    shown = [entity_id for entity_id in action.entity_ids if run.is_exposed(entity_id)]
+    shown = [
+        entity_id
+        for entity_id in action.entity_ids
+        if run.is_exposed(entity_id)
+        and not (is_held(action, entity_id) and action.before.get(entity_id) == action.after.get(entity_id))
+    ]
     if not shown:
         return None
     told: ActionRow = {

@@ -12,7 +12,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...domains.base import STATE
 from ...errors import ValidationError
-from ...safety.ledger import EarlierState, RecordedAction
+from ...safety.ledger import SCENE, EarlierState, RecordedAction
 from ..base import PartlyFailed, TargetsFailed, ToolRun
 from ..control.carrying import async_carry_out
 from ..control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
@@ -22,6 +22,7 @@ from ..ha_control import entity_locks
 from ..vetted import is_message
 
 MAX_AGE: Final = timedelta(hours=24)
+HIDDEN: Final = "changed devices too that are not exposed; these stay as they are"
 MOVING: Final = "todo."
 """Entities that depend on each other: all of a turn are restored, or none."""
 LATE: Final = timedelta(seconds=10)
@@ -51,7 +52,10 @@ def last_change(actions: Iterable[RecordedAction], hass: HomeAssistant) -> str |
 def changed_ids(actions: Iterable[RecordedAction], hass: HomeAssistant) -> frozenset[str]:
     """Return the entities that calls have changed and no undo has restored yet."""
     return frozenset(
-        entity_id for action in actions for entity_id in _targets(action) if _changed(action, entity_id, hass)
+        entity_id
+        for action in actions
+        for entity_id in action.entity_ids
+        if _changed(action, entity_id, hass)
     )
 
 
@@ -79,11 +83,16 @@ def newest_changes(
         together = _changes(
             [action for action in actions if action.turn_id == last.turn_id and _counts(action)]
         )
-        wanted = {entity_id: together[entity_id]} if entity_id in together else {}
+        wanted = {key: together[key] for key in _meant(last, entity_id) if key in together}
         if entity_id.startswith(MOVING):
             wanted = {key: change for key, change in together.items() if key.startswith(MOVING)}
         found |= wanted
     return found
+
+
+def is_held(action: RecordedAction, entity_id: str) -> bool:
+    """Return whether an entity was not called itself, but is held by a scene that was."""
+    return action.domain == SCENE and not entity_id.startswith(f"{SCENE}.")
 
 
 def time_of(action: RecordedAction) -> str:
@@ -126,10 +135,13 @@ def _did_something(action: RecordedAction, hass: HomeAssistant) -> bool:
 
 
 def _changed(action: RecordedAction, entity_id: str, hass: HomeAssistant) -> bool:
-    """Return whether a call changed an entity and may be undone."""
-    if not _counts(action) or entity_id not in _targets(action) or entity_id in action.undone_ids:
+    """Return whether a call changed an entity, or a scene what it holds, and may be undone."""
+    meant = _meant(action, entity_id)
+    if meant and meant != (entity_id,):
+        return any(_changed(action, one, hass) for one in meant)
+    if not _counts(action) or not meant or entity_id in action.undone_ids:
         return False
-    if expectation_of(action.domain, action.service) is None:
+    if not is_held(action, entity_id) and expectation_of(action.domain, action.service) is None:
         return True
     before = action.before.get(entity_id)
     now = hass.states.get(entity_id)
@@ -137,8 +149,21 @@ def _changed(action: RecordedAction, entity_id: str, hass: HomeAssistant) -> boo
 
 
 def _targets(action: RecordedAction) -> tuple[str, ...]:
-    """Return the entities that a call may have changed: nobody takes back what was said."""
-    return () if is_message(action.domain, action.service) else action.entity_ids
+    """Return the entities that an undo restores: of a scene what it holds, if that is known.
+
+    Nobody takes back what was said.
+    """
+    if is_message(action.domain, action.service):
+        return ()
+    return tuple(one for one in action.entity_ids if is_held(action, one)) or action.entity_ids
+
+
+def _meant(action: RecordedAction, entity_id: str) -> tuple[str, ...]:
+    """Return what an undo restores for an entity of a call; for a scene, all that it holds."""
+    targets = _targets(action)
+    if entity_id in targets:
+        return (entity_id,)
+    return targets if entity_id in action.entity_ids else ()
 
 
 def _counts(action: RecordedAction) -> bool:
@@ -169,13 +194,21 @@ def _plans(
     states: dict[str, State] = {}
     for entity_id, change in changes.items():
         now = run.hass.states.get(entity_id)
+        of_scene = is_held(change.last, entity_id)
+        if of_scene and now is not None and change.before == change.after == EarlierState.of(now):
+            continue
+        if of_scene and (now is None or not run.is_exposed(entity_id)):
+            outcome.fail(change.last.entity_ids[0], HIDDEN)
+            continue
         if now is None or not run.is_exposed(entity_id):
             outcome.fail(entity_id, NOT_EXPOSED)
             continue
         if now.state == STATE_UNAVAILABLE:
             outcome.fail(entity_id, OFFLINE)
             continue
-        is_late = now.context.id == change.last.context_id and now.last_updated - change.last.at < LATE
+        is_late = (
+            of_scene or now.context.id == change.last.context_id
+        ) and now.last_updated - change.last.at < LATE
         try:
             made = taking_back(now.domain, change.actions) or restoring(
                 change.before, change.after, now, late=is_late
