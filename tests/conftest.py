@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+import gc
 import logging
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 from aiohttp import web_app
 from hypothesis import settings
@@ -13,6 +15,7 @@ import pytest
 
 import custom_components.home_agent  # noqa: F401 - before the plugin's own package of that name
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import aiohttp_client
 from homeassistant.helpers.template import states
 from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from homeassistant.setup import async_setup_component
@@ -51,6 +54,17 @@ def forget_earlier() -> None:
     web_app._cached_build_middleware.cache_clear()
     states.CACHED_TEMPLATE_LRU.clear()
     states.CACHED_TEMPLATE_NO_COLLECT_LRU.clear()
+    if isinstance(make_resolver := aiohttp_client._async_make_resolver, Mock):
+        make_resolver.reset_mock()  # the plugin's, one for all tests, which keeps what it was called with
+
+
+@pytest.fixture(autouse=True, scope="module")
+def garbage_collection() -> None:
+    """Free what earlier tests left. The plugin's, which this replaces, froze it: it stayed for good."""
+    forget_earlier()
+    gc.collect()
+    if not gc.get_freeze_count():
+        gc.freeze()  # what was imported before the first test need not be looked through again
 
 
 @pytest.fixture
