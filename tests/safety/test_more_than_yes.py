@@ -1,15 +1,24 @@
 """A yes in the words of a household, a yes with more behind it, and answers that are neither yes nor no."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 import yaml
 
 from custom_components.home_agent.safety.answers import Answer, Ordered, read_answer_and_rest
+from custom_components.home_agent.safety.pin import hash_pin
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import Agent, speech
+from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import status, text, tool_calls
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "answers.yaml"
 TABLES: dict[str, Any] = yaml.safe_load(FIXTURE.read_text(encoding="utf-8"))
+UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
+GARAGE = {"action": "open", "entity_id": "cover.garage"}
 UNLOCKS = {
     "en": Ordered(frozenset({"unlock", "open"}), ("Front Door",)),
     "de": Ordered(frozenset({"unlock", "open"}), ("Haustür",)),
@@ -36,3 +45,156 @@ def test_what_is_no_yes(language: str) -> None:
 
 def test_enough_of_them() -> None:
     assert sum(map(len, TABLES["others"].values())) >= 200
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant) -> SecureHouse:
+    """Return the furnished house."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    return house
+
+
+class Conversation:
+    """One conversation with an agent that has asked whether to unlock the front door."""
+
+    def __init__(self, agent: Agent, conversation_id: str | None) -> None:
+        """Take the agent and the conversation."""
+        self.agent = agent
+        self._conversation_id = conversation_id
+
+    @classmethod
+    async def async_asked(cls, agent: Agent, **options: Any) -> Self:
+        """Have the agent ask."""
+        agent.server.script([tool_calls([UNLOCK]), text("The model's own words.")])
+        asked = await agent.say("Open the front door", **options)
+        assert asked.continue_conversation
+        agent.server.clear()
+        return cls(agent, asked.conversation_id)
+
+    async def answer(self, sentence: str, *replies: Any, **options: Any) -> str:
+        """Return what is spoken to an answer; `replies` are the model's."""
+        self.agent.server.script([*replies])
+        said = await self.agent.say(sentence, conversation_id=self._conversation_id, **options)
+        self.listens = said.continue_conversation
+        return speech(said)
+
+
+LIGHT_ON = tool_calls([("ha_control", {"action": "turn_on", "entity_id": "light.hall"})])
+IT_IS_ON = text("The hall light is on.")
+YES_AND = "Yes, and put the hall light on too"
+BOTH = [("lock.unlock", ("lock.front_door",)), ("light.turn_on", ("light.hall",))]
+QUESTION = "Should I unlock the Front Door?"
+CLOSED = "I left that as it was."
+
+
+async def test_a_yes_with_another_order(model_server: ModelServer, secure: SecureHouse) -> None:
+    """The answer tells both; the model gets the order as the sentence, and what was done before it."""
+    talk = await Conversation.async_asked(await secure.async_agent(model_server))
+    said = await talk.answer(YES_AND, LIGHT_ON, IT_IS_ON)
+    assert said == "Unlocked the Front Door. The hall light is on."
+    assert secure.moved() == BOTH
+    *_, yes, done, sentence = model_server.chats[0].json["messages"]
+    assert yes == {"role": "user", "content": YES_AND}
+    assert done == {"role": "assistant", "content": "Unlocked the Front Door."}
+    assert sentence["content"].startswith("put the hall light on too\n")
+    await talk.answer("And now?", text("Fine."))
+    told = [message["content"] for message in model_server.chats[-1].json["messages"]]
+    assert told.count(YES_AND) == 1
+    assert "Unlocked the Front Door. The hall light is on." in told
+
+
+async def test_what_was_confirmed_is_not_asked_again(model_server: ModelServer, secure: SecureHouse) -> None:
+    """Nor is it done again. Anything else waits for a yes of its own."""
+    agent = await secure.async_agent(model_server)
+    talk = await Conversation.async_asked(agent)
+    await talk.answer(YES_AND, tool_calls([UNLOCK]), LIGHT_ON, IT_IS_ON)
+    assert secure.moved() == BOTH
+    secure.reset()
+    talk = await Conversation.async_asked(agent)
+    said = await talk.answer(YES_AND, tool_calls([("ha_control", GARAGE)]), text("Hm."))
+    assert said == "Unlocked the Front Door. Should I open the Garage?"
+    assert talk.listens
+    assert secure.moved() == BOTH[:1]
+
+
+async def test_the_rest_waits_for_the_pin(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """And so does the action itself."""
+    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
+    talk = await Conversation.async_asked(await secure.async_agent(model_server, options))
+    assert await talk.answer(YES_AND) == "I need the PIN for that."
+    assert await talk.answer("hm") == f"{QUESTION} I need the PIN for that."
+    assert secure.moved() == []
+    assert model_server.chats == []
+    said = await talk.answer("4711", LIGHT_ON, IT_IS_ON)
+    assert said == "Unlocked the Front Door. The hall light is on."
+    assert secure.moved() == BOTH
+    assert "4711" not in str(model_server.chats[0].json)
+
+
+async def test_what_may_be_about_the_question_is_asked_once_more(
+    model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """A yes to that carries it too."""
+    talk = await Conversation.async_asked(await secure.async_agent(model_server))
+    assert await talk.answer("yes and tell me the weather") == f"Yes or no: {QUESTION}"
+    assert talk.listens
+    assert secure.moved() == []
+    said = await talk.answer("yes", text("It is sunny."))
+    assert said == "Unlocked the Front Door. It is sunny."
+    assert model_server.chats[-1].json["messages"][-1]["content"].startswith("tell me the weather\n")
+
+
+async def test_an_unclear_answer_is_asked_about_once(model_server: ModelServer, secure: SecureHouse) -> None:
+    """Then the question is closed, and the sentence goes to the model."""
+    talk = await Conversation.async_asked(await secure.async_agent(model_server))
+    assert await talk.answer("maybe") == f"Yes or no: {QUESTION}"
+    assert talk.listens
+    assert await talk.answer("hm", text("Just say what you need.")) == f"{CLOSED} Just say what you need."
+    assert not talk.listens
+    await talk.answer("yes", text("Yes?"))
+    assert secure.moved() == []
+
+
+async def test_a_new_sentence_closes_the_question(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """This is said first, also where the answer is streamed or fails."""
+    agent = await secure.async_agent(model_server)
+    talk = await Conversation.async_asked(agent)
+    assert await talk.answer("What's the weather like?", text("It is sunny.")) == f"{CLOSED} It is sunny."
+    assert CLOSED not in str(model_server.chats[0].json)
+    talk = await Conversation.async_asked(agent)
+    said = await talk.answer("What's the weather like?", status(500), status(500), status(500))
+    assert said.startswith(f"{CLOSED} ")
+    assert len(said) > len(CLOSED) + 1
+    assert secure.moved() == []
+
+
+async def test_the_languages_of_a_home(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """A yes counts in the language of the request and of the home, and in no other."""
+    agent = await secure.async_agent(model_server)
+    talk = await Conversation.async_asked(agent)
+    assert await talk.answer("ja") == f"Yes or no: {QUESTION}"
+    assert secure.moved() == []
+    hass.config.language = "de"
+    await talk.answer("ja")
+    assert secure.moved() == BOTH[:1]
+    secure.reset()
+    talk = await Conversation.async_asked(agent, language="fr")
+    assert await talk.answer("tak", language="fr") == "Oui ou non : Dois-je déverrouiller Front Door ?"
+    await talk.answer("oui", language="fr")
+    assert secure.moved() == BOTH[:1]
+
+
+async def test_nobody_else_carries_more(model_server: ModelServer, secure: SecureHouse) -> None:
+    """An automation in the same conversation gets nothing done by the same words."""
+    agent = await secure.async_agent(model_server)
+    talk = await Conversation.async_asked(agent)
+    talk.agent = replace(agent, device_id=None)
+    await talk.answer(YES_AND, text("Hm."))
+    assert secure.moved() == []
