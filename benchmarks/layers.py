@@ -28,8 +28,8 @@ from .said import Form, Model, Turn, household, load, turns_of
 from .scenarios import async_record
 
 PACKAGE: Final = "custom_components.home_agent."
-ALL: Final = "all but dialects and speech"
-WORDS: Final = "all that read words"
+ALL: Final = "all"
+WORDS: Final = "words"
 NONE: Final = "none"
 WORST: Final = 5
 

@@ -210,6 +210,7 @@ HOME: Row = {
         {
             "name": "Lamp",
             "id": "light.lamp",
+            "state": "on",  # as the answers say
             "attributes": {"supported_color_modes": ["brightness"], "color_mode": "brightness"},
         },
         {
