@@ -1,4 +1,4 @@
-"""An order that nothing was called for is asked once more, and a failure is never hidden; all else is spoken."""
+"""An order without a call is asked once more, and a failure is never hidden; all else is spoken."""
 
 from pathlib import Path
 

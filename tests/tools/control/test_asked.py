@@ -101,7 +101,9 @@ async def test_a_supported_call_runs(model_server: ModelServer, secure: SecureHo
 async def test_a_name_may_say_a_time(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
-    hass.states.async_set("light.hall", "off", {"friendly_name": "Tomorrow at Ten", "supported_color_modes": []})
+    hass.states.async_set(
+        "light.hall", "off", {"friendly_name": "Tomorrow at Ten", "supported_color_modes": []}
+    )
     agent = await secure.async_agent(model_server)
     await results(agent, "turn on tomorrow at ten", TURN_ON)
     assert secure.moved() == [("light.turn_on", ("light.hall",))]
