@@ -399,7 +399,9 @@ class _Clause:
             return Kind.STORY
         if at["tells"] and not self._orders and not first["orders"].words:
             return Kind.STORY
-        if self.form in (_Form.QUESTION, _Form.LEAD) or first["asks"] > first["orders"]:
+        is_condition = self._orders and not self.is_asked and self._first in at["time_when"]
+        asks = first["asks"] > first["orders"] and not is_condition
+        if self.form in (_Form.QUESTION, _Form.LEAD) or asks:
             return Kind.QUESTION
         is_switched = not at["copulas"] and any(
             end == place for name in ("states", "switching") for place in _ends(at[name])
@@ -439,9 +441,10 @@ class _Clause:
         polite = _covered(self._at["polite"])
         behind = {index + match.words: index for index, match in self._at["joins"].items() if index}
         starts = behind.keys() | {index for index, word in enumerate(self.said) if word.starts}
+        told = {region.stop for region in self.marks}  # "in ten minutes, turn off the light"
         return {
             index
-            for index in starts
+            for index in starts - told
             if behind.get(index) not in polite and not polite.issuperset(range(index, len(self.said)))
         }
 
@@ -591,11 +594,14 @@ class _Clause:
         )
         if not best.words:
             return None
-        if wait is Wait.CONDITION:  # it begins the clause, or follows the order, and reaches to the end
+        if wait is Wait.CONDITION:  # it begins the clause, or follows the order
             behind = index == self._first or any(verb < index for verb in self._orders)
             # "If" and the German "wenn" may be looked up now.
-            is_sure = behind and best > at["time_if"].get(index, Match())
-            return (len(self.said), wait) if is_sure else None
+            if not behind or best <= at["time_if"].get(index, Match()):
+                return None
+            places = range(index + best.words, len(self.said))
+            ends = (place for place in places if self.said[place].starts or place in self._orders)
+            return next(ends, len(self.said)), wait
         return index + best.words, wait
 
     def _length(self, index: int) -> int | None:
