@@ -9,11 +9,15 @@ import yaml
 
 from custom_components.home_agent.safety.answers import Answer, Ordered, read_answer_and_rest
 from custom_components.home_agent.safety.pin import hash_pin
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, speech
+from tests.helpers.cloud import names_lead_home, outside
+from tests.helpers.listening import Listener, start_turn
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import status, text, tool_calls
+from tests.servers.replies import hang, status, text, tool_calls
+
+__all__ = ["names_lead_home"]
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "answers.yaml"
 TABLES: dict[str, Any] = yaml.safe_load(FIXTURE.read_text(encoding="utf-8"))
@@ -61,7 +65,7 @@ class Conversation:
     def __init__(self, agent: Agent, conversation_id: str | None) -> None:
         """Take the agent and the conversation."""
         self.agent = agent
-        self._conversation_id = conversation_id
+        self.conversation_id = conversation_id
 
     @classmethod
     async def async_asked(cls, agent: Agent, **options: Any) -> Self:
@@ -75,7 +79,7 @@ class Conversation:
     async def answer(self, sentence: str, *replies: Any, **options: Any) -> str:
         """Return what is spoken to an answer; `replies` are the model's."""
         self.agent.server.script([*replies])
-        said = await self.agent.say(sentence, conversation_id=self._conversation_id, **options)
+        said = await self.agent.say(sentence, conversation_id=self.conversation_id, **options)
         self.listens = said.continue_conversation
         return speech(said)
 
@@ -191,10 +195,47 @@ async def test_the_languages_of_a_home(
     assert secure.moved() == BOTH[:1]
 
 
+async def test_it_is_said_at_once(model_server: ModelServer, secure: SecureHouse) -> None:
+    """Who listens hears what became of the yes before the model has said anything, and once."""
+    agent = await secure.async_agent(model_server)
+    talk = await Conversation.async_asked(agent)
+    slow = hang()
+    agent.server.script([LIGHT_ON, slow])
+    options = {"device_id": agent.device_id, "satellite_id": "assist_satellite.hall"}
+    listener = Listener()
+    turn = start_turn(agent, YES_AND, listener, conversation_id=talk.conversation_id, **options)
+    await listener.until(lambda: listener.text.startswith("Unlocked the Front Door."))
+    slow.release.set()
+    assert speech(await turn) == listener.text == "Unlocked the Front Door. Hello world."
+
+
 async def test_nobody_else_carries_more(model_server: ModelServer, secure: SecureHouse) -> None:
-    """An automation in the same conversation gets nothing done by the same words."""
+    """An automation in the same conversation gets nothing done by the same words, nor by the person's yes."""
     agent = await secure.async_agent(model_server)
     talk = await Conversation.async_asked(agent)
     talk.agent = replace(agent, device_id=None)
-    await talk.answer(YES_AND, text("Hm."))
+    parent = Context(parent_id=Context().id)
+    options = {"device_id": agent.device_id, "context": parent}
+    await talk.answer(YES_AND, text("Hm."), **options)
+    await talk.answer("yes and tell me the weather", text("Hm."), **options)
     assert secure.moved() == []
+    model_server.clear()
+    talk.agent = agent
+    assert await talk.answer("yes") == "Unlocked the Front Door."
+    assert secure.moved() == BOTH[:1]
+    assert model_server.chats == []
+
+
+@pytest.mark.usefixtures("names_lead_home")
+async def test_a_model_outside_is_not_told_what_was_done(
+    model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """Where it may not know states, it gets the other order alone."""
+    agent = await secure.async_agent(model_server)
+    data = {**agent.entry.data, "llm_base_url": outside(model_server)}
+    secure.hass.config_entries.async_update_entry(agent.entry, data=data)
+    await agent.set_options(cloud_send_ha_state=False)
+    talk = await Conversation.async_asked(agent)
+    assert await talk.answer(YES_AND, text("Fine.")) == "Unlocked the Front Door. Fine."
+    assert "put the hall light on too" in str(model_server.chats[0].json)
+    assert "Unlocked" not in str(model_server.chats[0].json)

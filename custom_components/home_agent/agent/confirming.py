@@ -46,8 +46,8 @@ async def async_settle(turn: Turn) -> bool:
             return False
         await async_say(turn, await async_phrase(turn.hass, turn.language, LATE[ended]))
         return True
-    if rest := mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest:
-        action.rest = rest
+    if read.rest and not speaker.is_automation:
+        action.rest = mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest
     return await _async_take(turn, action, read)
 
 

@@ -85,7 +85,7 @@ def _compose(turn: Turn, context: AssembledContext, tools: list[dict[str, Any]],
     told = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
     extra = "\n".join(part for part in (others, told) if part) or None
     history = [_without_open_question(message) for message in _history(turn, context.budget.history)]
-    history += turn.before
+    history += turn.before if away.states else kept_at_home(turn.before)
     systems, outside = (
         data.prompt.systems(
             context,
