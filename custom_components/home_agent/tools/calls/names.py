@@ -115,6 +115,9 @@ CALL_SERVICE: Final = words_of(
     "callservice executeservice executeservices runservice performaction callhaservice executehaservice "
     "homeassistantcallservice executeaction callaction"
 )
+STARTING: Final = {"start": "turn_on", "activate": "turn_on", "run": "turn_on", "stop": "turn_off"}
+"""What these actions mean to devices that can only be turned on and off."""
+NAMING: Final = ("entity_id", "entity", "name", "domain")
 TEXT_NAMES: Final = (
     *("GetLiveContext", "call_service", "execute_service", "execute_services"),
     *("homeassistant.turn_on", "homeassistant.turn_off", "light.turn_on", "light.turn_off"),
@@ -168,7 +171,7 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
     if name is not None:
         rule = "tool_name_mapped" if name != call.tool_name else None
         renamed = replace(call, tool_name=name)
-        return list(_from_services(renamed, word)) or [Adapted(renamed, rule)]
+        return list(_from_services(renamed, word)) or [Adapted(renamed, rule, _switching(renamed))]
     found: list[Adapted] = []
     if word == SEARCH_AND_PLAY and PLAY in tools:
         return [_from_search(call)]
@@ -181,6 +184,20 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
         args = tidy(call.tool_args) or {"entity_id": "*"}
         found = [Adapted(replace(call, tool_name=QUERY, tool_args=args), "read_mapped")]
     return found or [Adapted(call)]
+
+
+def _switching(call: llm.ToolInput) -> dict[str, str]:
+    """Return what starting means by domain, for named devices that are only turned on and off."""
+    word, args = str(call.tool_args.get("action")).casefold(), call.tool_args
+    plain = STARTING.get(word)
+    if call.tool_name != CONTROL or plain is None or not any(args.get(slot) for slot in NAMING):
+        return {}
+    switched = (name for name, facts in DOMAINS.items() if facts.is_switched_with_everything)
+    return {
+        name: plain
+        for name in switched
+        if word not in DOMAINS[name].actions and plain in DOMAINS[name].actions
+    }
 
 
 def is_known(name: str, tools: Mapping[str, llm.Tool]) -> bool:
