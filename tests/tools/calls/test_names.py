@@ -139,7 +139,7 @@ def test_other_names_are_left_alone(name: str, args: dict[str, Any]) -> None:
 def test_a_tool_that_is_offered_keeps_its_name() -> None:
     """Where Assist's own tool is there, its name means that tool."""
     tools = {**TOOLS, "intent__HassTurnOn": ASSIST}
-    for name in ("intent__HassTurnOn", "HassTurnOn", "assist__HassTurnOn"):
+    for name in ("intent__HassTurnOn", "HassTurnOn", "assist__HassTurnOn", "HasTurnOn"):
         (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args={"name": "Hall"}), tools)
         assert adapted.call.tool_name == "intent__HassTurnOn"
     assert not adapt(llm.ToolInput(tool_name="HassTurnOff", tool_args={}), {"other": ASSIST})[0].rule

@@ -160,7 +160,7 @@ class Adapted:
 
 def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
     """Return a call as one or several calls of the tools that there are; unknown ones as they are."""
-    word = squashed(_last_part(call.tool_name)).removeprefix("hass")
+    word = _word(call.tool_name)
     name = _offered(call.tool_name, tools)
     if NOTIFY in tools and (call.tool_name == NOTIFY or call.tool_name not in tools):
         said = _as_message(call, word)
@@ -202,7 +202,7 @@ def _switching(call: llm.ToolInput) -> dict[str, str]:
 
 def is_known(name: str, tools: Mapping[str, llm.Tool]) -> bool:
     """Return whether a name is that of a tool, or an alias of one."""
-    word = squashed(_last_part(name)).removeprefix("hass")
+    word = _word(name)
     is_foreign = word in {*INTENTS, *READS, *CALL_SERVICE, SEARCH_AND_PLAY} or _service(name) is not None
     return is_foreign or _offered(name, tools) is not None
 
@@ -220,12 +220,18 @@ def _last_part(name: str) -> str:
     )
 
 
+def _word(name: str) -> str:
+    """Return the squashed name of an intent without its prefix, which models also write as "Has"."""
+    return re.sub(r"^hass?", "", squashed(_last_part(name)))
+
+
 def _offered(name: str, tools: Mapping[str, llm.Tool]) -> str | None:
     """Return the tool of a name, or the one that is offered with another prefix, case or separator."""
     if name in tools:
         return name
     wanted = {squashed(name), squashed(_last_part(name))}
     found = [tool for tool in tools if wanted & {squashed(tool), squashed(_last_part(tool))}]
+    found = found or [tool for tool in tools if _word(tool) == _word(name)]
     return found[0] if len(found) == 1 else None
 
 
