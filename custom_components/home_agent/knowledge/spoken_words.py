@@ -121,6 +121,19 @@ def asks_for_all(folded: str, language: str) -> bool:
     return any(word in text for word in _unspaced_all_words(language))
 
 
+def says_goodbye(folded: str) -> bool:
+    """Return whether somebody goes to bed or leaves, in a folded sentence that names no kind of thing.
+
+    "Good night, turn off the light" is an order for a light.
+    """
+    if any(word in domain_words() for word in folded.split()):
+        return False
+    return any(
+        phrase in folded if is_unspaced(phrase) else f" {phrase} " in f" {folded} "
+        for phrase in _in_all_languages("quantities.goodbye")
+    )
+
+
 @cache
 def _spaced_whole_home() -> tuple[str, ...]:
     """Return the phrases for the whole home with one space before and after each."""

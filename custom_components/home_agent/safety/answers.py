@@ -255,7 +255,9 @@ def _further(language: str) -> _Further:
 
     domains: Mapping[str, Sequence[str]] = table(language, "names.domains") or {}
     classes: Mapping[str, str] = table(language, "concepts.classes") or {}
-    ways = of("directions.open", "directions.close", "directions.staying")
+    orders: Mapping[str, Sequence[str]] = table(language, "answers.orders") or {}
+    spoken = {entry.replace("{it}", "").strip() for name in MOVING for entry in orders.get(name, ())}
+    ways = [*of("questions.staying"), *(verb for verb in spoken if " " not in verb)]
     return _Further(
         joins=frozenset(map(fold_word, of("answers.and"))),
         lexicon=Lexicon(

@@ -11,7 +11,7 @@ from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex, name_index
 from ...knowledge.names import squash, without_article, word_similarity
-from ...knowledge.spoken_words import asks_for_all, domain_words, means_home, words_of
+from ...knowledge.spoken_words import asks_for_all, domain_words, means_home, says_goodbye, words_of
 from ...languages import languages
 from ...texts import fold
 from ..base import Speaker
@@ -195,12 +195,18 @@ class KindSearch:
         self.allowed = allowed
         self.exists = exists or house.entities.__contains__
         self.entity_ids = target.entity_id
-        self.all = target.everything or says_all(sentence, speaker.language)
         self.kinds: EntityKinds = read_kinds(house, self.names, target)
         self.name = target.name or (None if self.entity_ids else self.kinds.name)
+        self.all = target.everything or says_all(sentence, speaker.language) or self._goes_dark()
         self.repaired = self.kinds.repaired
         """Whether something was guessed on the way."""
         self.places: list[NamedPlace] = self._read_places(target)
+
+    def _goes_dark(self) -> bool:
+        """Return whether lights are meant by somebody who goes to bed or leaves: those of the whole home."""
+        words = fold(self.name or "").split()
+        kinds = self.kinds.domains or {domain_words()[word] for word in words if word in domain_words()}
+        return set(kinds) == {"light"} and says_goodbye(fold(self.sentence))
 
     def _read_places(self, target: Target) -> list[NamedPlace]:
         """Return the room, the floor and the label that are binding."""
