@@ -35,6 +35,8 @@ GUARDED: Final = (
     *("binary_sensor.door", "binary_sensor.window", "alarm_control_panel", "siren"),
 )
 """Classes of things that a question may be about, so that naming one behind a yes is in doubt."""
+MOVING: Final = ("open", "unlock", "disarm", "close", "lock")
+"""Actions that may be the contrary of what was asked."""
 PLAIN_MARKS: Final = frozenset(" \t\r\n.,!'’ʼ-，、。！．·…\u200b\u200c\u200d")  # noqa: RUF001 - other scripts' own
 """Characters allowed between the words of a yes. Question marks, emojis or quotes may change its meaning."""
 VALUE_MARKS: Final = frozenset("%°:")
