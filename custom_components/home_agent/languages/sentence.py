@@ -51,7 +51,7 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
                 "joins",
             ),
             *("switching", "alternatives", "unrelated", "reasons", "negations", "late_negations", "too"),
-            *("not_forbidden", "staying", "orders", "asks", "tells", "greetings"),
+            *("not_forbidden", "staying", "stating", "orders", "asks", "tells", "greetings"),
         )
     },
     "states": ("questions.states",),
@@ -95,13 +95,13 @@ _JOINED: Final = lazy_regex(r"(\d)(?=[^\W\d_])")
 class Kind(Enum):
     """What a sentence is as a whole: the first of these that one of its clauses is."""
 
+    STORY = auto()
+    """It wants words: a joke, a summary of this and that."""
     ORDER = auto()
     REMARK = auto()
     """Neither plainly an order nor a question; it may be either."""
     QUESTION = auto()
     """A question, or a greeting."""
-    STORY = auto()
-    """It wants words only: a joke, a summary."""
 
 
 class Wait(StrEnum):
@@ -306,10 +306,12 @@ class _Clause:
             for name in ("states", "copulas")
             for first, match in self._at[name].items()
         ]
+        wishes = _ends(self._at["requests"])
         orders = set()
         for index, match in self._at["commands"].items():
             other = max((each for places, each in others if index in places), default=Match())
-            begins = index in self._starts and (index == 0 or index < len(self.said) - 1)
+            # "And open the door", "could you lock it"
+            begins = index in self._starts | wishes and (index == 0 or index < len(self.said) - 1)
             if match > other or (match == other and begins):
                 orders.add(index)
         return orders
@@ -334,7 +336,8 @@ class _Clause:
             return _Form.ORDER
         if at["asking"] and max(at["whether"], default=-1) > min(at["asking"]):
             return _Form.QUESTION
-        has_form = bool(starts & at["openers"].keys() or at["particles"]) and end > 1
+        openers = at["openers"].keys() - at["stating"].keys()  # "hay migas" and "è buio" may only tell
+        has_form = bool(starts & openers or at["particles"]) and end > 1
         wishes: AbstractSet[int] = at["requests"].keys()
         if has_form and about and at["copulas"]:
             wishes -= _covered(at["polite"])

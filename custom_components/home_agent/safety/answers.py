@@ -133,6 +133,8 @@ def read_answer_and_rest(sentence: str, spoken: Sequence[str], ordered: Ordered 
                 _said(fold_word(rest), _known(each).no) for each in own
             )
             return Read(Answer.YES if is_apart else Answer.OTHER, rest=rest, is_unclear=not is_apart)
+    if any(_tells_beside_yes(sentence, language, ordered) for language in own):
+        return Read(Answer.YES)
     is_unclear = any(_is_unclear(sentence, language, ordered) for language in own)
     return Read(Answer.OTHER, is_unclear=is_unclear or any(says_yes(sentence, each) for each in languages()))
 
@@ -367,6 +369,25 @@ def _behind_yes(sentence: str, language: str, ordered: Ordered) -> str:
         ):
             return " ".join(pieces[index + 1 :])
     return ""
+
+
+def _tells_beside_yes(sentence: str, language: str, ordered: Ordered | None) -> bool:
+    """Return whether a yes that also says to go ahead is followed by nothing but a remark.
+
+    "Yes please go ahead, I've got all the shopping."
+    """
+    known, further, pieces = _known(language), _further(language), sentence[:MAX_SPOKEN].split()
+    for index in range(min(len(pieces) - 1, MAX_WORDS), 1, -1):
+        begun, rest = (" ".join(part) for part in (pieces[:index], pieces[index:]))
+        if not (_said(fold_word(begun), known.go_ahead) and _said(fold_word(begun), known.plain_yes)):
+            return False
+        if not says_yes(begun, language, ordered):
+            continue
+        found = further.lexicon.all_matches([word for clause in clauses(rest) for word in clause.words])
+        names = (piece for piece in fold_word(rest).split() if piece.endswith(further.guarded))
+        is_more = any(found[name] for name in ("orders", "doubts")) or 0 in found["asks"]
+        return _is_plain(rest) and not (is_more or _said(fold_word(rest), known.no) or any(names))
+    return False
 
 
 def _is_apart(rest: str, language: str, ordered: Ordered) -> bool:
