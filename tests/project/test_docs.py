@@ -93,7 +93,14 @@ def test_actions_of_the_tool() -> None:
 def test_slots_of_the_tools() -> None:
     documented = {code(cells[0])[0] for cells in rows(section("docs/tools.md", "Targets"), 3)}
     slots = {str(key) for key in ha_query.QueryTool.parameters.schema}
-    assert documented - {"domain", "device_class"} == slots - {"state", "history", "why"}
+    assert documented - {"domain", "device_class"} == slots - {
+        "state",
+        "history",
+        "why",
+        "attributes",
+        "domain",
+        "device_class",
+    }
     assert documented - {"kind"} | {"action", "parameters", *TIME_SLOTS} == {
         str(key) for key in ha_control.ControlTool().parameters.schema
     }

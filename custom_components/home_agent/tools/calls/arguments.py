@@ -27,7 +27,7 @@ from .schema import check, choices_of, json_schema, slots_of, types_of, with_req
 
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
 """Keys that are allowed beside an object that holds all arguments."""
-OBJECTS: Final = ("target", "history")
+OBJECTS: Final = frozenset(("target", "history"))
 """Keys of objects that may hold arguments."""
 READING: Final = "reading"
 """The tool itself read a value in another form than it declares."""
@@ -73,18 +73,12 @@ def fit(tool: llm.Tool, args: Mapping[str, Any], sentence: str = "") -> Fitted:
             rules[READING] = None
         check_texts(ordered, tool.max_text)
         return Fitted(check(tool, ordered, sentence), tuple(rules))
-    if not _fits(tool, written):
+    try:
+        check(tool, written)
+    except ValidationError:
         written = _read(written, json_schema(tool), SLOT_WORDS, rules, tool.name, only_needed=True)
         check(tool, written, sentence)
     return Fitted(written, tuple(rules))
-
-
-def _fits(tool: llm.Tool, args: dict[str, Any]) -> bool:
-    try:
-        check(tool, args)
-    except ValidationError:
-        return False
-    return True
 
 
 def _read(
@@ -142,8 +136,9 @@ def _inside(
 def _flat(args: Mapping[str, Any], slots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the arguments, and those in an object for a target or a time that is no slot."""
     for key, value in args.items():
-        if key in OBJECTS and key not in slots and isinstance(value, Mapping):
-            yield from ((str(name), item) for name, item in value.items() if name not in args)
+        # A second target stays where it is, and is refused.
+        if key in OBJECTS - slots.keys() and isinstance(value, Mapping) and args.keys().isdisjoint(value):
+            yield from ((str(name), item) for name, item in value.items())
         else:
             yield str(key), value
 
@@ -175,7 +170,11 @@ def _is_nothing(value: Any, schema: Any) -> bool:
         return word in ("", "null", "undefined") or (
             bool(choices) and word in NO_VALUE and value not in choices
         )
-    return value is None or value in ([], {}) or (isinstance(value, list) and not any(value))
+    return (
+        value is None
+        or value in ([], {})
+        or (isinstance(value, list) and all(item in ("", None) for item in value))
+    )
 
 
 def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
@@ -187,13 +186,11 @@ def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
     if isinstance(value, Mapping) and slots_of(schema):
         return _read(dict(value), schema, SLOT_WORDS, rules)
     choices = choices_of(schema)
-    spelled = (
-        [_spelled(item, choices) for item in value] if isinstance(value, list) else _spelled(value, choices)
-    )
-    if spelled != value:
-        rules["choice_spelled"] = None
-        return spelled
-    return value
+    several = value if isinstance(value, list) else [value]
+    if (spelled := [_spelled(item, choices) for item in several]) == several:
+        return value
+    rules["choice_spelled"] = None
+    return spelled if isinstance(value, list) else spelled[0]
 
 
 def _in_type(value: Any, wanted: frozenset[str], schema: Any) -> tuple[Any, str]:
@@ -205,12 +202,7 @@ def _in_type(value: Any, wanted: frozenset[str], schema: Any) -> tuple[Any, str]
         read, rule = inner, "json_text_read"
     elif isinstance(value, list) and len(value) == 1 and _is(value[0], wanted):
         read, rule = value[0], "list_unwrapped"
-    elif (
-        isinstance(value, list)
-        and value
-        and "string" in wanted
-        and all(isinstance(one, str) for one in value)
-    ):
+    elif "string" in wanted and value and isinstance(value, list) and {*map(type, value)} == {str}:
         read, rule = ", ".join(value), "list_joined"
     elif "array" in wanted and (is_number or (text and not _is_nothing(text, {}))):
         parts, choices = [part.strip() for part in text.split(",")], choices_of(schema)

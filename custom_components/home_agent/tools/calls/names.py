@@ -34,7 +34,7 @@ MAX_PARTS: Final = 10
 
 _NESTED: Final = ("target", "data", "service_data", "parameters")
 _DROPPED: Final = frozenset(("preferred_area_id", "preferred_floor_id", "return_response", "blocking"))
-_SERVICE_KEYS: Final[Mapping[str, None]] = dict.fromkeys(("service", "service_name"))
+_SERVICE_KEYS: Final = ("service", "service_name")
 _SERVICE_PARTS: Final = frozenset((*_SERVICE_KEYS, "action", "domain", "service_domain"))
 _CALL_LISTS: Final = ("list", "services", "calls", "actions", "service_calls")
 _PARAMETERS: Final = frozenset(
@@ -129,7 +129,7 @@ MESSAGE_NAMES: Final = words_of(
     "assistsatelliteannounce tts ttsspeak speak say sendmessage sendnotification notify notifyuser "
     "notifysendmessage sendtophone"
 )
-"""Names of such tools and services, squashed and without "hass"."""
+"""Names of tools and services that send messages, squashed and without "hass"."""
 RECEIVERS: Final = (
     *("person", "recipient", "recipients", "to", "target", "targets", "who", "name"),
     *("area", "room", "area_name", "floor", "location", "entity_id", "media_player_entity_id"),
@@ -192,12 +192,8 @@ def _switching(call: llm.ToolInput) -> dict[str, str]:
     plain = STARTING.get(word)
     if call.tool_name != CONTROL or plain is None or not any(args.get(slot) for slot in NAMING):
         return {}
-    switched = (name for name, facts in DOMAINS.items() if facts.is_switched_with_everything)
-    return {
-        name: plain
-        for name in switched
-        if word not in DOMAINS[name].actions and plain in DOMAINS[name].actions
-    }
+    switched = {name: facts.actions for name, facts in DOMAINS.items() if facts.is_switched_with_everything}
+    return {name: plain for name, actions in switched.items() if word not in actions and plain in actions}
 
 
 def is_known(name: str, tools: Mapping[str, llm.Tool]) -> bool:
@@ -299,7 +295,7 @@ def _from_services(call: llm.ToolInput, word: str) -> Iterator[Adapted]:
     several = next((value for key in _CALL_LISTS if isinstance(value := args.get(key), list)), None)
     if (pair := _service(call.tool_name)) is not None:
         entries: list[Any] = [{**args, "service": ".".join(pair)}]
-    elif word in CALL_SERVICE or (call.tool_name == CONTROL and _SERVICE_KEYS.keys() & args.keys()):
+    elif word in CALL_SERVICE or (call.tool_name == CONTROL and _names_service(args)):
         entries = [args] if several is None else several
     elif call.tool_name == CONTROL and several and len(args) == 1:
         entries = several
@@ -308,15 +304,19 @@ def _from_services(call: llm.ToolInput, word: str) -> Iterator[Adapted]:
     for number, entry in enumerate(entries[:MAX_PARTS]):
         if not isinstance(entry, Mapping):
             continue
-        is_order = call.tool_name == CONTROL and not _SERVICE_KEYS.keys() & entry.keys()
+        is_order = call.tool_name == CONTROL and not _names_service(entry)
         if (found := dict(entry) if is_order else _service_args(entry)) is not None:
             part_id = call.id if number == 0 else f"{call.id}-{number}"
             yield Adapted(replace(call, id=part_id, tool_name=CONTROL, tool_args=found), "service_mapped")
 
 
+def _names_service(args: Mapping[str, Any]) -> bool:
+    return not args.keys().isdisjoint(_SERVICE_KEYS)
+
+
 def is_service_form(args: Mapping[str, Any]) -> bool:
     """Return whether arguments are those of a service with a target, and not of a tool."""
-    return bool(_SERVICE_KEYS.keys() & args.keys()) and _service_args(args) is not None
+    return _names_service(args) and _service_args(args) is not None
 
 
 def _service_args(entry: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -376,11 +376,8 @@ def _as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
     `word` is the squashed name of the tool. A broadcast without a receiver is for everybody.
     """
     given = call.tool_args
-    if (
-        UNPARSED in given
-        or (call.tool_name != NOTIFY and word not in MESSAGE_NAMES)
-        or _SCRIPT.match(call.tool_name)
-    ):
+    is_message = call.tool_name == NOTIFY or (word in MESSAGE_NAMES and not _SCRIPT.match(call.tool_name))
+    if UNPARSED in given or not is_message:
         return None
     nested = given.get("target") if isinstance(given.get("target"), dict) else {}
     fields: dict[str, Any] = {**given, **(nested or {})}
