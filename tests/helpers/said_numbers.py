@@ -13,7 +13,7 @@ from custom_components.home_agent.channels.telegram import bridge
 from custom_components.home_agent.config import importer, lists
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.context import kind_lines, retrieval, window
-from custom_components.home_agent.context.providers import entities
+from custom_components.home_agent.context.providers import entities, personal
 from custom_components.home_agent.conversations import turns as history_turns
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference import calls
@@ -171,6 +171,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     "docs/memory.md": [
         ("after {} days, plans after {} days", EVENT_DAYS, PLAN_DAYS),
         ("at most {} memories", DEFAULTS[const.CONF_MEMORY_MAX]),
+        ("up to {} tokens", personal.WHOLE),
         ("after {:g}:00", patterns.DAY_BEGINS / 60),
         ("the last {} days", observations.DAYS),
         ("at least {} days and {:.0f} %", patterns.MIN_DAYS, patterns.MIN_RATE * 100),

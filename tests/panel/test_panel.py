@@ -37,6 +37,7 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.helpers.panel import Panel
+from tests.helpers.remembering import remember_much
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.suggested import async_suggested
 from tests.servers.model_server import ModelServer
@@ -108,10 +109,11 @@ async def test_retrieved_by_meaning(hass: HomeAssistant, panel: Panel, agent: Ag
     )
     data = {"content": "The bed light is too bright for Anna"}
     await hass.services.async_call(DOMAIN, "add_memory", data, blocking=True, return_response=True)
+    await remember_much(agent)
     await agent.say("Is the bed light on?")
     slots = {slot["name"]: slot for slot in (await panel.turn())["slots"]}
     assert any("meaning" in line["scores"] for line in slots["vector_db"]["lines"])
-    (memory,) = slots["memories"]["lines"]
+    memory = slots["memories"]["lines"][0]
     assert memory["scores"]["relevance"] > 0.2
 
 
