@@ -187,12 +187,15 @@ async def test_what_was_done_is_told_in_percent(hass: HomeAssistant, agent: Agen
     assert row["to"] == {"light.bathroom": "on, brightness 10% -> 30%"}
 
 
-async def test_a_scene_is_not_undone_and_says_so(hass: HomeAssistant, agent: Agent) -> None:
-    """The sentence can be said to a person."""
+async def test_a_scene_is_undone(hass: HomeAssistant, agent: Agent) -> None:
+    """What it changed is told by entity; and what cannot be controlled is told by name."""
     assert (await told(agent, "scene.movie_night", "turn_on"))["success"]
     undone = await undo_service(hass)
-    assert undone["restored"] == {}
-    assert undone["error"].startswith("Movie Night ")
-    assert "cannot be undone as a whole" in undone["error"]
+    assert undone["restored"] == {
+        "cover.living_room_blinds": "open",
+        "light.living_room_ceiling": "on, 60%",
+        "light.sofa_strip": "off",
+        "media_player.television": "off",
+    }
     result = await told(agent, "binary_sensor.kitchen_window", "close")
     assert result["error"].startswith("Kitchen Window cannot be controlled")
