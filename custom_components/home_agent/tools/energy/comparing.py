@@ -1,7 +1,6 @@
-"""Periods with which another one is compared: an earlier one, the one before, or what is usual."""
+"""Periods as the Energy dashboard counts them, and those with which one is compared."""
 
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from homeassistant.util import dt as dt_util
@@ -13,8 +12,8 @@ from .counted import Step, step_of
 
 NOW: Final = timedelta(seconds=5)
 """A period that ends so shortly before now is not over."""
-PREVIOUS: Final = frozenset({"previous", "before", "prior", "preceding", "earlier"})
-USUAL: Final = frozenset({"usual", "usually", "average", "normal", "normally", "typical", "mean", "avg"})
+_PREVIOUS: Final = frozenset({"previous", "before", "prior", "preceding", "earlier"})
+_USUAL: Final = frozenset({"usual", "usually", "average", "normal", "normally", "typical", "mean", "avg"})
 """Words with which models ask for the one before, or for the average of several before."""
 _LAST: Final = frozenset({"last", "true", "yes", "last period"})
 """Whole texts that mean the one before; as words they are part of a name such as last week."""
@@ -24,12 +23,37 @@ _USUAL_WEEKS: Final = 4
 _USUAL_MONTHS: Final = 3
 
 
-def read_period(
+def read_periods(text: str, compare: str, now: datetime, language: str) -> list[tuple[Period, Step]]:
+    """Return a period and those to compare it with, as much of each as has passed of the first one.
+
+    The later one of two comes first; for what is usual, several come after it. Raises ValidationError.
+    """
+    period, whole = _read(text, now, language)
+    earlier: list[tuple[Period, datetime]] = []
+    if compare:
+        plain = " ".join(compare.casefold().replace("_", " ").split())
+        forms = [plain, *in_english(plain, language, past=True)]
+        words = {word for form in forms for word in form.split()}
+        is_usual = not words.isdisjoint(_USUAL)
+        if not is_usual and words.isdisjoint(_PREVIOUS) and _LAST.isdisjoint(forms):
+            other, other_whole = _read(compare, now, language, "compare", _FORMS)
+            if other.start > period.start:
+                period, whole, other, other_whole = other, other_whole, period, whole
+            if (other.start, other.end) != (period.start, period.end):
+                earlier = [(other, other_whole)]
+        start, end = dt_util.as_local(period.start), dt_util.as_local(whole)
+        for _each in range(0 if earlier else _how_many(start, end) if is_usual else 1):
+            start, end = _before(start, end)
+            earlier.append((Period(start, end), end))
+    return [(period, step_of(period, whole)), *(_as_far(*each, period, now) for each in earlier)]
+
+
+def _read(
     text: str, now: datetime, language: str, name: str = "period", forms: str = ""
 ) -> tuple[Period, datetime]:
     """Return a period of whole hours or days, and its end, or that of the day, week or month that it is.
 
-    The dashboard shows all of a month that has begun. Raises ValidationError.
+    The dashboard shows all of a month that has begun.
     """
     period = parse_period(text, now, language, name, *([forms] if forms else ()))
     start = dt_util.as_local(period.start)
@@ -40,86 +64,34 @@ def read_period(
     return Period(start, period.end), period.closes or period.end
 
 
-def is_usual(text: str, language: str) -> bool:
-    """Return whether a text asks for what is usual."""
-    return any(USUAL.intersection(form.split()) for form in _forms(text, language))
-
-
-def earlier_periods(
-    text: str, period: Period, whole: datetime, now: datetime, language: str
-) -> list[tuple[Period, Step]]:
-    """Return the periods to compare with, as much of each as has passed of the first one.
-
-    It is one, but several for what is usual. Raises ValidationError.
-    """
-    starts, ends = dt_util.as_local(period.start), dt_util.as_local(whole)
-    if is_usual(text, language):
-        found: list[Period] = []
-        for _each in range(_how_many(starts.date(), ends.date())):
-            found.append(_before(starts, ends))
-            starts, ends = found[-1].start, found[-1].end
-    elif _is_previous(text, language):
-        found = [_before(starts, ends)]
-    else:
-        named, ending = read_period(text, now, language, "compare", _FORMS)
-        if named.start != period.start or named.end != period.end:
-            return [_as_far(text, named, ending, period, now)]
-        found = [_before(starts, ends)]
-    return [_as_far(text, each, each.end, period, now) for each in found]
-
-
-def _forms(text: str, language: str) -> list[str]:
-    """Return a text in lower case, and what it is in English."""
-    plain = " ".join(text.casefold().replace("_", " ").split())
-    return [plain, *in_english(plain, language, past=True)]
-
-
-def _is_previous(text: str, language: str) -> bool:
-    """Return whether a text asks for the period before."""
-    return any(form in _LAST or PREVIOUS.intersection(form.split()) for form in _forms(text, language))
-
-
-def _how_many(start: date, end: date) -> int:
-    """Return of how many periods the average is taken."""
-    days = (end - start).days
+def _how_many(start: datetime, end: datetime) -> int:
+    days = (end.date() - start.date()).days
     return _USUAL_DAYS if days <= 2 else _USUAL_WEEKS if days <= 7 else _USUAL_MONTHS  # noqa: PLR2004
 
 
-def _before(start: datetime, end: datetime) -> Period:
-    """Return the period before one: the month before a month, the same hours of an earlier day."""
+def _before(start: datetime, end: datetime) -> tuple[datetime, datetime]:
+    """Return the ends of the month before a month, of the same hours of an earlier day, and so on."""
     days = max(end.date() - start.date(), timedelta(days=1))
     if start != dt_util.start_of_local_day(start):
-        return Period(start - days, end - days)
+        return start - days, end - days
     day = start.date()
     if day.day == end.day == 1 and end.date() > day:
         months = (end.year - day.year) * 12 + end.month - day.month
-        first = day.year * 12 + day.month - 1 - months
-        before = date(first // 12, first % 12 + 1, 1)
+        year, month = divmod(day.year * 12 + day.month - 1 - months, 12)
+        before = day.replace(year=year, month=month + 1)
     else:
         before = day - days
-    return Period(dt_util.start_of_local_day(before), start)
+    return dt_util.start_of_local_day(before), start
 
 
-def _as_far(
-    text: str, earlier: Period, ending: datetime, period: Period, now: datetime
-) -> tuple[Period, Step]:
+def _as_far(earlier: Period, ending: datetime, period: Period, now: datetime) -> tuple[Period, Step]:
     """Return as much of an earlier period as has passed of one that is not over, and its steps."""
-    start = dt_util.as_local(period.start)
     if now - period.end < NOW:
         # On the clock, not in hours that have passed: noon is noon, also when clocks are changed.
-        passed = dt_util.as_local(period.end).replace(tzinfo=None) - start.replace(tzinfo=None)
-        until = (dt_util.as_local(earlier.start) + passed).replace(minute=0, second=0, microsecond=0)
-        earlier = Period(earlier.start, min(earlier.end, until))
+        start, end = (dt_util.as_local(each).replace(tzinfo=None) for each in (period.start, period.end))
+        until = dt_util.as_local(earlier.start) + (end - start)
+        earlier = Period(earlier.start, min(earlier.end, until.replace(minute=0, second=0, microsecond=0)))
     if earlier.end <= earlier.start:
-        raise ValidationError(f"compare: {text[:40]!r} has no time to compare with; give an earlier period")
+        raise ValidationError("compare: no full hour has passed to compare; give an earlier period")
     ends_within_day = dt_util.as_local(earlier.end) != dt_util.start_of_local_day(earlier.end)
     return earlier, "hour" if ends_within_day else step_of(earlier, ending)
-
-
-def swapped(period: str, compare: str, now: datetime, language: str) -> Sequence[str]:
-    """Return a period and what it is compared with, the later one first."""
-    if not compare or is_usual(compare, language) or _is_previous(compare, language):
-        return period, compare
-    first, _ = read_period(period, now, language)
-    second, _ = read_period(compare, now, language, "compare", _FORMS)
-    return (compare, period) if second.start > first.start else (period, compare)

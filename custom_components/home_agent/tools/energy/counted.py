@@ -14,8 +14,8 @@ from homeassistant.util.unit_system import METRIC_SYSTEM
 from ...database import DatabaseError, async_read_database
 from ...errors import ToolExecutionError
 from ..query.periods import Period
-from .flows import Amounts, Flows, flows_of
-from .preferences import Preferences, Source
+from .flows import ROLES, Flows, flows_of
+from .preferences import Preferences
 
 READ_SECONDS: Final = 20.0
 FEW_DAYS: Final = timedelta(days=3)
@@ -53,39 +53,47 @@ class Counted:
         """Return when the first of the counted hours, days or months begins."""
         return min((at for rows in self.amounts.values() for at in rows), default=None)
 
-    def by_time(self, wanted: Preferences) -> dict[float, Amounts]:
-        """Return the amounts of electricity by the beginning of each hour, day or month."""
+    def flows_by_time(self, wanted: Preferences) -> dict[float, Flows]:
+        """Return how the electricity was used, by the beginning of each hour, day or month."""
         parts: dict[float, dict[str, float]] = {}
-        for name, statistics in _roles(wanted.sources).items():
-            for statistic in statistics:
+        for source in wanted.sources:
+            for role, statistic in zip(
+                ROLES.get(source.kind, ()), (source.taken, source.given), strict=False
+            ):
                 for at, amount in self.amounts.get(statistic, {}).items():
                     part = parts.setdefault(at, {})
-                    part[name] = part.get(name, 0.0) + amount
-        return {at: Amounts(**part) for at, part in sorted(parts.items())}
-
-    def flows_by_time(self, wanted: Preferences) -> dict[float, Flows]:
-        """Return how the electricity was used in each hour, day or month."""
-        return {at: flows_of(amounts) for at, amounts in self.by_time(wanted).items()}
+                    part[role] = part.get(role, 0.0) + amount
+        return {at: flows_of(part) for at, part in sorted(parts.items())}
 
     def flows(self, wanted: Preferences) -> Flows:
         """Return how the electricity was used."""
         return sum(self.flows_by_time(wanted).values(), Flows())
 
+    @property
+    def begins_late(self) -> bool:
+        """Return whether counting began only within the period."""
+        if self.begins is None:
+            return False
+        late = dt_util.utc_from_timestamp(self.begins) - dt_util.as_utc(self.period.start)
+        return late >= timedelta(hours=1 if self.step == "hour" else 24)
 
-def _roles(sources: Iterable[Source]) -> Mapping[str, list[str]]:
-    """Return the statistics of electricity by what they count."""
-    roles: dict[str, list[str]] = {}
-    names = {
-        "grid": ("from_grid", "to_grid"),
-        "battery": ("from_battery", "to_battery"),
-        "solar": ("solar", ""),
+
+def average(wanted: Preferences, counted: Counted, earlier: Sequence[Counted]) -> tuple[Counted, int]:
+    """Return the average of earlier periods, the latest first, and of how many it is.
+
+    It is of those in which all meters of electricity counted that count in the period now, and contains
+    what counted in all of them.
+    """
+    meters = wanted.electricity & counted.amounts.keys()
+    whole = [one for one in earlier if meters <= one.amounts.keys() and one.amounts and not one.begins_late]
+    shared = set.intersection(*(set(one.amounts) for one in whole)) if whole else set()
+    amounts = {
+        key: {at: amount / len(whole) for one in whole for at, amount in one.amounts[key].items()}
+        for key in shared
     }
-    for source in sources:
-        taken, given = names.get(source.kind, ("", ""))
-        for name, statistic in ((taken, source.taken), (given, source.given)):
-            if name and statistic:
-                roles.setdefault(name, []).append(statistic)
-    return roles
+    known = whole or earlier
+    period = Period(known[-1].period.start, known[0].period.end)
+    return Counted(period=period, step=known[0].step, amounts=amounts, units=counted.units), len(whole)
 
 
 def step_of(period: Period, end: datetime) -> Step:
@@ -171,7 +179,7 @@ def _read(
                 convert,
                 {"change"},
             )
-            amounts |= {key: _changes(rows) for key, rows in found.items()}
+            amounts |= {key: changes for key, rows in found.items() if (changes := _changes(rows))}
     return Counted(period=period, step=step, amounts=amounts, units=units)
 
 

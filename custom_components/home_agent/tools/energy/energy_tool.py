@@ -14,10 +14,10 @@ from ...errors import PermissionDenied, ValidationError
 from ...knowledge.house import HouseSnapshot
 from ..base import HomeAgentTool, ToolRun
 from ..resolving.targets import texts
-from .comparing import NOW, earlier_periods, is_usual, read_period, swapped
-from .counted import async_counted, step_of
+from .comparing import NOW, read_periods
+from .counted import async_counted, average
 from .preferences import async_load, preferences
-from .report import compared, report, usual
+from .report import figures, report
 
 SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("duration", "date", "day", "time", "timeframe", "range", "month", "when"), "period"),
@@ -68,16 +68,15 @@ class EnergyTool(HomeAgentTool):
             raise PermissionDenied("The lists of this agent leave out meters of the home, so say that")
         if not wanted.statistics:
             raise ValidationError("The Energy dashboard is not configured, so nothing is counted")
-        now, language = dt_util.utcnow(), run.speaker.language
-        text, said = swapped(args.get("period") or DEFAULT, args.get("compare", ""), now, language)
-        period, whole = read_period(text, now, language)
-        asked = [(period, step_of(period, whole))]
-        if said:
-            asked += earlier_periods(said, period, whole, now, language)
-        counted = await async_counted(run.hass, wanted, asked)
-        answer = report(run, wanted, counted[0], is_open=now - period.end < NOW)
-        if said and is_usual(said, language):
-            answer["compared"] = usual(run, wanted, counted[0], counted[1:])
-        elif said:
-            answer["compared"] = compared(run, wanted, counted[0], counted[1])
+        now = dt_util.utcnow()
+        periods = read_periods(
+            args.get("period") or DEFAULT, args.get("compare", ""), now, run.speaker.language
+        )
+        counted, *earlier = await async_counted(run.hass, wanted, periods)
+        answer = report(run, wanted, counted, is_open=now - counted.period.end < NOW)
+        if len(earlier) == 1:
+            answer["compared"] = figures(run, wanted, earlier[0])
+        elif earlier:
+            usual, known = average(wanted, counted, earlier)
+            answer["compared"] = {"average_of": f"{known} earlier periods", **figures(run, wanted, usual)}
         return answer

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 
+from .flows import ROLES
+
 ENERGY: Final = "energy"
 MANAGER: Final = "energy_manager"
 """Where Home Assistant keeps the manager of the preferences."""
@@ -30,7 +32,6 @@ class Source:
     """The power now; positive if it is taken."""
     level: str = ""
     """The charge of a battery in percent."""
-    capacity: float | None = None
 
     @property
     def statistics(self) -> Iterator[str]:
@@ -63,6 +64,12 @@ class Preferences:
     def meters(self) -> set[str]:
         """Return the ids of the statistics of what the whole home takes and gives."""
         return {one for source in self.sources for one in (source.taken, source.given) if one}
+
+    @property
+    def electricity(self) -> set[str]:
+        """Return the ids of the statistics of the meters of electricity."""
+        sources = [source for source in self.sources if source.kind in ROLES]
+        return {one for source in sources for one in (source.taken, source.given) if one}
 
     @property
     def statistics(self) -> set[str]:
@@ -114,5 +121,4 @@ def _source(told: Mapping[str, Any], costs: Mapping[str, str]) -> Source:
         earned=told.get("stat_compensation") or (costs.get(given, "") if given else ""),
         rate=told.get("stat_rate") or "",
         level=told.get("stat_soc") or "",
-        capacity=told.get("capacity"),
     )

@@ -1,12 +1,10 @@
 """What the energy tool answers: amounts with units, money with its currency, in the words of the home."""
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 from itertools import count
 from typing import Final
 
-from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, PERCENTAGE, UnitOfEnergy, UnitOfPower, UnitOfVolume
+from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, PERCENTAGE, UnitOfEnergy, UnitOfPower
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
@@ -31,9 +29,6 @@ KWH: Final = UnitOfEnergy.KILO_WATT_HOUR
 UNTIL: Final = "counted until the last full hour"
 NO_PRICE: Final = "no price is set in the Energy dashboard"
 HIDDEN: Final = "other devices, not exposed"
-NOTHING: Final = 0.001
-"""Smaller differences come from adding numbers."""
-_UNITS: Final = frozenset({KWH, *UnitOfVolume})
 METER: Final = {"grid": "electricity", "gas": "gas", "water": "water"}
 
 type Told = dict[str, JsonValueType]
@@ -41,122 +36,37 @@ type Told = dict[str, JsonValueType]
 
 def report(run: ToolRun, wanted: Preferences, counted: Counted, *, is_open: bool) -> Told:
     """Return what was counted in a period, and what flows now if the period is not over."""
-    hass = run.hass
-    answer: Told = {"period": _period(counted)}
+    answer = figures(run, wanted, counted)
     if is_open:
         answer["until"] = UNTIL
-    if (begins := counted.begins) is None:
-        answer["error"] = "nothing is counted in this period"
+    if not counted.amounts:
         return answer
-    if _begins_late(counted):
-        answer["known_since"] = format_local(begins)
-    answer |= _totals(hass, wanted, counted)
     if days := _days(wanted, counted):
         answer["used_each_day"] = days
-    if devices := _devices(run, wanted, counted):
-        answer["devices"] = devices
     if missing := _missing(wanted, counted):
         answer["nothing_counted_of"] = list(missing)
-    if is_open and (now := _now(hass, wanted)):
+    if is_open and (now := _now(run.hass, wanted)):
         answer["now"] = now
     return answer
 
 
-def compared(run: ToolRun, wanted: Preferences, counted: Counted, other: Counted) -> Told:
-    """Return the totals of another period, and how the first one differs."""
-    answer: Told = {"period": _period(other)}
-    if other.begins is None:
+def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
+    """Return the amounts and the costs of a period, and what the devices used."""
+    period = f"{format_local(counted.period.start)} to {format_local(counted.period.end)}"
+    answer: Told = {"period": period}
+    if (begins := counted.begins) is None:
         answer["error"] = "nothing is counted in this period"
         return answer
-    if _begins_late(other):
-        answer["known_since"] = format_local(other.begins)
-    answer |= _totals(run.hass, wanted, other)
-    if devices := _named_devices(run, wanted, other):
-        answer["devices"] = {name: _kwh(amount) for name, amount in devices.items()}
-    mine, others = _used(run, wanted, counted), _used(run, wanted, other)
-    answer["now_compared_with_then"] = {
-        kind: _difference(amount, others[kind][0], unit)
-        for kind, (amount, unit) in mine.items()
-        if kind in others
-    }
+    if counted.begins_late:
+        answer["known_since"] = format_local(begins)
+    answer |= _totals(run.hass, wanted, counted)
+    if devices := _devices(run, wanted, counted):
+        answer["devices"] = devices
     return answer
-
-
-def usual(run: ToolRun, wanted: Preferences, counted: Counted, others: Sequence[Counted]) -> Told:
-    """Return the average of earlier periods, and how the first one differs from it."""
-    known = [other for other in others if other.begins is not None and not _begins_late(other)]
-    if not known:
-        return {"error": "no whole period is counted before this one, so what is usual is not known"}
-    answer: Told = {
-        "average_of": f"{len(known)} earlier periods",
-        "first": _period(known[-1]),
-        "last": _period(known[0]),
-    }
-    mine = _used(run, wanted, counted)
-    others_used = [_used(run, wanted, other) for other in known]
-    differences: Told = {}
-    for kind, (amount, unit) in mine.items():
-        amounts = [used[kind][0] for used in others_used if kind in used]
-        if amounts:
-            average = sum(amounts) / len(amounts)
-            answer[kind] = _with_unit(average, unit)
-            differences[kind] = _difference(amount, average, unit)
-    answer["now_compared_with_usual"] = differences
-    return answer
-
-
-def _begins_late(counted: Counted) -> bool:
-    """Return whether counting began only within a period."""
-    if counted.begins is None:
-        return False
-    late = dt_util.utc_from_timestamp(counted.begins) - dt_util.as_utc(counted.period.start)
-    return late >= timedelta(hours=1 if counted.step == "hour" else 24)
-
-
-def _with_unit(amount: float, unit: str) -> str:
-    """Return an amount; money has two digits."""
-    return f"{tidy(amount)} {unit}" if unit in _UNITS or not unit else f"{amount:.2f} {unit}"
-
-
-def _difference(now: float, then: float, unit: str) -> str:
-    """Return how much more or less it is."""
-    change = now - then
-    if abs(change) < NOTHING:
-        return "the same"
-    share = f" ({change / then:+.0%})" if then > 0 else ""
-    return f"{'+' if change >= 0 else ''}{_with_unit(change, unit)}{share}"
-
-
-def _used(run: ToolRun, wanted: Preferences, counted: Counted) -> dict[str, tuple[float, str]]:
-    """Return what was used of each kind and by each device, and what it cost, each with its unit."""
-    used: dict[str, tuple[float, str]] = {}
-    if _has_electricity(wanted, counted):
-        used["electricity"] = (max(0.0, counted.flows(wanted).used), KWH)
-    for kind in ("gas", "water"):
-        sources = wanted.of(kind)
-        if (amount := counted.total(source.taken for source in sources)) is not None:
-            used[kind] = (amount, counted.units.get(sources[0].taken, ""))
-    for kind, name in METER.items():
-        if (cost := counted.total(source.cost for source in wanted.of(kind))) is not None:
-            used[f"{name} cost"] = (cost, run.hass.config.currency)
-    return used | {name: (amount, KWH) for name, amount in _named_devices(run, wanted, counted).items()}
-
-
-def _named_devices(run: ToolRun, wanted: Preferences, counted: Counted) -> dict[str, float]:
-    """Return what the devices used whose names may be told, those that used most."""
-    amounts = {
-        name: amount
-        for device in wanted.devices
-        if (amount := counted.total([device.statistic])) is not None
-        and (name := _device_name(run, device)) is not None
-    }
-    return dict(sorted(amounts.items(), key=lambda pair: -pair[1])[:MOST_DEVICES])
 
 
 def _has_electricity(wanted: Preferences, counted: Counted) -> bool:
-    """Return whether any of the meters of electricity has counted."""
-    sources = [source for kind in ("grid", "solar", "battery") for source in wanted.of(kind)]
-    return any(counted.has(one) for source in sources for one in (source.taken, source.given))
+    return not wanted.electricity.isdisjoint(counted.amounts)
 
 
 def _totals(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> Told:
@@ -243,11 +153,6 @@ def _kwh(amount: float) -> str:
 
 def _money(hass: HomeAssistant, amount: float) -> str:
     return f"{amount:.2f} {hass.config.currency}"
-
-
-def _period(counted: Counted) -> str:
-    """Return the ends of a period."""
-    return f"{format_local(counted.period.start)} to {format_local(counted.period.end)}"
 
 
 def _days(wanted: Preferences, counted: Counted) -> JsonValueType:
@@ -346,10 +251,11 @@ def _now(hass: HomeAssistant, wanted: Preferences) -> Told:
             power = sum(powers)
             flow = positive if power > 0 else negative
             told[kind] = f"{flow} {tidy(abs(power))} kW" if abs(power) >= IDLE else "nothing flows"
-    if (level := _level(hass, wanted.of("battery"))) is not None:
-        told["battery"] = ", ".join(
-            filter(None, (str(told.get("battery", "")), f"{level:.0f}{PERCENTAGE} full"))
-        )
+    states = [state for one in wanted.of("battery") if one.level and (state := hass.states.get(one.level))]
+    levels = [f"{level:.0f}{PERCENTAGE}" for one in states if (level := as_number(one.state)) is not None]
+    if levels:
+        full = f"{' and '.join(levels)} full"
+        told["battery"] = f"{told['battery']}, {full}" if "battery" in told else full
     return told
 
 
@@ -361,27 +267,3 @@ def _power(hass: HomeAssistant, entity_id: str) -> float | None:
     if number is None or unit not in PowerConverter.VALID_UNITS:
         return None
     return PowerConverter.convert(number, unit, UnitOfPower.KILO_WATT)
-
-
-def _level(hass: HomeAssistant, batteries: Iterable[Source]) -> float | None:
-    """Return how full the batteries are together in percent, by their capacity; None if it is not known."""
-    levels: list[_Level] = []
-    for battery in batteries:
-        state = hass.states.get(battery.level) if battery.level else None
-        number = as_number(state.state) if state else None
-        if number is not None:
-            levels.append(_Level(number, battery.capacity))
-    if not levels:
-        return None
-    known = [one.capacity for one in levels if one.capacity]
-    usual = sum(known) / len(known) if known else 1.0
-    whole = sum(one.capacity or usual for one in levels)
-    return sum(one.percent * (one.capacity or usual) for one in levels) / whole
-
-
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """The charge of one battery, and its capacity in kWh."""
-
-    percent: float
-    capacity: float | None
