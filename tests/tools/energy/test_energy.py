@@ -47,11 +47,14 @@ async def home(
     return agent
 
 
-def count(hass: HomeAssistant, statistic: str, hourly: Mapping[int, float], unit: str = "kWh") -> None:
-    """Have a meter count by the hour of the local day, each day from the first of March until now."""
+def count(
+    hass: HomeAssistant, statistic: str, hourly: Mapping[int, float], unit: str = "kWh", today: float = 1.0
+) -> None:
+    """Have a meter count by the hour of the day since the first of March, `today` times as much today."""
     hours, at = [], BEGINNING
     while at < NOON.replace(minute=0):
-        hours.append((at, hourly.get(dt_util.as_local(at).hour, 0.0)))
+        local = dt_util.as_local(at)
+        hours.append((at, hourly.get(local.hour, 0.0) * (today if local.date() == NOON.date() else 1.0)))
         at += timedelta(hours=1)
     count_hours(hass, statistic, hours, unit)
 
@@ -333,15 +336,6 @@ async def test_an_agent_with_a_list(home: Agent) -> None:
     assert (await counted(home))["success"]
 
 
-def count_today_double(hass: HomeAssistant, statistic: str, amount: float, unit: str = "kWh") -> None:
-    """Have a meter count the same in each hour of March, and twice as much today."""
-    hours, at, today = [], BEGINNING, NOON.date()
-    while at < NOON.replace(minute=0):
-        hours.append((at, amount * (2 if dt_util.as_local(at).date() == today else 1)))
-        at += timedelta(hours=1)
-    count_hours(hass, statistic, hours, unit)
-
-
 @pytest.mark.parametrize(
     ("compare", "language"),
     [("usual", "en"), ("the average", "en"), ("d'habitude", "fr"), ("sonst", "de"), ("zwykle", "pl")],
@@ -349,8 +343,8 @@ def count_today_double(hass: HomeAssistant, statistic: str, amount: float, unit:
 async def test_more_than_usual(home: Agent, compare: str, language: str) -> None:
     """Half of this day is compared with the same hours of the seven days before it."""
     await configure(home.hass, [{**GRID, "stat_cost": "sensor.grid_cost"}])
-    count_today_double(home.hass, "sensor.grid_in", 1.0)
-    count_today_double(home.hass, "sensor.grid_cost", 0.25, "EUR")
+    count(home.hass, "sensor.grid_in", dict.fromkeys(range(24), 1.0), today=2.0)
+    count(home.hass, "sensor.grid_cost", dict.fromkeys(range(24), 0.25), "EUR", today=2.0)
     told = (await counted(home, language=language, period="today", compare=compare))["result"]
     assert told["electricity"]["used"] == "24 kWh"
     assert told["compared"] == {
@@ -396,7 +390,7 @@ async def test_devices_are_compared(home: Agent) -> None:
     async_expose_entity(hass, "conversation", "sensor.car", True)
     await configure(hass, [GRID], {"stat_consumption": "sensor.car", "name": "Car"})
     count(hass, "sensor.grid_in", {1: 5.0})
-    count_today_double(hass, "sensor.car", 0.25)
+    count(hass, "sensor.car", dict.fromkeys(range(24), 0.25), today=2.0)
     told = (await counted(home, period="today", compare="yesterday"))["result"]
     assert told["devices"]["Car"] == "6 kWh"
     assert told["compared"]["devices"] == {"Car": "3 kWh", "not measured by device": "2 kWh"}
