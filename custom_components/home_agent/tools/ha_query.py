@@ -17,7 +17,7 @@ from ..knowledge.labels import labels_in
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun
-from .causes.finding import PRIVATE
+from .causes.finding import PRIVATE, async_explain_now
 from .control.mentions import Mention, mention
 from .query.arguments import (
     AGGREGATES,
@@ -28,7 +28,7 @@ from .query.arguments import (
     in_order,
     with_labels,
 )
-from .query.causes import async_add_causes, async_cause_of_now, async_happened, async_why
+from .query.causes import async_add_causes, async_happened, async_why
 from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
 from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, StateQuestion, present
@@ -113,7 +113,7 @@ class QueryTool(HomeAgentTool):
         if unknown := unknown_ids(run.house, target, (record for record, _state in found)):
             answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
         if len(found) == 1 and state is None:
-            by = await async_cause_of_now(run, found[0][1], may_read)
+            by = await async_explain_now(run, found[0][1], may_read)
             if by is not None:
                 answer["changed_by"] = by
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):

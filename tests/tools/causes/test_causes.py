@@ -83,7 +83,7 @@ async def test_a_scene_by_the_time(home: CauseHouse, freezer: FrozenDateTimeFact
     async_fire_time_changed(home.hass, at)
     await home.settle()
     assert (await home.why("light.sofa_strip")).endswith(
-        "by scene Movie Night, started by automation Afternoon, which ran because the time came"
+        "by scene Movie Night, started by automation Afternoon, which ran by its time trigger"
     )
 
 
@@ -262,6 +262,7 @@ async def test_a_name_stays_in_its_line(home: CauseHouse) -> None:
 
 async def test_why_not(home: CauseHouse) -> None:
     """The automation for the night was triggered at noon, and another one is turned off."""
+    await home.call("automation.turn_on", "automation.hallway_light_at_night")
     await home.become(MOTION, "on")
     await home.call("automation.turn_off", "automation.hall_by_day")
     result = (await home.read(entity_id=HALL, why=True))["result"]
@@ -269,7 +270,7 @@ async def test_why_not(home: CauseHouse) -> None:
     assert off == "automation Hall by day uses it and is turned off"
     assert stopped == (
         "2026-01-14 13:01 automation Hallway light at night was triggered because Hallway Motion became "
-        "motion, but its condition on the time of day was not met"
+        "motion, but its conditions were not met"
     )
     unknown = (await home.read(speaker=None, entity_id=HALL, why=True))["result"]["not_done"]
     assert unknown[0] == "an automation uses it and is turned off"

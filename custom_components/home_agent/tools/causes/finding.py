@@ -1,25 +1,24 @@
 """Finds what brought changes about: in the recorder, in traces, in the ledger and in the states of now."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from homeassistant.core import HomeAssistant, State, callback
-from homeassistant.util import dt as dt_util
+from homeassistant.const import ATTR_ENTITY_ID, STATE_OFF
+from homeassistant.core import Event, HomeAssistant, State, callback
 
-from ...knowledge.persons import persons
 from ...safety.ledger import RecordedAction
+from ...timespans import format_local
 from ..base import ToolRun
 from ..members import async_is_member
-from .chain import Known, Link, chain_of
-from .recorded import GONE, async_recorded
-from .records import Asked, Change, Evidence, Happening, Kind, Origin
-from .stopped import async_stopped
-from .telling import Viewer, tell, tell_cause, tell_stopped
-from .traces import async_runs
+from .chain import Known, causes_of
+from .recorded import GONE, TRIGGERED, Asked, Change, Happening, async_recorded, happened_at
+from .telling import Viewer, tell
+from .traces import Run, async_runs
 
-MAX_ENTITIES: Final = 5
-"""Entities whose changes are explained at once."""
+MOST_NOT_DONE: Final = 3
+"""Automations that did nothing and are told."""
 SAME_MOMENT: Final = 1.0
 """Seconds between a change of the state and its last update within which both have one cause."""
 PRIVATE: Final = frozenset({"person", "device_tracker"})
@@ -28,32 +27,16 @@ PRIVATE: Final = frozenset({"person", "device_tracker"})
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A change with what is told of it."""
+    """A change with what brought it about; `causes` is empty where that is not known."""
 
     change: Change
-    links: Sequence[Link]
+    causes: Sequence[str]
     viewer: Viewer
-
-    @property
-    def is_known(self) -> bool:
-        """Return whether anything is known of what brought it about."""
-        return bool(self.links)
-
-    @property
-    def is_of_state(self) -> bool:
-        """Return whether the state changed, and not only a setting."""
-        before = self.change.before
-        return before is None or before.state != self.change.after.state
 
     @property
     def line(self) -> str:
         """Return the change with its time and what brought it about."""
-        return tell(self.viewer, self.change, self.links)
-
-    @property
-    def cause(self) -> str:
-        """Return what brought it about."""
-        return tell_cause(self.viewer, self.links)
+        return tell(self.viewer, self.change, self.causes)
 
 
 async def async_explain(
@@ -61,94 +44,98 @@ async def async_explain(
 ) -> dict[str, list[Explained]]:
     """Return the changes of entities with what brought them about, the oldest first."""
     wanted = [item for item in asked if item.entity_id.partition(".")[0] not in PRIVATE]
-    recorded = await async_recorded(run.hass, wanted) or Evidence()
-    known = {change.entity_id for change in recorded.changes}
-    live = [change for item in wanted if (change := _live_change(run.hass, item, recorded.changes))]
-    evidence = Evidence([*recorded.changes, *live], recorded.happenings)
-    found = await _async_explained(run, evidence, may_read)
-    # What only the state of now shows may be from the last start, which nobody brought about.
-    told = {key: [one for one in some if key in known or one.is_known] for key, some in found.items()}
-    return {key: some for key, some in told.items() if some}
+    recorded, happenings = await async_recorded(run.hass, wanted)
+    live = [change for item in wanted if (change := _live_change(run.hass, item, recorded))]
+    explained: dict[str, list[Explained]] = {}
+    for one in await _async_explained(run, [*recorded, *live], happenings, may_read):
+        # What only the state of now shows may be from the last start, which nobody brought about.
+        if one.causes or one.change not in live or one.change.after.entity_id in explained:
+            explained.setdefault(one.change.after.entity_id, []).append(one)
+    return explained
 
 
-async def async_explain_now(run: ToolRun, state: State, may_read: Callable[[str], bool]) -> Explained | None:
+async def async_explain_now(run: ToolRun, state: State, may_read: Callable[[str], bool]) -> str | None:
     """Return what brought an entity into its state, without the recorder; None if that is not known."""
     if state.domain in PRIVATE or not _is_of_one_cause(state):
         return None
-    found = await _async_explained(run, Evidence([_change_of(state)]), may_read)
-    ((explained,),) = found.values()
-    return explained if explained.is_known else None
+    (explained,) = await _async_explained(run, [Change(None, state)], {}, may_read)
+    return ", ".join(explained.causes) or None
 
 
 async def _async_explained(
-    run: ToolRun, evidence: Evidence, may_read: Callable[[str], bool]
-) -> dict[str, list[Explained]]:
-    """Return changes with what brought them about."""
+    run: ToolRun,
+    changes: Sequence[Change],
+    recorded: Mapping[str, Sequence[Happening]],
+    may_read: Callable[[str], bool],
+) -> list[Explained]:
     hass = run.hass
-    ids = {key for change in evidence.changes for key in (change.origin.context_id, change.origin.parent_id)}
-    ids |= evidence.happenings.keys()
-    happenings = {key: list(found) for key, found in evidence.happenings.items()}
-    contexts = {key for key in ids if key}
-    _add_live(hass, contexts, happenings)
-    runs = await async_runs(hass, contexts)
+    contexts = [change.after.context for change in changes]
+    ids = {key for context in contexts for key in (context.id, context.parent_id) if key}
+    happenings = {**_live_happenings(hass, ids), **recorded}
+    runs: dict[str, list[Run]] = {}
+    for traced in await async_runs(hass, context_ids=ids):
+        runs.setdefault(traced.context_id, []).append(traced)
     actions: dict[str, list[RecordedAction]] = {}
     for action in run.guard.journal.ledger.of_speaker(None):
         if action.success:
             actions.setdefault(action.context_id, []).append(action)
     known = Known(happenings=happenings, runs=runs, actions=actions)
-    chains = [(change, chain_of(hass, change, known)) for change in evidence.changes]
-    users = {link.user_id for _change, links in chains for link in links if link.user_id}
-    viewer = await _async_viewer(run, may_read, users)
-    found: dict[str, list[Explained]] = {}
-    for change, links in chains:
-        found.setdefault(change.entity_id, []).append(Explained(change, links, viewer))
-    return found
+    viewer = await _async_viewer(run, may_read)
+    return [Explained(change, causes_of(viewer, change, known), viewer) for change in changes]
 
 
 async def async_not_done(
     run: ToolRun, entity_id: str, since: float, may_read: Callable[[str], bool], *, with_idle: bool
 ) -> list[str]:
-    """Return which automations could have changed an entity since a time, and why they did not.
+    """Return the automations that use an entity and are off, or whose conditions stopped them since a time.
 
     With `with_idle` also those that were not triggered at all.
     """
-    stopped = await async_stopped(run.hass, entity_id, since, with_idle=with_idle)
-    viewer = await _async_viewer(run, may_read, ())
-    return [tell_stopped(viewer, one) for one in stopped]
+    hass = run.hass
+    if "automation" not in hass.config.components:
+        return []
+    from homeassistant.components.automation import automations_with_entity  # noqa: PLC0415
+
+    viewer = await _async_viewer(run, may_read)
+    using = [state for one in automations_with_entity(hass, entity_id) if (state := hass.states.get(one))]
+    runs = await async_runs(hass, automations=[state.entity_id for state in using])
+    stopped = sorted((one for one in runs if one.is_stopped and one.started >= since), key=_started)
+    lines = []
+    for state in using:
+        which, last = viewer.which(state.entity_id), state.attributes.get("last_triggered")
+        if state.state == STATE_OFF:
+            lines.append(f"{which} uses it and is turned off")
+        elif with_idle and not any(one.entity_id == state.entity_id for one in stopped):
+            at = last.timestamp() if isinstance(last, datetime) else 0.0
+            if at < since:
+                when = f"its last run was {format_local(at)}" if at else "it has never run"
+                lines.append(f"{which} uses it and did not run; {when}")
+    for one in stopped:
+        which, reason = viewer.which(one.entity_id), viewer.because(one.trigger)
+        triggered = f"was triggered {reason}".rstrip()
+        lines.append(f"{format_local(one.started)} {which} {triggered}, but its conditions were not met")
+    return lines[-MOST_NOT_DONE:]
+
+
+def _started(run: Run) -> float:
+    return run.started
 
 
 @callback
-def _add_live(hass: HomeAssistant, ids: set[str], happenings: dict[str, list[Happening]]) -> None:
-    """Add what the current states tell of contexts, where the recorder has not told of them.
-
-    A context of an automation names its parent, so that both `ids` and `happenings` grow by these.
-    """
-    by_context: dict[str, list[State]] = {}
-    for state in hass.states.async_all():
-        by_context.setdefault(state.context.id, []).append(state)
-    waiting = list(ids)
-    while waiting:
-        key = waiting.pop()
-        known = happenings.get(key)
-        if known:
+def _live_happenings(hass: HomeAssistant, ids: Container[str]) -> dict[str, list[Happening]]:
+    """Return what the current states tell of contexts; the state of an automation is a run of it."""
+    happenings: dict[str, list[Happening]] = {}
+    for state in sorted(hass.states.async_all(), key=happened_at):
+        context = state.context
+        if context.id not in ids or state.domain == "script":
             continue
-        found = sorted(by_context.get(key, ()), key=lambda state: state.last_updated)
-        happenings[key] = [_happening(state) for state in found]
-        above = {one.origin.parent_id for one in happenings[key]} - ids - {None}
-        ids |= {each for each in above if each}
-        waiting += [each for each in above if each]
-
-
-def _happening(state: State) -> Happening:
-    """Return the current state of an entity as what happened in its context; of an automation it is a run."""
-    ran = {"automation": Kind.AUTOMATION, "script": Kind.SCRIPT}.get(state.domain, Kind.STATE)
-    return Happening(
-        kind=ran,
-        at=state.last_updated.timestamp(),
-        origin=Origin.of(state.context),
-        entity_id=state.entity_id,
-        state=state.state,
-    )
+        happening: Happening = state
+        if state.domain == "automation":
+            data = {ATTR_ENTITY_ID: state.entity_id}
+            at = state.last_updated_timestamp
+            happening = Event(TRIGGERED, data, context=context, time_fired_timestamp=at)
+        happenings.setdefault(context.id, []).append(happening)
+    return happenings
 
 
 @callback
@@ -157,31 +144,25 @@ def _live_change(hass: HomeAssistant, asked: Asked, recorded: Iterable[Change]) 
     state = hass.states.get(asked.entity_id)
     if state is None or state.state in GONE or not _is_of_one_cause(state):
         return None
-    change = _change_of(state)
+    change = Change(None, state)
     if asked.start is not None and not asked.start <= change.at <= asked.end:
         return None
     if asked.fits is not None and not asked.fits(state):
         return None
-    last = max((each.at for each in recorded if each.entity_id == asked.entity_id), default=0.0)
+    last = max((each.at for each in recorded if each.after.entity_id == asked.entity_id), default=0.0)
     return change if change.at > last + SAME_MOMENT else None
 
 
 def _is_of_one_cause(state: State) -> bool:
     """Return whether the last update of a state was its last change."""
-    return (state.last_updated - state.last_changed).total_seconds() <= SAME_MOMENT
+    return state.last_updated_timestamp - state.last_changed_timestamp <= SAME_MOMENT
 
 
-def _change_of(state: State) -> Change:
-    """Return the change that led to a state."""
-    at = state.last_changed.timestamp()
-    return Change(at=at, before=None, after=state, origin=Origin.of(state.context))
-
-
-async def _async_viewer(run: ToolRun, may_read: Callable[[str], bool], users: Iterable[str]) -> Viewer:
-    """Return what the speaker may know; `users` are those who are to be named."""
+async def _async_viewer(run: ToolRun, may_read: Callable[[str], bool]) -> Viewer:
+    """Return what the speaker may know."""
     speaker, hass = run.speaker, run.hass
-    user_id = speaker.context.user_id
     is_member = await async_is_member(hass, speaker)
+    users = await hass.auth.async_get_users()
     return Viewer(
         hass=hass,
         house=run.house,
@@ -190,33 +171,6 @@ async def _async_viewer(run: ToolRun, may_read: Callable[[str], bool], users: It
         is_member=is_member,
         names_people=is_member and (run.disclosure.home or run.disclosure.people),
         narrows=run.guard.policy.view.seen.narrows,
-        user_id=user_id,
-        accounts=await _async_accounts(hass, users),
+        user_id=speaker.context.user_id,
+        accounts={user.id: None if user.system_generated else (user.name or "") for user in users},
     )
-
-
-async def _async_accounts(hass: HomeAssistant, users: Iterable[str]) -> Mapping[str, str | None]:
-    """Return the names of the accounts that have no person; None for those of services."""
-    with_person = {one.user_id for one in persons(hass)}
-    accounts: dict[str, str | None] = {}
-    for user_id in users:
-        if user_id not in with_person and (user := await hass.auth.async_get_user(user_id)) is not None:
-            accounts[user_id] = None if user.system_generated else (user.name or "")
-    return accounts
-
-
-def asked_about(
-    entity_ids: Iterable[str],
-    *,
-    start: float | None = None,
-    end: float | None = None,
-    most: int,
-    entities: int = MAX_ENTITIES,
-    fits: Mapping[str, Callable[[State], bool]] | None = None,
-) -> list[Asked]:
-    """Return the question for the newest changes of the first entities; times are timestamps."""
-    until = end if end is not None else dt_util.utcnow().timestamp()
-    return [
-        Asked(entity_id=one, start=start, end=until, most=most, fits=(fits or {}).get(one))
-        for one in list(entity_ids)[:entities]
-    ]

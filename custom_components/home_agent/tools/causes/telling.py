@@ -14,9 +14,7 @@ from ...safety.firewall.own_values import is_own_state, without_outside
 from ...texts import clean
 from ...timespans import format_local
 from ..differences import differences
-from .chain import Link, LinkKind
-from .records import Change
-from .stopped import CONDITIONS, Stopped
+from .recorded import Change
 from .traces import Trigger
 
 NAME_CHARS: Final = 40
@@ -29,23 +27,11 @@ NOT_EXPOSED: Final = "something that is not exposed"
 CONNECTED: Final = "an integration or an app that is connected to Home Assistant"
 HOUSEHOLD: Final = frozenset({"automation", "script", "scene"})
 """Domains that the household itself wrote; their names are no secret to its members."""
-TRIGGERS: Final[Mapping[str, str]] = {
-    "time": "the time came",
-    "time_pattern": "the time came",
-    "sun": "of the sun",
-    "sunrise": "of the sun",
-    "sunset": "of the sun",
-    "homeassistant": "Home Assistant started or stopped",
-    "home": "Home Assistant started or stopped",
-    "webhook": "a webhook was called",
-    "event": "of an event",
-    "mqtt": "of an MQTT message",
-    "conversation": "somebody said its sentence",
-    "tag": "a tag was scanned",
-    "calendar": "of a calendar entry",
-    "template": "a template became true",
-}
-"""What the kind of a trigger means."""
+TRIGGERS: Final = frozenset(
+    {"time", "time_pattern", "sun", "homeassistant", "webhook", "event", "mqtt", "conversation", "tag"}
+    | {"calendar", "template"}
+)
+"""Kinds of triggers that say by themselves why an automation ran."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +103,33 @@ class Viewer:
         area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
         return f" in {clean(area.name, NAME_CHARS)}" if area else ""
 
+    def who_asked(self, user_id: str | None) -> str:
+        """Return who a request came from."""
+        return self.person(user_id) if user_id else "somebody"
+
+    def ran(self, entity_id: str, *, is_first: bool = True) -> str:
+        """Return a script, a scene or an automation as a cause; `is_first` if nothing is between."""
+        return f"{'' if is_first else 'started '}by {self.which(entity_id)}"
+
+    def which(self, entity_id: str) -> str:
+        """Return a script, a scene or an automation with its name, if the speaker may know it."""
+        domain, name = entity_id.partition(".")[0], self.name_of(entity_id)
+        return f"{domain} {name}" if name else f"{'an' if domain[0] in 'aeiou' else 'a'} {domain}"
+
+    def because(self, trigger: Trigger) -> str:
+        """Return the trigger of an automation as a reason; empty if it is not known."""
+        if trigger.entity_id and trigger.platform not in ("time", "conversation"):
+            return f"because {self.changed(trigger.entity_id, trigger.state)}"
+        return f"by its {trigger.platform} trigger" if trigger.platform in TRIGGERS else ""
+
+    def changed(self, entity_id: str, state: str | None) -> str:
+        """Return what an entity did, without what the speaker may not know."""
+        name = self.name_of(entity_id) if self.sees(entity_id) else None
+        if name is None:
+            return f"{NOT_EXPOSED} changed"
+        told = self.state_of(entity_id, state)
+        return f"{name} became {told}" if told else f"{name} changed"
+
 
 def _kept(now: State, text: str) -> Mapping[str, object]:
     """Return the attributes that tell the kind of a state of the past, or all if it is the current one."""
@@ -129,89 +142,12 @@ def _kept(now: State, text: str) -> Mapping[str, object]:
     }
 
 
-def tell(viewer: Viewer, change: Change, links: Sequence[Link]) -> str:
+def tell(viewer: Viewer, change: Change, causes: Sequence[str]) -> str:
     """Return a change with its time and what brought it about."""
     told = f"{format_local(change.at)} {_difference(viewer, change)}"
-    if not links and change.entity_id.partition(".")[0] in REPORTING:
+    if not causes and change.after.domain in REPORTING:
         return told
-    return f"{told}, {tell_cause(viewer, links)}"
-
-
-def tell_cause(viewer: Viewer, links: Sequence[Link]) -> str:
-    """Return what brought a change about, and who."""
-    if not links:
-        return NOBODY
-    parts: list[str] = []
-    for link in links:
-        parts.append(_part(viewer, link, is_first=not parts))
-    return ", ".join(parts)
-
-
-def tell_stopped(viewer: Viewer, stopped: Stopped) -> str:
-    """Return why an automation that uses an entity did nothing."""
-    name = viewer.name_of(stopped.entity_id)
-    which = f"automation {name}" if name else "an automation"
-    if stopped.is_idle:
-        last = f"its last run was {format_local(stopped.at)}" if stopped.at else "it has never run"
-        return f"{which} uses it and did not run; {last}"
-    if stopped.at is None:
-        return f"{which} uses it and is turned off"
-    reason = _because(viewer, stopped.trigger or Trigger())
-    condition = CONDITIONS.get(stopped.about) or (
-        viewer.name_of(stopped.about) if "." in stopped.about and viewer.sees(stopped.about) else None
-    )
-    about = f" on {condition}" if condition else ""
-    triggered = f"was triggered {reason}" if reason else "was triggered"
-    return f"{format_local(stopped.at)} {which} {triggered}, but its condition{about} was not met"
-
-
-def _part(viewer: Viewer, link: Link, *, is_first: bool) -> str:
-    """Return one link in words."""
-    match link.kind:
-        case LinkKind.SCENE | LinkKind.SCRIPT | LinkKind.AUTOMATION:
-            domain = link.kind.name.lower()
-            name = viewer.name_of(link.entity_id)
-            by = "by" if is_first else "started by"
-            told = f"{by} {domain} {name}" if name else f"{by} {_article(domain)} {domain}"
-            reason = _because(viewer, link.trigger)
-            return f"{told}, which ran {reason}" if reason else told
-        case LinkKind.ENTITY:
-            return f"because {_changed(viewer, link.entity_id, link.state)}"
-        case LinkKind.VOICE:
-            name = viewer.name_of(link.entity_id)
-            return "by somebody at " + (f"the voice assistant {name}" if name else "a voice assistant")
-        case LinkKind.REQUEST:
-            had = "had planned" if link.planned else "asked"
-            who = viewer.person(link.user_id) if link.user_id else "somebody"
-            agent = "you" if link.own else "the voice assistant"
-            return f"by {agent}, as {who}{viewer.place(link.device_id)} {had}"
-        case LinkKind.SERVICE:
-            return f"{'by' if is_first else 'started by'} {CONNECTED}"
-        case LinkKind.PERSON:
-            return f"by {viewer.person(link.user_id)}"
-
-
-def _article(word: str) -> str:
-    """Return the article of a word."""
-    return "an" if word[0] in "aeiou" else "a"
-
-
-def _because(viewer: Viewer, trigger: Trigger) -> str:
-    """Return the trigger of an automation as a reason; empty if it is not known."""
-    if not trigger.is_known:
-        return ""
-    if trigger.entity_id and trigger.platform not in ("time", "conversation"):
-        return f"because {_changed(viewer, trigger.entity_id, trigger.state)}"
-    return f"because {reason}" if (reason := TRIGGERS.get(trigger.platform)) else ""
-
-
-def _changed(viewer: Viewer, entity_id: str, state: str | None) -> str:
-    """Return what an entity did, without what the speaker may not know."""
-    name = viewer.name_of(entity_id) if viewer.sees(entity_id) else None
-    if name is None:
-        return f"{NOT_EXPOSED} changed"
-    told = viewer.state_of(entity_id, state)
-    return f"{name} became {told}" if told else f"{name} changed"
+    return ", ".join([told, *(causes or [NOBODY])])
 
 
 def _difference(viewer: Viewer, change: Change) -> str:

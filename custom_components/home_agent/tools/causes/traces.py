@@ -1,7 +1,7 @@
 """What the traces of automations and scripts tell about a run: its trigger, and what it called."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +21,9 @@ MAX_STEPS: Final = 200
 """Steps of a run that are looked at."""
 
 
+FAILED: Final = "failed_conditions"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
     """Why an automation ran: the kind of its trigger, and the entity with the state that it got."""
@@ -29,11 +32,6 @@ class Trigger:
     entity_id: str = ""
     state: str | None = None
 
-    @property
-    def is_known(self) -> bool:
-        """Return whether it tells anything."""
-        return bool(self.platform or self.entity_id)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -41,81 +39,62 @@ class Run:
 
     entity_id: str
     context_id: str
-    parent_id: str | None
-    user_id: str | None
     started: float
     ended: float | None
-    trigger: Trigger = field(default_factory=Trigger)
-    aims: frozenset[str] = frozenset()
-    """Entities that its steps named as targets."""
-    aims_wide: bool = False
-    """Whether a step had an area, a device or a label as its target."""
+    is_stopped: bool
+    """Whether its conditions were not met."""
+    trigger: Trigger
+    aims: frozenset[str]
+    """Entities that its steps named as targets, empty for an area, a device or a label."""
 
     def brought_about(self, hass: HomeAssistant, entity_id: str, at: float) -> bool:
         """Return whether the run certainly changed an entity at this time."""
         if at < self.started:
             return False
-        if entity_id in self.aims or any(entity_id in _members(hass, one) for one in self.aims):
+        if entity_id in self.aims or any(entity_id in members(hass, one) for one in self.aims):
             return True
-        return self.aims_wide and (self.ended is None or at <= self.ended)
+        return "" in self.aims and (self.ended is None or at <= self.ended)
 
 
 @callback
-def _members(hass: HomeAssistant, entity_id: str) -> Collection[str]:
+def members(hass: HomeAssistant, entity_id: str) -> Collection[str]:
     """Return the members of a group or a scene."""
     state = hass.states.get(entity_id)
-    members = state.attributes.get(ATTR_ENTITY_ID) if state else None
-    return members if isinstance(members, list | tuple | set | frozenset) else ()
+    listed = state.attributes.get(ATTR_ENTITY_ID) if state else None
+    return listed if isinstance(listed, list | tuple | set | frozenset) else ()
 
 
-async def async_runs(hass: HomeAssistant, context_ids: Collection[str]) -> dict[str, list[Run]]:
-    """Return the traced runs of contexts; Home Assistant keeps the last five of each automation."""
-    found: dict[str, list[Run]] = {}
-    for key, trace in await _async_traces(hass):
-        if trace.context.id in context_ids:
-            run = _run(hass, key, trace.context, trace.as_extended_dict())
-            found.setdefault(trace.context.id, []).append(run)
-    return found
-
-
-async def async_traced(
-    hass: HomeAssistant, automations: Collection[str]
-) -> Sequence[tuple[Run, Mapping[str, Any]]]:
-    """Return the traced runs of some automations, with what Home Assistant has stored of each."""
-    found = []
-    for key, trace in await _async_traces(hass):
-        if _entity_of(hass, key) in automations:
-            told = trace.as_extended_dict()
-            found.append((_run(hass, key, trace.context, told), told))
-    return found
-
-
-async def _async_traces(hass: HomeAssistant) -> list[tuple[str, BaseTrace]]:
-    """Return all traces of runs with their keys."""
+async def async_runs(
+    hass: HomeAssistant, *, context_ids: Collection[str] = (), automations: Collection[str] = ()
+) -> list[Run]:
+    """Return the traced runs in contexts, or of automations; Home Assistant keeps the last five of each."""
     if TRACE not in hass.config.components:
         return []
     from homeassistant.components.trace.const import DATA_TRACE  # noqa: PLC0415
     from homeassistant.components.trace.util import async_restore_traces  # noqa: PLC0415
 
     await async_restore_traces(hass)
-    return [(key, trace) for key, buckets in hass.data[DATA_TRACE].items() for trace in buckets.runs.values()]
+    return [
+        _run(entity_id, trace)
+        for key, buckets in hass.data[DATA_TRACE].items()
+        for entity_id in [_entity_of(hass, key)]
+        for trace in buckets.runs.values()
+        if trace.context.id in context_ids or entity_id in automations
+    ]
 
 
-def _run(hass: HomeAssistant, key: str, context: Any, told: Mapping[str, Any]) -> Run:
-    """Return the run of a trace."""
-    times = told.get("timestamp") or {}
-    steps = list(_steps(told.get("trace")))
-    aims = [aim for path, step in steps if not path.startswith("trigger") for aim in _aims(step)]
+def _run(entity_id: str, trace: BaseTrace) -> Run:
+    details = trace.as_extended_dict()
+    times = details.get("timestamp") or {}
+    steps = list(_steps(details.get("trace")))
     return Run(
-        entity_id=_entity_of(hass, key),
-        context_id=context.id,
-        parent_id=context.parent_id,
-        user_id=context.user_id,
+        entity_id=entity_id,
+        context_id=trace.context.id,
         started=_timestamp(times.get("start")) or 0.0,
         ended=_timestamp(times.get("finish")),
+        is_stopped=details.get("script_execution") == FAILED,
         trigger=next((found for path, step in steps if (found := _trigger(path, step))), Trigger()),
-        aims=frozenset(aim for aim in aims if aim),
-        aims_wide="" in aims,
+        aims=frozenset(aim for path, step in steps if not path.startswith("trigger") for aim in _aims(step)),
     )
 
 

@@ -17,20 +17,15 @@ from ...safety.firewall.own_values import without_outside
 from ...texts import as_number
 from ...timespans import format_local
 from ..base import ServiceCall, ToolRun
-from ..causes.finding import (
-    MAX_ENTITIES,
-    PRIVATE,
-    Explained,
-    asked_about,
-    async_explain,
-    async_explain_now,
-    async_not_done,
-)
+from ..causes.finding import PRIVATE, Explained, async_explain, async_not_done
+from ..causes.recorded import Asked
 from .filters import StateFilter
 from .past import MAX_CHANGES
 from .periods import Period, is_period, parse_moment, parse_period
 from .present import Member, Report
 
+MAX_ENTITIES: Final = 5
+"""Entities whose changes are explained at once."""
 AROUND: Final = timedelta(minutes=30)
 """Time before and after a moment within which a change belongs to it."""
 LATELY: Final = timedelta(days=1)
@@ -56,12 +51,6 @@ NOTHING: Final = "no change of this kind is recorded"
 type Permission = Callable[[str], bool]
 
 
-async def async_cause_of_now(run: ToolRun, state: State, may_read: Permission) -> str | None:
-    """Return who or what brought an entity into its state, without the recorder; None if it is not known."""
-    explained = await async_explain_now(run, state, may_read)
-    return explained.cause if explained else None
-
-
 async def async_why(
     run: ToolRun,
     found: Sequence[Member],
@@ -76,15 +65,16 @@ async def async_why(
     period = _period(history, run.speaker.language)
     members = [member for member in found if wanted is None or wanted.matches(*member)] or found
     members = sorted(members, key=lambda member: member[1].last_changed, reverse=True)[:MAX_ENTITIES]
-    asked = asked_about(
-        [record.entity_id for record, _state in members],
-        start=period.start.timestamp() if period else None,
-        end=period.end.timestamp() if period else None,
-        most=MOST_EACH if len(members) > 1 else MOST_IN_PERIOD if period else MOST_ALONE,
-        fits={record.entity_id: partial(wanted.matches, record) for record, _state in members}
-        if wanted
-        else None,
-    )
+    asked = [
+        Asked(
+            entity_id=record.entity_id,
+            start=period.start.timestamp() if period else None,
+            end=(period.end if period else dt_util.utcnow()).timestamp(),
+            most=MOST_EACH if len(members) > 1 else MOST_IN_PERIOD if period else MOST_ALONE,
+            fits=partial(wanted.matches, record) if wanted else None,
+        )
+        for record, _state in members
+    ]
     explained = await async_explain(run, asked, may_read)
     answer: Report = {}
     if period:
@@ -148,11 +138,11 @@ async def async_happened(
     ]
     changed.sort(key=lambda member: member[1].last_updated, reverse=True)
     ids = [record.entity_id for record, _state in changed[:MOST_LOOKED_AT]]
-    asked = asked_about(ids, start=begin, end=end, most=1, entities=MOST_LOOKED_AT)
+    asked = [Asked(entity_id=entity_id, start=begin, end=end, most=1) for entity_id in ids]
     explained = await async_explain(run, asked, may_read)
     told = sorted((some[-1] for some in explained.values()), key=lambda one: one.change.at)
     answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
-    answer["why"] = {one.change.entity_id: one.line for one in told[-MOST_IN_HOME:]} or NO_CHANGE
+    answer["why"] = {one.change.after.entity_id: one.line for one in told[-MOST_IN_HOME:]} or NO_CHANGE
     if len({record.area_id for record, _state in found}) == 1 and (rule := await _async_rule_of(run, found)):
         answer["rule"] = rule
     if (left := len(told) - MOST_IN_HOME) > 0 or len(changed) > MOST_LOOKED_AT:
@@ -205,15 +195,19 @@ async def async_add_causes(
     listed = [
         record for record, state in found if record.entity_id in rows and as_number(state.state) is None
     ]
-    asked = asked_about(
-        [record.entity_id for record in listed if record.domain not in PRIVATE],
-        start=period.start.timestamp(),
-        end=period.end.timestamp(),
-        most=MAX_CHANGES,
-    )
+    start, end = period.start.timestamp(), period.end.timestamp()
+    asked = [
+        Asked(entity_id=record.entity_id, start=start, end=end, most=MAX_CHANGES)
+        for record in listed
+        if record.domain not in PRIVATE
+    ]
     explained = await async_explain(run, asked, may_read) if asked else {}
     for entity_id, some in explained.items():
-        causes = {format_local(one.change.at): one.cause for one in some if one.is_known and one.is_of_state}
+        causes = {
+            format_local(one.change.at): ", ".join(one.causes)
+            for one in some
+            if one.causes and one.change.is_of_state
+        }
         for row in rows[entity_id]:
             if isinstance(row, list) and (cause := causes.get(str(row[0]))):
                 row.append(cause)
