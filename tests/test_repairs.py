@@ -321,10 +321,10 @@ async def test_a_tool_that_is_wrong(
     assert "tempate" in reported(hass)["greet"]
     screen = await dialog()
     shown = await screen.open(only(hass, "custom_tool_invalid"))
-    await async_write(hass, tmp_path, WRONG_TOOL.replace("Greets.", ""))
+    await async_write(hass, tmp_path, WRONG_TOOL.replace("tempate", "templat"))
     again = await screen.go_on(shown)
     assert again["errors"] == {"base": "still_wrong"}
-    assert "description" in again["description_placeholders"]["problems"]
+    assert "'templat'" in again["description_placeholders"]["problems"]
     await hass.async_add_executor_job((tmp_path / "configuration.yaml").write_text, "a: [")
     assert (await screen.go_on(shown))["errors"] == {"base": "unreadable"}
     assert len(issues(hass, "custom_tool_invalid")) == 1

@@ -67,19 +67,15 @@ async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
     taken = {*NATIVE, *(recipe.name for recipe in known.known())}
     kept = []
-    language = await async_language(hass)
     for tool in made.functions.tools:
         problems = async_problems(hass, yaml.safe_load(as_yaml([tool]))[CONF_CUSTOM_TOOLS][0], taken)
         if not problems:
             kept.append(tool)
             taken.add(tool["name"])
             continue
-        said = [
-            f"`{problem.path}` "
-            + await async_phrase(hass, language, f"problem_{problem.kind}", **problem.details)
-            for problem in problems
-        ]
-        made.functions.left.append(Note("import_wrong", {"name": tool["name"], "problems": "; ".join(said)}))
+        made.functions.left.append(
+            Note("import_wrong", {"name": tool["name"], "problems": "; ".join(problems)})
+        )
     made.functions.tools = kept
 
 

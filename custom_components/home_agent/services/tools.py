@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-import os
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import Final, TypedDict
 
 import probatio
 
@@ -16,7 +15,6 @@ from homeassistant.helpers.reload import async_integration_yaml_config
 from homeassistant.helpers.typing import ConfigType
 from homeassistant.util.json import JsonValueType
 
-from ..agent.phrases import async_phrase
 from ..agents import agents_of
 from ..agents.llm_api import async_one_call
 from ..const import DOMAIN, LOGGER
@@ -32,9 +30,6 @@ from ..tools.native import NATIVE
 from ..tools.undo.activity import ActivityTool
 from ..tools.undo.undoing import last_change
 from .base import CommonService, Response, Service, async_caller, llm_context
-
-if TYPE_CHECKING:
-    from ..tools.custom.checks import YamlPlace
 
 RUNNING: Final = frozenset({ConfigEntryState.LOADED, ConfigEntryState.SETUP_IN_PROGRESS})
 ISSUE: Final = "custom_tool_invalid"
@@ -180,7 +175,7 @@ async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> Cu
         if issue.translation_key == ISSUE and issue.domain == DOMAIN and issue.issue_id not in tools.wrong:
             withdraw(hass, issue.issue_id)
     for issue_id, wrong in tools.wrong.items():
-        await _async_report(hass, issue_id, wrong)
+        _report(hass, issue_id, wrong)
     tools.async_follow(partial(_offer, hass, tools))
     return tools
 
@@ -196,21 +191,12 @@ def _offer(hass: HomeAssistant, tools: CustomTools) -> None:
         entry.async_create_background_task(hass, entry.runtime_data.async_prepare(), "home_agent warm start")
 
 
-async def _async_report(hass: HomeAssistant, issue_id: str, wrong: InvalidTool) -> None:
-    """Tell what is wrong with a tool, where, and what to write."""
-    lines = []
-    for problem in wrong.problems:
-        said = await async_phrase(hass, hass.config.language, f"problem_{problem.kind}", **problem.details)
-        lines.append(f"- {_placed(hass, problem.place)}`{problem.path or wrong.name}` {said}.")
-    report(hass, issue_id, ISSUE, fix={"issue_id": issue_id}, tool=wrong.name, problems="\n".join(lines))
-    LOGGER.warning("The custom tool %s is left out: %s", wrong.name, " ".join(lines))
-
-
-def _placed(hass: HomeAssistant, place: YamlPlace) -> str:
-    """Return file and line of a place, the file as the person knows it."""
-    if not place.file:
-        return ""
-    return f"{os.path.relpath(place.file, hass.config.config_dir)}:{place.line}: "
+@callback
+def _report(hass: HomeAssistant, issue_id: str, wrong: InvalidTool) -> None:
+    """Tell what is wrong with a tool."""
+    problems = "\n".join(f"- {problem}" for problem in wrong.problems)
+    report(hass, issue_id, ISSUE, fix={"issue_id": issue_id}, tool=wrong.name, problems=problems)
+    LOGGER.warning("The custom tool %s is left out: %s", wrong.name, problems)
 
 
 async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:

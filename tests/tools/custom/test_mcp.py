@@ -200,14 +200,14 @@ async def test_what_comes_back_marks_the_turn(
 @pytest.mark.parametrize(
     ("handler", "problem"),
     [
-        ({"tool": None, "include": [5]}, "must be a list of tool names"),
-        ({"include": ["x"]}, "exclude each other"),
-        ({"tool": None, "method": "tools/call"}, "must be the name of a tool"),
-        ({"headers": {"Mcp-Session-Id": "x"}}, "cannot contain Mcp-Session-Id"),
-        ({"timeout": 1000}, "from 1 to 120 seconds"),
-        ({"read_only": "maybe"}, "must be true or false"),
+        ({"tool": None, "include": [5]}, "expected str"),
+        ({"include": ["x"]}, "include or exclude"),
+        ({"tool": None, "method": "tools/call"}, "value must not be one of"),
+        ({"headers": {"Mcp-Session-Id": "x"}}, "'handler->headers->Mcp-Session-Id'"),
+        ({"timeout": 1000}, "at most 120"),
+        ({"read_only": "maybe"}, "expected bool"),
         ({"server_url": "http://{{ query }}/mcp"}, "server_url"),
-        ({"severurl": "x"}, "is not known"),
+        ({"severurl": "x"}, "did you mean 'server_url'?"),
     ],
 )
 async def test_what_is_wrong_is_reported(

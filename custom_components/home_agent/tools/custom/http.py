@@ -1,10 +1,13 @@
 """One HTTP request of a custom tool: bounded in size, with redirects to the same place only."""
 
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 import re
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
 from aiohttp import (
     ClientConnectorCertificateError,
@@ -14,18 +17,20 @@ from aiohttp import (
     ClientSession,
     ClientTimeout,
 )
+import probatio
 from yarl import URL
 
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers.redact import REDACTED
+from homeassistant.helpers.template import is_template_string
 
 from ...errors import ToolExecutionError
 from ...regex import lazy_regex
-from ..outside.hosts import leads_home
+from ..outside.hosts import async_session, is_local_name, leads_home
 from ..outside.unpacking import Packed, unpacker
-from .checks import Text, Variables, Writer, YamlSection
+from .checks import TEXT, Templates, Text, Variables
 
 MAX_URL: Final = 8_000
-EXAMPLE: Final = 'url: "https://api.example.com/items/{{ item }}"'
 _EXPRESSION = lazy_regex(r"(\{\{.*?(?:\}\}|\Z))", re.DOTALL)
 _ORIGIN = lazy_regex(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
 _LITERAL = "/:?[]@!$&'()*+,;=%-._~"
@@ -49,7 +54,6 @@ class UrlTemplate:
 
     parts: tuple[str | Text, ...]
     host: str
-    path: str
 
     def build(self, variables: Variables) -> str:
         """Return the address. Raises ToolExecutionError for a value that would lead elsewhere."""
@@ -61,7 +65,6 @@ class UrlTemplate:
         return done
 
     def _value(self, part: Text, variables: Variables, *, in_query: bool) -> str:
-        """Return the value of one template, encoded."""
         value = part.render(variables)
         if not in_query:
             segments = _SEPARATORS.split(_unquoted(value))
@@ -80,57 +83,107 @@ def _unquoted(value: str) -> str:
     return value
 
 
-def read_url(section: YamlSection, writer: Writer, key: str = "url") -> UrlTemplate | None:
-    """Return the address that a tool writes; None with the problem reported."""
-    source = section.text(key, required=EXAMPLE)
-    if source is None:
-        return None
-    source = source.strip()
-    literals = _EXPRESSION.split(source)
-    if problem := _problem_of(source, literals):
-        section.problem(key, problem, example=f"`{EXAMPLE}`", braces="{{ }}")
-        return None
+def read_url(source: str, templates: Templates, key: str = "url") -> UrlTemplate:
+    """Return an address that was checked."""
     parts = tuple(
-        writer.text(section, key, part) if index % 2 else quote(part, safe=_LITERAL)
-        for index, part in enumerate(literals)
+        templates.text(part, key) if index % 2 else quote(part, safe=_LITERAL)
+        for index, part in enumerate(_EXPRESSION.split(source))
         if part
     )
-    url = URL(_EXPRESSION.sub("x", source))
-    return UrlTemplate(parts, (url.host or "").casefold(), section.at(key))
+    return UrlTemplate(parts, (URL(_EXPRESSION.sub("x", source)).host or "").casefold())
 
 
-def _problem_of(source: str, literals: list[str]) -> str:
-    """Return the problem of an address; empty if there is none."""
-    origin = _ORIGIN.match(literals[0])
-    written = "".join(literals[::2])
+def _address(value: str) -> str:
+    """Check an address whose path and query may hold templates."""
+    source = value.strip()
+    literals = _EXPRESSION.split(source)
+    origin, written = _ORIGIN.match(literals[0]), "".join(literals[::2])
     if origin is None or (len(literals) > 1 and origin.end() == len(literals[0])):
-        return "address_begins"
-    if any(mark in written for mark in ("{{", "}}", "{%", "{#")):
-        return "address_templates"
+        raise probatio.Invalid("must begin with scheme, host and / as plain text")
+    if is_template_string(written) or "}}" in written:
+        raise probatio.Invalid("only closed {{ }} templates are supported")
     if "@" in origin[2]:
-        return "address_password"
+        raise probatio.Invalid("no user name and password here: write them under auth, type basic")
     path = unquote(written).partition("?")[0]
     if "#" in written or any(segment in (".", "..") for segment in path.split("/")):
-        return "address_path"
-    return "" if _has_host(source) else "no_address"
-
-
-def _has_host(source: str) -> bool:
-    """Return whether an address has a host and a possible port."""
+        raise probatio.Invalid("no #, and no . or .. as a part of the path")
     try:
         url = URL(_EXPRESSION.sub("x", source))
-        return bool(url.host) and url.port is not None
+        is_complete = bool(url.host) and url.port is not None
     except ValueError:
-        return False
+        is_complete = False
+    if not is_complete:
+        raise probatio.Invalid("not an address")
+    return source
+
+
+def _fixed(value: str) -> str:
+    if is_template_string(value):
+        raise probatio.Invalid("no templates here")
+    return quote(value, safe=_LITERAL)
+
+
+ADDRESS: Final = probatio.All(TEXT, _address)
+FIXED_ADDRESS: Final = probatio.All(ADDRESS, _fixed)
+
+
+def header_name(refused: Collection[str]) -> Callable[[str], str]:
+    """Return the check of a header's name."""
+
+    def check(name: str) -> str:
+        if not HEADER.fullmatch(name) or name.lower() in refused:
+            raise probatio.Invalid("this header cannot be set")
+        return name
+
+    return check
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How a tool reaches its servers."""
+
+    timeout: float
+    verify_ssl: bool
+    private_network: bool
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Connection:
+        """Return the connection of a handler."""
+        return cls(config["timeout"], config["verify_ssl"], config["private_network"])
+
+    def session(self, hass: HomeAssistant, host: str) -> ClientSession:
+        """Return a session; private addresses are reached only if the configuration names them."""
+        local = self.private_network or is_local_name(host)
+        return async_session(hass, local=local, verify_ssl=self.verify_ssl)
+
+    @asynccontextmanager
+    async def in_time(self, server: str) -> AsyncIterator[None]:
+        """Do something within the time limit. Raises ToolExecutionError after it."""
+        try:
+            async with asyncio.timeout(self.timeout) as limit:
+                yield
+        except TimeoutError as err:
+            if not limit.expired():
+                raise
+            raise ToolExecutionError(f"The {server} did not answer within {self.timeout:g} s") from err
+
+
+def connection_schema(seconds: float, most: int) -> dict[probatio.Marker, Any]:
+    """Return the keys of a connection; `seconds` is its usual time limit."""
+    return {
+        probatio.Optional("timeout", default=seconds): probatio.All(
+            probatio.Coerce(float), probatio.Range(min=1, max=most)
+        ),
+        probatio.Optional("verify_ssl", default=True): bool,
+        probatio.Optional("private_network", default=False): bool,
+    }
 
 
 def with_query(url: str, pairs: list[tuple[str, str]]) -> str:
     """Return an address with more parameters."""
     if not pairs:
         return url
-    added = "&".join(
-        f"{quote(name, safe='')}={quote(value, safe='', errors='replace')}" for name, value in pairs
-    )
+    added = urlencode(pairs, quote_via=quote, safe="", errors="replace")
     return f"{url}{'&' if '?' in url else '?'}{added}"
 
 
@@ -202,7 +255,6 @@ def _redirected(request: Request, response: ClientResponse) -> Request | None:
 
 
 async def _async_read(response: ClientResponse) -> HttpAnswer:
-    """Return the answer as text, cut at the limit of its unpacked size."""
     unpack = unpacker(response.headers)
     body = bytearray()
     async for chunk in response.content.iter_chunked(65_536):

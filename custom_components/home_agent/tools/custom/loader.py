@@ -5,15 +5,19 @@ from typing import Any, Final
 
 import probatio
 
+from homeassistant.config import format_schema_error
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import config_validation as cv
+from homeassistant.helpers.json import json_bytes
 from homeassistant.helpers.template import TemplateEnvironment
+from homeassistant.util.json import json_loads
 
 from ...const import DOMAIN, LOGGER
-from ...regex import lazy_regex
+from ...texts import cut
 from ..calls.schema import JsonSchema
-from .base import CustomTool, Definition, Recipe
-from .checks import MAX_REASON, MAX_SHOWN, ProblemReport, ToolProblem, Writer, YamlPlace, YamlSection
-from .mcp import McpTool, McpTools
+from .base import CustomTool, Recipe
+from .checks import MAX_REASON, TEXT, Templates, by_type
+from .mcp import McpServer, McpTool
 from .mcp_import import McpImport
 from .recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .rest import RestTool
@@ -32,8 +36,67 @@ HANDLERS: Final[Mapping[str, type[CustomTool]]] = {
 MAX_TOOLS: Final = 100
 MAX_DESCRIPTION: Final = 1_000
 MAX_SCHEMA: Final = 8_000
-_NAME = lazy_regex(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
-_EXAMPLE_HANDLER: Final = 'handler: {type: template, value_template: "{{ a + b }}"}'
+MAX_PROBLEMS: Final = 10
+MAX_PROBLEM: Final = 400
+
+
+def _argument(name: str) -> str:
+    if not name.isidentifier():
+        raise probatio.Invalid("use letters, digits and _, so that templates can use the name")
+    return name
+
+
+def _complete(tool: dict[str, Any]) -> dict[str, Any]:
+    """Check what depends on whether an entry stands for one tool or for all tools of a server."""
+    is_server = tool["handler"]["type"] == "mcp" and "tool" not in tool["handler"]
+    if is_server and "parameters" in tool:
+        raise probatio.Invalid("the server names the parameters of its tools", ["parameters"])
+    if not is_server and "description" not in tool:
+        raise probatio.RequiredFieldInvalid("required key not provided", ["description"])
+    return tool
+
+
+def _parameters(value: Any) -> JsonSchema:
+    written = {"type": "object", "additionalProperties": False, **_PARAMETERS(value)}
+    if not set(written.get("required", ())) <= set(written["properties"]):
+        raise probatio.Invalid("required names come from properties", ["required"])
+    if len(str(written)) > MAX_SCHEMA:
+        raise probatio.Invalid("too long: parameters are part of every request")
+    try:
+        return JsonSchema(written)
+    except (probatio.Error, ValueError, TypeError, RecursionError) as err:
+        raise probatio.Invalid(f"not a valid JSON Schema ({str(err)[:MAX_REASON]})") from err
+
+
+_TOOLS: Final = probatio.All(cv.ensure_list, probatio.Length(max=MAX_TOOLS))
+_CONFIG: Final = probatio.Schema(
+    {probatio.Optional(CONF_CUSTOM_TOOLS): _TOOLS, probatio.Optional(CONF_OLDER): _TOOLS}
+)
+_PARAMETERS: Final = probatio.Schema(
+    {
+        probatio.Optional("type"): "object",
+        probatio.Required("properties"): probatio.Schema({_argument: dict}),
+        probatio.Optional("required"): [str],
+    },
+    extra=probatio.ALLOW_EXTRA,
+)
+_TOOL: Final = probatio.Schema(
+    probatio.All(
+        {
+            probatio.Required("name"): probatio.All(
+                str,
+                probatio.Match(
+                    r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}\Z",
+                    msg="must begin with a letter and contain only letters, digits, _ and -, at most 64",
+                ),
+            ),
+            probatio.Optional("description"): probatio.All(TEXT, probatio.Length(max=MAX_DESCRIPTION)),
+            probatio.Optional("parameters"): _parameters,
+            probatio.Required("handler"): by_type({name: kind.schema for name, kind in HANDLERS.items()}),
+        },
+        _complete,
+    )
+)
 
 
 @callback
@@ -42,161 +105,86 @@ def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> C
     if isinstance(config, RawConfig):
         config = config.node
     tools = hass.data.setdefault(DATA_CUSTOM_TOOLS, CustomTools())
-    general = ProblemReport()
-    found: dict[str, Recipe | McpImport] = {}
+    recipes: dict[str, Recipe | McpImport] = {}
     wrong: dict[str, InvalidTool] = {}
+    section = config if isinstance(config, Mapping) else {}
+    try:
+        _CONFIG(config or {})
+    except probatio.Invalid as err:
+        wrong["custom_tools"] = InvalidTool(CONF_CUSTOM_TOOLS, _problems(hass, err, config))
+    nodes = [node for key in (CONF_CUSTOM_TOOLS, CONF_OLDER) for node in cv.ensure_list(section.get(key))]
     environment = TemplateEnvironment(hass)
-    for number, node in enumerate(_nodes(config, general), 1):
-        report = ProblemReport()
-        name = _shown_name(node, number)
-        recipe = _read_safely(hass, environment, node, report, {*reserved, *found})
-        if recipe is None or report.problems:
-            wrong[f"custom_tool_{number}"] = InvalidTool(name, report.problems)
+    for number, node in enumerate(nodes[:MAX_TOOLS], 1):
+        recipe, problems = _read(hass, environment, node, {*reserved, *recipes})
+        if recipe is None:
+            wrong[f"custom_tool_{number}"] = InvalidTool(_name(node, number), problems)
         else:
-            found[recipe.name] = recipe
-    if general.problems:
-        wrong["custom_tools"] = InvalidTool(CONF_CUSTOM_TOOLS, general.problems)
-    for one in tools.imports:
-        one.async_forget()
-    tools.recipes = tuple(one for one in found.values() if isinstance(one, Recipe))
-    tools.imports = tuple(one for one in found.values() if isinstance(one, McpImport))
+            recipes[recipe.name] = recipe
+    for server in tools.imports:
+        server.async_forget()
+    tools.recipes = tuple(recipe for recipe in recipes.values() if isinstance(recipe, Recipe))
+    tools.imports = tuple(recipe for recipe in recipes.values() if isinstance(recipe, McpImport))
     tools.wrong = wrong
     return tools
 
 
 @callback
-def async_problems(hass: HomeAssistant, node: Any, taken: Collection[str]) -> list[ToolProblem]:
+def async_problems(hass: HomeAssistant, node: Any, taken: Collection[str]) -> list[str]:
     """Return the problems of a tool that is not in use yet."""
-    report = ProblemReport()
-    _read_safely(hass, TemplateEnvironment(hass), node, report, taken)
-    return report.problems
-
-
-def _nodes(config: Any, report: ProblemReport) -> list[Any]:
-    """Return the tools as they are written, under the name of today or the older one."""
-    if config is None:
-        return []
-    if not isinstance(config, Mapping):
-        report.add(DOMAIN, "no_tools", YamlPlace.of(config) or YamlPlace(), name=CONF_CUSTOM_TOOLS)
-        return []
-    section = YamlSection(config, "", report, YamlPlace())
-    nodes: list[Any] = []
-    for key in (CONF_CUSTOM_TOOLS, CONF_OLDER):
-        written = section.raw(key)
-        if isinstance(written, list):
-            nodes += written
-        elif written is not None:
-            section.problem(key, "no_list")
-    section.finish()
-    if len(nodes) > MAX_TOOLS:
-        section.problem(CONF_CUSTOM_TOOLS, "too_many_tools", most=str(MAX_TOOLS))
-    return nodes[:MAX_TOOLS]
-
-
-def _read_safely(
-    hass: HomeAssistant,
-    environment: TemplateEnvironment,
-    node: Any,
-    report: ProblemReport,
-    taken: Collection[str],
-) -> Recipe | McpImport | None:
-    """Return one tool; None with problems reported, whatever was written."""
-    try:
-        return _read(hass, environment, node, report, taken)
-    except Exception as err:  # noqa: BLE001 - one tool must not stop the others
-        LOGGER.exception("A custom tool could not be read")
-        report.add("", "unreadable", YamlPlace.of(node) or YamlPlace(), error=type(err).__name__)
-        return None
+    return _read(hass, TemplateEnvironment(hass), node, taken)[1]
 
 
 def _read(
-    hass: HomeAssistant,
-    environment: TemplateEnvironment,
-    node: Any,
-    report: ProblemReport,
-    taken: Collection[str],
-) -> Recipe | McpImport | None:
-    """Return one tool, or the tools of a server; None if it cannot be made."""
-    if not isinstance(node, Mapping):
-        report.add("", "no_tool", YamlPlace.of(node) or YamlPlace())
-        return None
-    section = YamlSection(node, "", report, YamlPlace())
-    name = section.text("name", required="name: bus_times")
-    if name is not None and not _NAME.fullmatch(name):
-        section.problem("name", "bad_name")
-    elif name is not None and name in taken:
-        section.problem("name", "name_taken", name=name)
-    description = section.text("description")
-    if description and len(description) > MAX_DESCRIPTION:
-        section.problem("description", "description_long", most=str(MAX_DESCRIPTION))
-    schema = _schema(section)
-    handler = section.section("handler", required=_EXAMPLE_HANDLER)
-    section.finish()
-    names = list(schema.written["properties"]) if schema else []
-    kind, read = _handler(handler, Writer(hass, environment, names))
-    if description is None and not isinstance(read, McpTools) and not section.has("description"):
-        section.problem("description", "missing", example="`description: Tells when the next bus leaves`")
-    if isinstance(read, McpTools):
-        if section.has("parameters"):
-            section.problem("parameters", "no_parameters_here")
-        return McpImport(hass, name or "", description or "", read, taken)
-    if name is None or description is None or schema is None or kind is None or read is None:
-        return None
-    definition = Definition(hass=hass, name=name, description=description, schema=schema)
-    return Recipe(definition, kind, read)
-
-
-def _handler(section: YamlSection | None, writer: Writer) -> tuple[type[CustomTool] | None, Any]:
-    """Return the type of a handler and what it read."""
-    if section is None:
-        return None, None
-    name = section.choice("type", tuple(HANDLERS), required="type: rest")
-    if name is None:
-        return None, None
-    kind = HANDLERS[name]
-    read = kind.read(section, writer)
-    section.finish()
-    return kind, read
-
-
-def _schema(section: YamlSection) -> JsonSchema | None:
-    """Return the parameters; none are a tool without arguments."""
-    if not section.has("parameters"):
-        section.raw("parameters")
-        return JsonSchema({"type": "object", "properties": {}, "additionalProperties": False})
-    part = section.section("parameters")
-    written = section.plain("parameters")
-    if part is None or not isinstance(written, dict):
-        return None
-    written = {"type": "object", "additionalProperties": False, **written}
-    if found := _problem_of(written):
-        kind, example = found
-        section.problem("parameters", kind, example=example)
-        return None
+    hass: HomeAssistant, environment: TemplateEnvironment, node: Any, taken: Collection[str]
+) -> tuple[Recipe | McpImport | None, list[str]]:
+    """Return one tool, or the tools of a server, or the problems; whatever was written."""
     try:
-        return JsonSchema(written)
-    except (probatio.Error, ValueError, TypeError, RecursionError) as err:
-        section.problem("parameters", "no_schema", reason=str(err)[:MAX_REASON])
-        return None
+        return _recipe(hass, environment, node, taken), []
+    except probatio.Invalid as err:
+        return None, _problems(hass, err, node)
+    except Exception as err:  # noqa: BLE001 - one tool must not stop the others
+        LOGGER.exception("A custom tool could not be read")
+        return None, [f"It cannot be read ({type(err).__name__})"]
 
 
-def _problem_of(written: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the problem of a schema, with an example or its place; None if there is none."""
-    known, required = written.get("properties"), written.get("required", [])
-    if written["type"] != "object" or not isinstance(known, dict):
-        return "no_object", "`{type: object, properties: {city: {type: string}}}`"
-    if not all(isinstance(item, dict) for item in known.values()):
-        return "no_type", "`city: {type: string}`"
-    if not isinstance(required, list) or not all(
-        isinstance(name, str) and name in known for name in required
-    ):
-        return "bad_required", "`required: [city]`"
-    if wrong := [name for name in known if not name.isidentifier()]:
-        return "bad_argument", f"`{wrong[0][:MAX_SHOWN]}`"
-    return ("parameters_long", "") if len(str(written)) > MAX_SCHEMA else None
+def _recipe(
+    hass: HomeAssistant, environment: TemplateEnvironment, node: Any, taken: Collection[str]
+) -> Recipe | McpImport:
+    tool = _TOOL(_plain(node))
+    name, description, handler = tool["name"], tool.get("description", ""), tool["handler"]
+    if name in taken:
+        raise probatio.Invalid("another tool has this name", ["name"])
+    parameters = tool.get("parameters") or _parameters({"properties": {}})
+    kind = HANDLERS[handler["type"]]
+    read = kind.read(handler, Templates(hass, environment, parameters.written["properties"].keys()))
+    if isinstance(read, McpServer):
+        return McpImport(hass, name, description, read, taken)
+    return Recipe(
+        hass=hass, name=name, description=description, parameters=parameters, kind=kind, handler=read
+    )
 
 
-def _shown_name(node: Any, number: int) -> str:
-    """Return the name of a tool in an issue."""
+def _plain(node: Any) -> Any:
+    """Return a tool as JSON holds it, which dates become texts for, without keys that have no value."""
+    try:
+        tool = json_loads(json_bytes(node))
+    except (TypeError, ValueError) as err:
+        raise probatio.Invalid("a value cannot be written as JSON") from err
+    if isinstance(tool, dict) and isinstance(handler := tool.get("handler"), dict):
+        tool["handler"] = {key: value for key, value in handler.items() if value is not None}
+    return (
+        {key: value for key, value in tool.items() if value is not None} if isinstance(tool, dict) else tool
+    )
+
+
+def _problems(hass: HomeAssistant, err: probatio.Invalid, node: Any) -> list[str]:
+    """Return what is wrong in Home Assistant's words; values are not shown, since they may be secrets."""
+    for each in err.errors if isinstance(err, probatio.MultipleInvalid) else [err]:
+        each.secret = True
+    lines = format_schema_error(hass, err, DOMAIN, node).splitlines()
+    return [cut(line, MAX_PROBLEM) for line in lines[:MAX_PROBLEMS]]
+
+
+def _name(node: Any, number: int) -> str:
     name = node.get("name") if isinstance(node, Mapping) else None
-    return str(name)[:64] if isinstance(name, str) and name.strip() else f"#{number}"
+    return name[:64] if isinstance(name, str) and name.strip() else f"#{number}"

@@ -108,7 +108,6 @@ class McpClient:
         self._session, self._listed = None, float("-inf")
 
     async def _list(self) -> dict[str, RemoteTool]:
-        """Ask for all tools, page by page."""
         found: dict[str, RemoteTool] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -133,17 +132,14 @@ class McpClient:
 
     async def _ask(self, method: str, params: Object) -> Object:
         """Return the result of a request within a session; a lost session is started again once."""
-        try:
-            return await self._request(method, params, await self._begun())
-        except _SessionLost:
-            self._session = None
-        try:
-            return await self._request(method, params, await self._begun())
-        except _SessionLost:
-            raise ToolExecutionError("The MCP server loses its sessions") from None
+        for _ in range(2):
+            try:
+                return await self._request(method, params, await self._begun())
+            except _SessionLost:
+                self._session = None
+        raise ToolExecutionError("The MCP server loses its sessions")
 
     async def _begun(self) -> _Session:
-        """Return the session, begun if there is none."""
         if self._session is None:
             fresh = _Session(VERSIONS[0])
             params = {
@@ -172,7 +168,6 @@ class McpClient:
             raise
 
     async def _exchange(self, body: Object, session: _Session) -> Object:
-        """Send a request and read until its answer has come."""
         answered = 0
         response = await self._post(body, session)
         try:
@@ -195,11 +190,9 @@ class McpClient:
         raise ToolExecutionError("The MCP server ended its answer without a result")
 
     async def _tell(self, body: Object, session: _Session) -> None:
-        """Send what has no answer."""
         (await self._post(body, session)).close()
 
     async def _cancel(self, number: int, session: _Session) -> None:
-        """Cancel a request at the server."""
         params = {"requestId": number, "reason": "no longer needed"}
         body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
         with suppress(ToolExecutionError, TimeoutError, _SessionLost, Unauthorized):
@@ -258,7 +251,6 @@ async def _messages(response: ClientResponse) -> AsyncIterator[Object]:
 
 
 def _result(message: Object) -> Object:
-    """Return the result of an answer. Raises ToolExecutionError for an error."""
     if isinstance(error := message.get("error"), dict):
         said = " ".join(str(error.get("message") or "no explanation").split())
         raise ToolExecutionError(f"The MCP server refuses: {said[:MAX_WORDS]}")
@@ -277,7 +269,6 @@ def _reply(message: Object) -> Object:
 
 
 def _session_id(response: ClientResponse) -> str:
-    """Return the id that a server gave the session; empty where it keeps none."""
     found = str(response.headers.get("Mcp-Session-Id", ""))
     if len(found) > MAX_SESSION_ID or not (found.isascii() and (not found or found.isprintable())):
         raise ToolExecutionError("The MCP server gives a session that cannot be used")
@@ -285,7 +276,6 @@ def _session_id(response: ClientResponse) -> str:
 
 
 def _refusal(status: int) -> str:
-    """Return the meaning of a status, for the model and the person."""
     if status < HTTPStatus.BAD_REQUEST:
         return "The MCP server redirects, which is not followed. The person has to correct its address"
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):

@@ -17,8 +17,8 @@ from ...issues import report, withdraw
 from ..calls.schema import JsonSchema
 from ..outside.foreign import async_report_refused, async_sanitize, imitates
 from ..outside.other_apis import wire_name
-from .base import Definition, Recipe
-from .mcp import McpTool, McpTools
+from .base import Recipe
+from .mcp import McpServer, McpTool
 from .mcp_client import LISTED_SECONDS, RemoteTool
 
 MAX_IMPORTED: Final = 50
@@ -36,7 +36,7 @@ class McpImport:
     """What the names of the tools begin with."""
     about: str
     """The household's description of the server, added to each tool."""
-    tools: McpTools
+    server: McpServer
     reserved: Collection[str]
     """Names of our own tools."""
     recipes: tuple[Recipe, ...] = ()
@@ -46,7 +46,7 @@ class McpImport:
     async def async_refresh(self) -> bool:
         """Ask what the server offers; return whether that has changed. One that is away keeps its tools."""
         try:
-            found = await self.tools.server.async_tools(self.hass)
+            found = await self.server.async_tools(self.hass)
         except ToolExecutionError as err:
             self._report(str(err))
             return False
@@ -60,11 +60,14 @@ class McpImport:
         for tool, one in zip(wanted, sanitized, strict=True):
             recipe = self._recipe(tool, one.function, recipes)
             if recipe is not None:
-                recipes[recipe.definition.name] = recipe
+                recipes[recipe.name] = recipe
             if recipe is None:
                 refused.append(tool.name)
         async_report_refused(self.hass, f"mcp_{self.name}", self.name, refused)
-        shown = [(recipe.written, recipe.handler) for recipe in recipes.values()]
+        shown = [
+            (recipe.name, recipe.description, str(recipe.parameters.written), recipe.handler)
+            for recipe in recipes.values()
+        ]
         changed, self._shown = shown != self._shown, shown
         self.recipes = tuple(recipes.values())
         return changed
@@ -72,7 +75,7 @@ class McpImport:
     @callback
     def async_follow(self, on_change: Callable[[], None]) -> CALLBACK_TYPE:
         """Update the tools regularly and when the server reports a change; return how to stop it."""
-        client = self.tools.server.client(self.hass)
+        client = self.server.client(self.hass)
         timer: list[CALLBACK_TYPE] = []
 
         async def refresh() -> None:
@@ -110,15 +113,13 @@ class McpImport:
         async_report_refused(self.hass, f"mcp_{self.name}", self.name, ())
 
     def _wants(self, tool: RemoteTool) -> bool:
-        """Return whether the household wants a tool, by its name and by what it does."""
         return (
-            any(fnmatchcase(tool.name, pattern) for pattern in self.tools.include)
-            and not any(fnmatchcase(tool.name, pattern) for pattern in self.tools.exclude)
-            and self.tools.handler(tool) is not None
+            any(fnmatchcase(tool.name, pattern) for pattern in self.server.include)
+            and not any(fnmatchcase(tool.name, pattern) for pattern in self.server.exclude)
+            and self.server.handler(tool) is not None
         )
 
     def _function(self, tool: RemoteTool) -> dict[str, Any]:
-        """Return a tool as its server describes it."""
         about = f"{self.about} {tool.description}".strip()
         schema = {"type": "object", "properties": {}, **tool.schema}
         return {"name": tool.name, "description": about or tool.name, "parameters": schema}
@@ -127,7 +128,7 @@ class McpImport:
         self, tool: RemoteTool, function: Mapping[str, Any] | None, taken: Mapping[str, Recipe]
     ) -> Recipe | None:
         """Return a tool as agents get it; None if it may not be offered, or cannot be called."""
-        name, handler = wire_name(f"{self.name}_{tool.name}"), self.tools.handler(tool)
+        name, handler = wire_name(f"{self.name}_{tool.name}"), self.server.handler(tool)
         if function is None or handler is None or name in taken or imitates(name, self.reserved):
             return None
         if len(taken) >= MAX_IMPORTED:
@@ -137,13 +138,17 @@ class McpImport:
         except (probatio.Error, ValueError, TypeError, RecursionError) as err:
             LOGGER.info("The arguments of the MCP tool %s are no JSON Schema: %s", name, type(err).__name__)
             return None
-        definition = Definition(
-            hass=self.hass, name=name, description=str(function["description"]), schema=schema
+        return Recipe(
+            hass=self.hass,
+            name=name,
+            description=str(function["description"]),
+            parameters=schema,
+            kind=McpTool,
+            handler=handler,
+            optional=handler.read_only is False,
         )
-        return Recipe(definition, McpTool, handler, optional=handler.read_only is False)
 
     def _report(self, error: str) -> None:
-        """Raise a repair issue for a server that is away, or take it back."""
         issue_id = f"{UNREACHABLE}_{self.name}"
         if not error:
             withdraw(self.hass, issue_id)

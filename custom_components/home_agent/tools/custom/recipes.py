@@ -14,7 +14,6 @@ from ...const import CONF_MCP_WRITES, CONF_TOOLS_DISABLED, DOMAIN
 if TYPE_CHECKING:
     from ..outside.outgoing import Outgoing
     from .base import CustomTool, Recipe
-    from .checks import ToolProblem
     from .mcp_import import McpImport
 DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")
 
@@ -36,7 +35,8 @@ class InvalidTool:
     """A tool that cannot be used."""
 
     name: str
-    problems: Sequence[ToolProblem]
+    problems: Sequence[str]
+    """Home Assistant's messages, with file, line and path."""
 
 
 @dataclass(slots=True)

@@ -1,20 +1,21 @@
 """What of an answer reaches the model: all of it, a part by its path, or what a template makes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+import probatio
 
 from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
 from ...regex import lazy_regex
-from .checks import Text, Variables, Writer, YamlSection
+from .checks import TEXT, Templates, Text, Variables
 from .http import HttpAnswer
 
 FORMATS: Final = ("auto", "json", "text")
 EXTRA: Final = ("value", "value_json", "status")
 """What a template of the answer has besides the arguments."""
-MAX_LISTED: Final = 8
 _STEP = lazy_regex(r"\.?([^.\[\]]+)|\[(-?\d{1,6}|\*)\]|\[['\"]([^'\"]+)['\"]\]")
 _READABLE: Final = (
     "text/",
@@ -32,10 +33,10 @@ type PathStep = str | int | None
 class ResponseReader:
     """How an answer is read."""
 
-    kind: str = "auto"
-    path: Sequence[PathStep] = ()
-    written: str = ""
-    template: Text | None = None
+    kind: str
+    path: Sequence[PathStep]
+    written: str
+    template: Text | None
 
     def read(self, answer: HttpAnswer, variables: Variables) -> Any:
         """Return the value for the model. Raises ToolExecutionError if the answer cannot be read."""
@@ -59,41 +60,45 @@ class ResponseReader:
 _NOT_JSON: Final = object()
 
 
-def read_response(section: YamlSection, writer: Writer) -> ResponseReader:
-    """Return how a tool wants its answers read."""
-    part = section.section("response")
-    if part is None:
-        return ResponseReader()
-    written, source = part.text("path", "json_path"), part.text("template", "value_template")
-    kind = part.choice("format", FORMATS) or "auto"
-    if written is not None and source is not None:
-        part.problem("template", "excludes", other="path")
-    steps = parse_path(written) if written else []
-    if steps is None:
-        part.problem("path", "no_path", example="`items[0].name`, `items[*].name`")
-    key = "template" if part.has("template") else "value_template"
-    template = writer.text(part, key, source, EXTRA) if source is not None else None
-    part.finish()
-    return ResponseReader(kind=kind, path=steps or (), written=written or "", template=template)
-
-
-def parse_path(written: str) -> list[PathStep] | None:
-    """Return the steps of a path such as `$.items[0].name`; None if it is not a path."""
+def _path(written: str) -> tuple[str, list[PathStep]]:
+    """Return a path such as `$.items[0].name` as it is written, and its steps."""
     text = written.strip().removeprefix("$")
     steps: list[PathStep] = []
     position = 0
-    while position < len(text):
-        found = _STEP.match(text, position)
-        if found is None:
-            return None
-        name, index, quoted = found.groups()
+    while position < len(text) and (match := _STEP.match(text, position)):
+        name, index, quoted = match.groups()
         steps.append((name or quoted) if index is None else (None if index == "*" else int(index)))
-        position = found.end()
-    return steps or None
+        position = match.end()
+    if not steps or position < len(text):
+        raise probatio.Invalid("not a path such as items[0].name or items[*].name")
+    return written, steps
+
+
+def _one_way(response: dict[str, Any]) -> dict[str, Any]:
+    if {"path", "template"} <= response.keys():
+        raise probatio.Invalid("path and template exclude each other", ["template"])
+    return response
+
+
+RESPONSE: Final = probatio.All(
+    {
+        probatio.Alias("path", "json_path"): probatio.All(TEXT, _path),
+        probatio.Alias("template", "value_template"): TEXT,
+        probatio.Optional("format", default="auto"): probatio.In(FORMATS),
+    },
+    _one_way,
+)
+
+
+def read_response(config: Mapping[str, Any], templates: Templates) -> ResponseReader:
+    """Return how a tool wants its answers read."""
+    written, path = config.get("path", ("", ()))
+    source = config.get("template")
+    template = templates.text(source, "response", "template", extra=EXTRA) if source else None
+    return ResponseReader(kind=config["format"], path=path, written=written, template=template)
 
 
 def _check_type(answer: HttpAnswer, *, needs_json: bool) -> None:
-    """Raise ToolExecutionError for a kind of content that no model reads."""
     kind = answer.content_type
     if kind in ("text/html", "application/xhtml+xml"):
         raise ToolExecutionError("The server answered with a web page instead of data")
@@ -104,7 +109,6 @@ def _check_type(answer: HttpAnswer, *, needs_json: bool) -> None:
 
 
 def _parsed(answer: HttpAnswer) -> Any:
-    """Return an answer's JSON; a marker where it is none."""
     if answer.cut:
         return _NOT_JSON
     try:
@@ -126,7 +130,6 @@ def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
 
 
 def _step(value: Any, step: PathStep) -> Any:
-    """Return an item of a list or an object; a marker if there is none."""
     if isinstance(value, dict):
         return value.get(str(step), _NOT_JSON)
     if isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
