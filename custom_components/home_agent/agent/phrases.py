@@ -17,7 +17,6 @@ _TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"
 _LANGUAGES: Final[HassKey[frozenset[str]]] = HassKey(f"{DOMAIN}.languages")
 _PLACES: Final = (
     ("selector", f"component.{DOMAIN}.selector.spoken.options.{{key}}"),
-    ("selector", f"component.{DOMAIN}.selector.tool_problem.options.{{key}}"),
     ("selector", f"component.{DOMAIN}.selector.import_report.options.{{key}}"),
     ("selector", f"component.{DOMAIN}.selector.self_test.options.{{key}}"),
     ("selector", f"component.{DOMAIN}.selector.adding.options.{{key}}"),
