@@ -24,7 +24,7 @@ from tests.servers.model_server import ModelServer
 from .harness import running_hass
 from .replay import Outcome, async_replay, data_folder
 from .report import Table
-from .said import Form, Model, Turn, household, load, turns_of
+from .said import SPOKEN, Form, Model, Turn, household, load, turns_of
 from .scenarios import async_record
 
 PACKAGE: Final = "custom_components.home_agent."
@@ -377,34 +377,36 @@ def _said_table(form: Form, outcomes: Mapping[str, Sequence[Turn]]) -> Table:
         "twice",
         "answer withheld",
         "asked again",
-        "'done' without a call caught",
-        "withheld",
-        "wrong call to a question stopped",
+        "no call, caught",
+        "call to a question, stopped",
         "its answer withheld",
         "asked again",
     )
     table = Table("L1c", f"what people say in 65 languages, {form}, by the layer that is off", columns)
     for name, turns in outcomes.items():
-        own = _in_form(turns, form)
-        right, idle, changing, answering = (
-            [turn for turn in own if turn.model is model]
-            for model in (Model.RIGHT, Model.IDLE, Model.CHANGING, Model.ANSWERING)
-        )
-        idle, answering = ([turn for turn in part if turn.answer] for part in (idle, answering))
-        done = [turn for turn in right if turn.is_changed and turn.answer]
-        table.add(
-            name,
-            _share(sum(bool(turn.refusals) for turn in right), len(right)),
-            sum(not turn.is_changed for turn in right),
-            _share(sum(not turn.is_said for turn in done), len(done)),
-            sum(turn.asked_again for turn in done),
-            _share(sum(turn.asked_again for turn in idle), len(idle)),
-            sum(not turn.is_said for turn in idle),
-            _share(sum(bool(turn.refusals) for turn in changing), len(changing)),
-            _share(sum(not turn.is_said for turn in answering), len(answering)),
-            sum(turn.asked_again for turn in answering),
-        )
+        table.add(name, *_figures(_in_form(turns, form)))
+    for group, is_spoken in (("in spoken languages", True), ("in others", False)):
+        own = [turn for turn in _in_form(outcomes[NONE], form) if (turn.sentence.base in SPOKEN) is is_spoken]
+        table.add(f"{NONE}, {group}", *_figures(own))
     return table
+
+
+def _figures(turns: Sequence[Turn]) -> Iterator[object]:
+    """Yield the cells of a row."""
+    right, idle, changing, answering = (
+        [turn for turn in turns if turn.model is model]
+        for model in (Model.RIGHT, Model.IDLE, Model.CHANGING, Model.ANSWERING)
+    )
+    idle, answering = ([turn for turn in part if turn.answer] for part in (idle, answering))
+    done = [turn for turn in right if turn.is_changed and turn.answer]
+    yield _share(sum(bool(turn.refusals) for turn in right), len(right))
+    yield sum(not turn.is_changed for turn in right)
+    yield _share(sum(not turn.is_said for turn in done), len(done))
+    yield sum(turn.asked_again for turn in done)
+    yield _share(sum(turn.asked_again for turn in idle), len(idle))
+    yield _share(sum(bool(turn.refusals) for turn in changing), len(changing))
+    yield _share(sum(not turn.is_said for turn in answering), len(answering))
+    yield sum(turn.asked_again for turn in answering)
 
 
 def _in_form(turns: Sequence[Turn], form: Form) -> list[Turn]:

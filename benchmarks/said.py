@@ -31,6 +31,11 @@ from .harness import add_ours, running_hass
 from .replay_house import KINDS, Recorded, Row, async_build
 
 DATA = Path(__file__).parent / "data" / "said"
+SPOKEN = {
+    path.stem.partition("-")[0]
+    for path in (Path(__file__).parents[1] / "custom_components/home_agent/translations").glob("*.json")
+}
+"""The languages in which Home Agent has texts of its own."""
 QUESTIONS = {
     "HassClimateGetTemperature",
     "HassGetCurrentDate",
@@ -80,6 +85,11 @@ class Sentence:
     domain: str
     """Of what is turned on or off; empty for other intents."""
     text: str
+
+    @property
+    def base(self) -> str:
+        """Return the language without the region."""
+        return self.language.partition("-")[0]
 
     @property
     def is_question(self) -> bool:
