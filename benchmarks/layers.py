@@ -3,12 +3,17 @@
 Recorded calls of models (L1a), the scenarios (L1b), and what people say in 65 languages (L1c).
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from inspect import iscoroutinefunction
+import logging
+from multiprocessing import get_context
 import re
 from typing import Any, Final
 from unittest.mock import patch
@@ -32,6 +37,9 @@ ALL: Final = "all"
 WORDS: Final = "words"
 NONE: Final = "none"
 WORST: Final = 5
+RUNS_OF_TASK: Final = 20
+TASKS_OF_PROCESS: Final = 5
+"""How many conversations a process holds at most, in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,21 +285,44 @@ class Held:
 
 
 async def _async_scenarios(switches: Switches) -> list[Table]:
-    """Hold the conversations of a household with each layer off."""
-
-    async def hold(runs: Sequence[Run]) -> dict[int, Held]:
-        held: dict[int, Held] = {}
-        for each in runs:
-            with ModelServer() as server:
-                async with running_hass() as hass:
-                    if each.is_recorded:
-                        await async_record(hass)
-                    switches.take()
-                    held[id(each)] = Held(await async_run(hass, server, each), switches.take())
-        return held
-
+    """Hold the conversations of a household with each layer off, in processes that end: each leaves much."""
     runs = load_runs()
+    places = {id(each): place for place, each in enumerate(runs)}
+
+    async def hold(chosen: Sequence[Run]) -> dict[int, Held]:
+        loop = asyncio.get_running_loop()
+        parts = [
+            [places[id(each)] for each in chosen[start : start + RUNS_OF_TASK]]
+            for start in range(0, len(chosen), RUNS_OF_TASK)
+        ]
+        context = get_context("spawn")
+        with ProcessPoolExecutor(mp_context=context, max_tasks_per_child=TASKS_OF_PROCESS) as pool:
+            work = [loop.run_in_executor(pool, _hold_runs, part, switches.off) for part in parts]
+            held = [each for part in await asyncio.gather(*work) for each in part]
+        return {id(run): each for run, each in zip(chosen, held, strict=True)}
+
     return _held_tables(runs, await _async_passes(switches, runs, hold, lambda held: held.touched))
+
+
+_runs = cache(load_runs)
+
+
+def _hold_runs(places: Sequence[int], off: frozenset[str]) -> list[Held]:
+    """Hold conversations, in a process of the pool."""
+    logging.disable(logging.ERROR)
+    with switchable() as switches:
+        switches.off = off
+        return [asyncio.run(_async_hold_run(_runs()[place], switches)) for place in places]
+
+
+async def _async_hold_run(run: Run, switches: Switches) -> Held:
+    """Hold one conversation in a home of its own."""
+    with ModelServer() as server:
+        async with running_hass() as hass:
+            if run.is_recorded:
+                await async_record(hass)
+            switches.take()
+            return Held(await async_run(hass, server, run), switches.take())
 
 
 def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> list[Table]:
