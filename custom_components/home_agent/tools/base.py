@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, override
 
@@ -167,15 +166,6 @@ class ToolRun:
         return await self.guard.async_read_service(call, self.speaker)
 
 
-class Kept(Enum):
-    """What a tool keeps for a person."""
-
-    TIMER = auto()
-    LIST = auto()
-    """Entries of lists and calendars."""
-    MEMORY = auto()
-
-
 class HomeAgentTool(llm.Tool):
     """A tool of the agent's own.
 
@@ -196,8 +186,6 @@ class HomeAgentTool(llm.Tool):
     stores_memory = False
     """Whether a successful call that changes something stores a memory, so that nothing else is learned from
     the turn."""
-    keeps: Kept | None = None
-    """What it keeps, which an answer may claim only after such a call."""
     names_targets = False
     """Whether its results name the entities that they are about."""
     reverses = False

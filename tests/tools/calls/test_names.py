@@ -169,16 +169,6 @@ async def test_off_is_no_unlock_in_our_own_words(hass: HomeAssistant, model_serv
     assert not (await run_one(hass, model_server, "Front door off", *call))["success"]
 
 
-async def test_a_lock_is_not_moved_against_the_request(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    """A model that mixes up the direction is told so."""
-    hass.states.async_set("sensor.before", "1")
-    call = ("HassTurnOff", {"name": "Front Door"})
-    envelope = await run_one(hass, model_server, "Please lock the front door", *call)
-    assert "opposite" in envelope["error"]
-
-
 async def test_a_second_target_is_refused(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Data cannot bring in another target than the one that was checked."""
     call = (

@@ -17,7 +17,7 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.names import squash
 from ...texts import one_line
 from ...timespans import format_local
-from ..base import HomeAgentTool, Kept, ServiceCall, ToolRun
+from ..base import HomeAgentTool, ServiceCall, ToolRun
 from .choosing import choose_one, named, records_of
 from .moments import at_clock, end_of, read_clock, read_length, read_moment, read_period, readable, start_of
 
@@ -40,7 +40,6 @@ class CalendarTool(HomeAgentTool):
     """Reads a period, or creates an event. Whoever sends an invitation writes into a calendar."""
 
     name = "calendar"
-    keeps = Kept.LIST
     max_text = 4 * MAX_TITLE
     title = "Calendar"
     description = "Read events from start to end; with a title, create one."

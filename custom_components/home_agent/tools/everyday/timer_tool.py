@@ -27,7 +27,7 @@ from ...timers.records import DAYS, Repeat, Timer
 from ...timers.repeating import told_days
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
-from ..base import HomeAgentTool, Kept, Speaker, ToolOutput, ToolRun
+from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.telling import tell_names
 from ..planned.rows import (
     OUTSIDE,
@@ -66,7 +66,6 @@ class TimerTool(HomeAgentTool):
     """Sets, lists, cancels and extends timers."""
 
     name = "timer"
-    keeps = Kept.TIMER
     title = "Timers and reminders"
     description = "Timers and reminders, which only announce. Lists and cancels commands for later."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)

@@ -17,7 +17,8 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
 from ...texts import one_line, words
 from ...timespans import format_local
-from ..base import HomeAgentTool, Kept, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
+from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
+from ..control.asked import check_asked
 from ..telling import Told
 from .choosing import choose_one, records_of
 from .moments import read_moment, readable, start_of
@@ -132,7 +133,6 @@ class TodoTool(HomeAgentTool):
     """Adds, completes, changes, moves, removes and reads items; their texts are untrusted."""
 
     name = "todo_list"
-    keeps = Kept.LIST
     max_text = 4 * MAX_TEXT
     title = "To-do and shopping lists"
     description = "To-do and shopping lists."
@@ -175,6 +175,12 @@ class TodoTool(HomeAgentTool):
             return ()
         place = str(result["list"])
         return (Told(key=key, names=[str(item) for item in items], place=place, referents=len(items)),)
+
+    @override
+    async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
+        """Refuse to write in answer to a question. Raises ValidationError."""
+        if not self.only_reads(args):
+            check_asked(run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

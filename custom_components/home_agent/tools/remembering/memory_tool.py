@@ -24,7 +24,7 @@ from ...regex import lazy_regex
 from ...safety.disclosure import DataCategory
 from ...safety.sanitizer.private_names import ordinary_words
 from ...texts import fold_letters, words
-from ..base import HomeAgentTool, Kept, ToolOutput, ToolRun
+from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..telling import Told
 from .memory_tools import (
     DEFAULT_LIMIT,
@@ -80,7 +80,6 @@ class MemoryTool(HomeAgentTool):
     """Does what the five earlier tools do, and keeps their rules: it is made of those that are allowed."""
 
     name = "memory"
-    keeps = Kept.MEMORY
     discloses = DataCategory.PEOPLE
     stores_memory = True
     max_text = MAX_CONTENT

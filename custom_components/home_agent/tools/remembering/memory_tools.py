@@ -24,7 +24,7 @@ from ...memory.secrets import holds_secret
 from ...memory.sentences import asks_to_remember, is_households, is_own_words
 from ...safety.disclosure import DataCategory, Disclosure
 from ...safety.firewall import firewall
-from ..base import HomeAgentTool, Kept, ToolRun
+from ..base import HomeAgentTool, ToolRun
 
 DEFAULT_LIMIT: Final = 5
 MAX_LISTED: Final = 20
@@ -59,7 +59,6 @@ class StoreMemoryTool(HomeAgentTool):
     """Remembers what a person says."""
 
     name = "store_memory"
-    keeps = Kept.MEMORY
     offered = False
     discloses = DataCategory.PEOPLE
     stores_memory = True
@@ -232,7 +231,6 @@ class ForgetMemoryTool(HomeAgentTool):
     """Forgets what a person wants to forget."""
 
     name = "forget_memory"
-    keeps = Kept.MEMORY
     offered = False
     discloses = DataCategory.PEOPLE
     max_text = MAX_CONTENT

@@ -18,7 +18,7 @@ from ...memory.records import Origin, ProfileEntry, Sensitivity, is_entry_visibl
 from ...memory.sentences import asks_to_remember
 from ...safety.disclosure import DataCategory
 from ...texts import fold_letters, words
-from ..base import HomeAgentTool, Kept, ToolRun
+from ..base import HomeAgentTool, ToolRun
 from .memory_tools import OUTSIDE, withheld
 
 MOST: Final = 50
@@ -107,7 +107,6 @@ class UpdateProfileTool(HomeAgentTool):
     """Notes what is known about the speaker or the household."""
 
     name = "update_user_profile"
-    keeps = Kept.MEMORY
     offered = False
     discloses = DataCategory.PEOPLE
     title = "Note in the profile"
