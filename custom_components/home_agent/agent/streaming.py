@@ -20,7 +20,7 @@ from ..tools.calls.bounds import bounded
 from .honesty import AnswerGate
 from .log import LogDelta
 from .phrases import async_phrase
-from .repeated import repeated_context
+from .repeated import names_for_ids
 from .request import note_usage
 from .speech import SpeechFilter, Spoken
 from .turn import Turn
@@ -238,12 +238,10 @@ class _CallsInText:
 
 
 class _Repeated:
-    """Names instead of ids of entities, and no labels of the context at the beginning."""
+    """Names instead of ids of entities."""
 
     def __init__(self, turn: Turn, context: AssembledContext) -> None:
-        fixed = (line for slot in context.slots if slot.fixed for line in slot.lines)
-        labels = filter(None, (*(slot.heading for slot in context.slots), *fixed))
-        self._filter = repeated_context(context.house, tuple(labels), turn.calls.sentence, turn.language)
+        self._filter = names_for_ids(context.house, turn.calls.sentence, turn.language)
 
     def take(self, piece: Piece) -> None:
         if words := piece.text:

@@ -1,4 +1,4 @@
-"""Ids and lines of the context that a model repeats are neither spoken nor shown."""
+"""Ids of entities that a model repeats are neither spoken nor shown."""
 
 from itertools import pairwise
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.repeated import RepeatedContext
+from custom_components.home_agent.agent.repeated import NamesForIds
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent
 from tests.helpers.examples import many
@@ -15,7 +15,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
 NAMES = {"light.kitchen": "Kitchen Light", "light.kitchen_ceiling": "Ceiling Light"}
-LABELS = ("Time: Monday 2026-11-23 07:00", "States, others by ha_query:")
 VOICE = {"device_id": "satellite"}
 ANSWERS = [
     ("light.kitchen_ceiling: on, 40%", "Ceiling Light: on, 40%"),
@@ -25,12 +24,8 @@ ANSWERS = [
     ("`light.kitchen` is on", "`Kitchen Light` is on"),
     ("See http://home/light.kitchen", "See http://home/light.kitchen"),
     ("light.garden and my.light.kitchen", "light.garden and my.light.kitchen"),
-    ("```\nlight.kitchen\n```\nlight.kitchen", "```\nlight.kitchen\n```\nKitchen Light"),
+    ("```\nlight.kitchen\n```\nlight.kitchen", "```\nlight.kitchen\n```\nlight.kitchen"),
     ("entity_id: light.kitchen", "entity_id: light.kitchen"),
-    ("States, others by ha_query:\nlight.kitchen: on", "Kitchen Light: on"),
-    ("Time: Monday 2026-11-23 07:00 It is seven.", "It is seven."),
-    ("Time: Monday 2026-11-23 07:00", "Time: Monday 2026-11-23 07:00"),
-    ("Time: now", "Time: now"),
     ("The light is bright (very", "The light is bright (very"),
     ("A light. (", "A light. ("),
 ]
@@ -38,13 +33,13 @@ ANSWERS = [
 
 def said(pieces: list[str]) -> str:
     """Return what is let out of an answer."""
-    repeated = RepeatedContext(NAMES, LABELS)
-    return "".join([*map(repeated.feed, pieces), repeated.feed("", final=True)])
+    names = NamesForIds(NAMES)
+    return "".join([*map(names.feed, pieces), names.feed("", final=True)])
 
 
 @pytest.mark.parametrize(("answer", "out"), ANSWERS)
 def test_ids_become_names(answer: str, out: str) -> None:
-    """An id is a name; addresses, code and unknown ids stay; labels are cut if an answer follows."""
+    """An id is a name; addresses and unknown ids stay; code stays behind its beginning."""
     assert said([answer]) == out
 
 
@@ -59,31 +54,28 @@ def test_cutting_changes_nothing(answer: str, cuts: list[int]) -> None:
 @settings(max_examples=many(200), deadline=None)
 @given(answer=st.text(max_size=200))
 def test_other_text_stays(answer: str) -> None:
-    """Text without ids and labels is let out as it is."""
+    """Text without ids is let out as it is."""
     assert said(list(answer)) == answer
 
 
 def test_only_what_may_be_an_id_waits() -> None:
     """Words are let out as they come; the beginning of an id waits for its end."""
-    repeated = RepeatedContext(NAMES, LABELS)
-    assert repeated.feed("The kitchen") == "The kitchen"
-    assert repeated.feed(" light") == " "
-    assert repeated.feed("s are") == "lights are"
-    assert repeated.feed(" on in light.kit") == " on in "
-    assert repeated.feed("chen") == ""
-    assert repeated.feed(" now") == "Kitchen Light now"
+    names = NamesForIds(NAMES)
+    assert names.feed("The kitchen") == "The kitchen"
+    assert names.feed(" light") == ""
+    assert names.feed("s are") == " lights are"
+    assert names.feed(" on in light.kit") == " on in"
+    assert names.feed("chen") == ""
+    assert names.feed(" now") == " Kitchen Light now"
 
 
 @pytest.mark.parametrize("options", [{}, VOICE])
-async def test_repeated_lines_of_the_context(
-    hass: HomeAssistant, model_server: ModelServer, options: dict[str, Any]
-) -> None:
-    """Neither a voice nor a chat gets headings and ids."""
+async def test_repeated_ids(hass: HomeAssistant, model_server: ModelServer, options: dict[str, Any]) -> None:
+    """Neither a voice nor a chat gets ids."""
     agent = await async_agent(hass, model_server)
-    model_server.script([text(chunks=["States, others by ha_", "query:\nlight.kitchen_", "ceiling: off"])])
+    model_server.script([text(chunks=["light.kitchen_", "ceiling: off"])])
     answer, pieces = await heard(agent, "Is the kitchen light on?", **options)
-    name = hass.states.get("light.kitchen_ceiling").name
-    assert answer == f"{name}: off"
+    assert answer == f"{hass.states.get('light.kitchen_ceiling').name}: off"
     assert "".join(pieces).strip() == answer
 
 
