@@ -65,7 +65,6 @@ WRITTEN: Mapping[str, str] = {
     "Qwen3 Coder": f"<tool_call>\n<function={NAME}>\n<parameter=action>turn_on</parameter>\n"
     "<parameter=entity_id>light.hallway</parameter>\n</function>\n</tool_call>",
     "Llama 3.1": f'<|python_tag|>{{"name": "{NAME}", "parameters": {JSON}}}<|eom_id|>',
-    "Llama 3.1, built-in": f"<|python_tag|>{NAME}.call(action='turn_on', entity_id='light.hallway')",
     "Llama 3.2": f"[{PYTHON}]",
     "Llama 3, function tag": f"<function={NAME}>{JSON}</function>",
     "Mistral": f"[TOOL_CALLS] [{CALL}]",
@@ -87,8 +86,6 @@ WRITTEN: Mapping[str, str] = {
     "Kimi": f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{NAME}:0"
     f"<|tool_call_argument_begin|>{JSON}<|tool_call_end|><|tool_calls_section_end|>",
     "LFM2": f"<|tool_call_start|>[{PYTHON}]<|tool_call_end|>",
-    "tool as a tag": f"<{NAME}>{JSON}</{NAME}>",
-    "tool as a key": json.dumps({NAME: ARGS}),
     "tool and a colon": f"{NAME}: {JSON}",
 }
 MEANT: Mapping[str, tuple[str, str, dict[str, Any], dict[str, str]]] = {

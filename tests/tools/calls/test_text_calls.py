@@ -39,7 +39,6 @@ FORMS = [
         '<function_calls><invoke name="ha_control"><parameter name="action">turn_on</parameter>'
         '<parameter name="entity_id">light.kitchen_ceiling</parameter></invoke></function_calls>'
     ),
-    f'{{"action": "ha_control", "action_input": {JSON}}}',
     f"<|tool_calls_section_begin|><|tool_call_begin|>functions.ha_control:0{JSON}<|tool_calls_section_end|>",
     "ha_control\naction: turn_on\nentity_id: light.kitchen_ceiling",
     'ha_control(action="turn_on", entity_id="light.kitchen_ceiling")<|im_end|>',
@@ -71,6 +70,7 @@ def test_forms(form: str) -> None:
         "I could use ha_control(action='turn_on', entity_id='light.x'), but I would rather ask first.",
         "To turn it on yourself, say `HassTurnOn(name='Lamp')` in the developer tools.",
         "The kitchen {light} is on.",
+        "HassTurnOff Kitchen Light",
     ],
 )
 def test_prose_is_no_call(reply: str) -> None:
@@ -82,7 +82,6 @@ def test_prose_is_no_call(reply: str) -> None:
     "reply",
     [
         "HassTurnOff('Kitchen', ['light'])",
-        "HassTurnOff Kitchen Light",
         '{"tool_calls": [{"name": "HassTurnOff", "arguments": {"domain": ["light"], ""}}]}',
         '<tool_call>{"name": "HassTurnOff", "arguments": {"domain": ["light"]',
         "HassTurnOff(domain=['light'",

@@ -50,7 +50,6 @@ class SpeechFilter:
         self._around = Surroundings()
         self._block: Block | None = thought(THINK_CLOSE) if starts_thinking else None
         self._held = ""
-        self._eat_tick = False
         self._on_line: list[CallText] = []
         """Calls that ended on this line."""
         self._thinking: list[str] = []
@@ -101,10 +100,6 @@ class SpeechFilter:
 
     def _read_text(self, text: str, at: int) -> int | None:
         """Take text up to the next opening, and the opening; return where to continue, None to wait."""
-        if self._eat_tick:
-            self._eat_tick = False
-            if text[at] == "`":
-                return at + 1
         if at == 0 and _WORD.match(self._around.previous) and (word := _WORD.match(text)):
             self._say(word[0])
             return word.end()
@@ -147,14 +142,13 @@ class SpeechFilter:
         """Decide the kind of a finished block."""
         raw = "".join(block.raw)
         is_call = not block.thought and block.is_call(raw)
-        if not (is_call or block.certain or block.is_noise(raw)):
+        if not (is_call or block.certain):
             self._release(block)
             return
         self._block = None
-        self._eat_tick = block.ticked
         self._remove(" ")
         if is_call and len(self.calls) < MAX_CALLS:
-            text = raw[block.ticked :].strip()
+            text = raw.strip()
             self.calls.append(CallText(text, self._around.alone, self._are_arguments(unfenced(text))))
             self._on_line.append(self.calls[-1])
 
