@@ -52,19 +52,9 @@ _SPOKEN_FENCES: Final = frozenset(("", "text", "txt", "plaintext", "plain", "mar
 _FENCE_END: Final = lazy_regex(r"[ \t]{0,12}(?:`{3,9}|~{3,9})[ \t]{0,12}(?=\n|\Z)")
 _FENCE_WINDOW: Final = 40
 
-_TAG_NAMES: Final = """
-    a abbr article audio b big blockquote body br button center cite code dd del details div dl dt em font
-    footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label li link main mark nav
-    ol option p picture pre q s samp script section select small source span strike strong style sub summary
-    sup svg table tbody td template textarea tfoot th thead title tr tt u ul var video wbr
-"""
 _BREAKS: Final = "blockquote br dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table td th tr ul"
 _LINE_BREAKS: Final = frozenset(_BREAKS.split())
 """HTML tags that end a line."""
-_TAG: Final = "|".join(sorted(_TAG_NAMES.split(), reverse=True))
-_TAG_PART: Final = "|".join(
-    {name[:end]: None for name in _TAG_NAMES.split() for end in range(len(name), 0, -1)}
-)
 _VALUE: Final = r"(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|[^\s\"'<>=]{1,300})"
 _VALUE_PART: Final = r"(?:\"[^\"\n]{0,300}\"?|'[^'\n]{0,300}'?|[^\s\"'<>=]{1,300})"
 _ATTRIBUTES: Final = rf"(?:\s{{1,9}}[\w:-]{{1,30}}={_VALUE}){{0,12}}"
@@ -82,8 +72,7 @@ _TOKEN: Final = lazy_regex(
     r"|<(?:https?://|mailto:)[^\s<>]{0,380}>)"
     r"|(?P<label>\](?:(?P<target>\()|\[[^\]\n]{0,100}\])?)"
     r"|(?P<image>!(?=\[))"
-    r"|(?P<comment><!--)"
-    rf"|(?P<tag></?(?=[a-z][a-z0-9]{{0,12}}[\s/>])(?P<name>{_TAG}){_ATTRIBUTES}\s{{0,9}}/?>)"
+    rf"|(?P<tag></?(?P<name>[a-z][a-z0-9]{{0,12}}){_ATTRIBUTES}\s{{0,9}}/?>)"
     r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)"
     r"|(?P<escaped>\\(?:[!-/:-@\[-`{-~]|(?=\n)))"
     r"|(?P<address>\(?(?:https?://|www\.))"
@@ -98,9 +87,9 @@ _TOKEN_PART: Final = lazy_regex(
     r"(?:\*{1,4}|_{1,4}|~{1,4}|`{1,8}"
     r"|\[(?:\^[^\]\s]{0,30}|\d{0,3})\]?|\u3010[^\u3011\n]{0,80}|\](?:\[[^\]\n]{0,100})?|!|\\"
     rf"|&(?:#?|#\d{{1,7}}|#x[0-9a-f]{{0,6}}|[a-z][a-z0-9]{{0,30}})|\({_ADDRESS_PART}?"
-    r"|<(?:!-{0,2}|(?:https?://|mailto:)[^\s<>]{0,380}"
+    r"|<(?:(?:https?://|mailto:)[^\s<>]{0,380}"
     r"|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|m(?:a(?:i(?:l(?:to?)?)?)?)?)"
-    rf"|</?(?:(?=[a-z][a-z0-9]{{0,12}}\Z)(?:{_TAG_PART})|(?=[a-z][a-z0-9]{{0,12}}[\s/])(?:{_TAG}){_ATTRIBUTES}"
+    rf"|</?(?:[a-z][a-z0-9]{{0,12}}{_ATTRIBUTES}"
     rf"(?:\s{{1,9}}(?:[\w:-]{{1,30}}(?:={_VALUE_PART}?)?)?)?/?)?)\Z",
     re.IGNORECASE,
 )
@@ -121,7 +110,6 @@ _ADDRESS_TAIL: Final = lazy_regex(r"[.,;:!?)'*_~\]}\u00bb\u201d\u2019\u2026]{1,1
 """Characters that end a sentence rather than an address."""
 _ADDRESS_TAIL_MAX: Final = 16
 _TARGET_MARK: Final = lazy_regex(r"[()\n]")
-_COMMENT_END: Final = lazy_regex(r"-->")
 
 _HOLD: Final = -1
 """The text does not tell yet."""
@@ -285,8 +273,6 @@ class MarkdownReader:
                     self._flow.removed()
                 if token["target"]:
                     self._skip, self._depth = self._target, 1
-            case "comment":
-                self._skip = self._comment
             case "tag":
                 self._new_line = token["name"].lower() in _LINE_BREAKS
 
@@ -305,17 +291,8 @@ class MarkdownReader:
         closes = not before.isspace()
         if not opens and not closes:
             return single or last.isdigit()
-        if not self._emphasis:
-            if not closes:
-                is_sign = single and after.isdigit() and last.isdigit()
-            elif not opens:
-                is_sign = single
-            else:
-                digits = before.isdigit() or after.isdigit()
-                multiplies = digits or (single and before.isascii() and after.isascii())
-                is_sign = _is_word(before) and _is_word(after) and multiplies
-            if is_sign:
-                return True
+        if not self._emphasis and closes and (before.isdigit() and after.isdigit() if opens else single):
+            return True
         self._emphasis = opens and not (closes and self._emphasis)
         return False
 
@@ -338,14 +315,6 @@ class MarkdownReader:
                 self._skip = None
                 return mark.start() if mark[0] == "\n" else at
         return len(text)
-
-    def _comment(self, text: str, at: int, final: bool) -> int:
-        """Skip a comment."""
-        if mark := _COMMENT_END.search(text, at):
-            self._skip = None
-            return mark.end()
-        certain = len(text) if final else len(text) - 2
-        return certain if certain > at else _HOLD
 
     def _code_block(self, text: str, at: int, final: bool) -> int:
         """Skip code up to the closing fence."""
