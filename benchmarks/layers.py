@@ -19,9 +19,8 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from custom_components.home_agent.agent.speech.filter import Spoken
-from custom_components.home_agent.tools.calls import repair
-from custom_components.home_agent.tools.calls.clear_orders import ClearOrder
-from custom_components.home_agent.tools.calls.dialect_calls import Adapted
+from custom_components.home_agent.tools.calls import arguments
+from custom_components.home_agent.tools.calls.names import Adapted
 from tests.helpers.scenario_run import async_run
 from tests.helpers.scenarios import Result, Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
@@ -64,6 +63,10 @@ def _no(*_args: Any, **_options: Any) -> bool:
     return False
 
 
+async def _async_nothing(*_args: Any, **_options: Any) -> None:
+    """Add nothing."""
+
+
 async def _async_no(*_args: Any, **_options: Any) -> bool:
     """Say no."""
     return False
@@ -74,44 +77,40 @@ async def _async_none(*_args: Any, **_options: Any) -> list[str]:
     return []
 
 
-_fit = repair.fit
+_fit = arguments.fit
 
 
-def _unrepaired(*args: Any, **options: Any) -> repair.Fitted:
+def _unrepaired(*args: Any, **options: Any) -> arguments.Fitted:
     """Return arguments that fit as they are. Raises ValidationError."""
-    with patch.dict(repair.RULES, clear=True):
+    with patch.object(arguments, "_read", lambda written, *_rest, **_options: written):
         return _fit(*args, **options)
 
 
 _UNPLAIN: Final = re.compile(r"[^\w\s.,;:!?'\"%()/-]|\w/\w|\d\.\s|://")
 """What a filter for speech may change."""
 
+CHECKED: Final = (
+    *("tools.ha_control", "tools.script_tool", "tools.everyday.media_tool", "tools.everyday.todo_tool"),
+    "tools.control.asked",
+)
+"""Modules that refuse what a sentence only asks or forbids."""
 LAYERS: Final[Mapping[str, Sequence[Off]]] = {
-    "questions": (Off("tools.control.direction:asks_about_state", _no),),
-    "prohibitions": (
-        Off("tools.control.direction:prohibition", _nothing),
-        Off("tools.control.exceptions:prohibition", _nothing),
-    ),
-    "directions": (
-        Off("tools.ha_control:contradicts", _no),
-        Off("tools.control.direction:contradicts", _no),
-    ),
-    "later": (
-        Off("tools.ha_control:check_later", _nothing),
-        Off("tools.script_tool:check_later", _nothing),
-        Off("tools.control.direction:is_later", _nothing),
+    "asked": tuple(Off(f"{module}:check_asked", _nothing) for module in CHECKED),
+    "times": tuple(
+        Off(f"{module}:check_times", _nothing)
+        for module in ("tools.ha_control", "tools.script_tool", "tools.control.asked")
     ),
     "exceptions": (
-        Off("tools.ha_control:without_excepted", lambda _run, _target, records: (list(records), [])),
-        Off("tools.ha_control:without_exceptions", lambda sentence, _language: sentence),
+        Off("tools.ha_control:check_exceptions", _nothing),
+        Off("tools.ha_control:without_exceptions", lambda run: run.sentence),
     ),
     "needless": (Off("tools.control.carrying:async_needless", _async_none),),
     "rooms": (Off("tools.ha_control:with_rooms", lambda _run, args: args),),
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.deeds:fit", _unrepaired)),
-    "orders": (Off("tools.handler:read_order", lambda args, *_rest: ClearOrder(dict(args))),),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
-    "claims": (
-        Off("agent.claims.gate:ClaimGate._judge", _nothing, lambda gate, _text: gate.unbacked is not None),
+    "honesty": (
+        Off("agent.llm:gate_of", _nothing),
+        Off("agent.llm:async_unsaid_failure", _async_nothing),
     ),
     "quick": (Off("agent.llm:async_confirm", _async_no),),
     "speech": (
