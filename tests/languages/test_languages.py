@@ -25,7 +25,7 @@ from tests.helpers.checks import every
 from tests.servers.model_server import ModelServer
 
 GAPS: dict[str, set[str]] = {
-    "questions": set("ar bg ca el et he hi hr id lt lv ro sk sl sr th vi".split()),  # noqa: SIM905
+    "questions": set("ar bg ca cs el et fi he hi hr hu id lt lv ro sk sl sr th tr uk vi".split()),  # noqa: SIM905
     "replies": set("ar bg ca cs el et fi he hi hr hu id lt lv ro sk sl sr th tr uk vi".split()),  # noqa: SIM905
     "concepts": set(
         "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905

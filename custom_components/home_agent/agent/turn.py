@@ -26,9 +26,9 @@ MAX_REQUESTS: Final = 40
 
 Three layers ask again, and what any of them sends counts:
 
-- The turn: up to `MAX_ROUNDS` rounds with tools. Each asks once more where the answer claims what was not
-  done or is empty, up to `MAX_SHORTENED` times where the request is too long, once as a whole where a stream
-  broke, and the fallback where the primary is down.
+- The turn: up to `MAX_ROUNDS` rounds with tools. Each asks once more where an order is answered without
+  a call or the answer is empty, up to `MAX_SHORTENED` times where the request is too long, once as a whole
+  where a stream broke, and the fallback where the primary is down.
 - The request, in `inference/client.py`: `ATTEMPTS` where the server fails before it says anything, and once
   more for each parameter that it refuses; what it refuses is remembered.
 - The connection, in `inference/transport.py`: once more where a kept connection turns out to be closed. The
