@@ -1,15 +1,11 @@
 """P1, P2, P10: what the agent adds to a turn, beside core's own agent."""
 
 from asyncio import sleep
-from pathlib import Path
-import re
 from time import monotonic
 from typing import Any
 
 import aiohttp
 
-from custom_components.home_agent.agent.claims.gate import ClaimGate
-from custom_components.home_agent.agent.claims.wording import SentenceKind, kind_of
 from homeassistant.components import conversation
 from homeassistant.components.conversation.chat_log import async_get_chat_log
 from homeassistant.const import STATE_OFF, STATE_ON
@@ -26,7 +22,6 @@ GAP = 0.02
 GOALS = {"P1": ("2", "4", "10"), "P2": ("4", "6", "12")}
 SENTENCE = "Is the light in the kitchen on?"
 ORDER = "Turn on the {name}"
-ANSWERS = Path(__file__).parents[1] / "tests" / "fixtures" / "claims_harmless.tsv"
 
 
 async def run() -> list[Table]:
@@ -51,7 +46,7 @@ async def run() -> list[Table]:
     plain.notes.append(note)
     with_call.notes.append(note)
     first.notes.append(f"a token comes every {GAP * 1000:.0f} ms; what waits for one more waits so long")
-    return [plain, with_call, first, _held_words()]
+    return [plain, with_call, first]
 
 
 async def _measure(
@@ -158,28 +153,3 @@ async def _first_words(
         request = [item for item in await answer.json() if "chat" in item["path"]][-1]
         times.append((heard[0] - request["first_byte"] - GAP) * 1000)
     return middle(times), p95(times)
-
-
-def _held_words() -> Table:
-    """Return how many words of honest answers have to come before the first is let out."""
-    table = Table(
-        "P10", "words that come before the first is let out, no call made", ("answer to", "answers", *HELD)
-    )
-    counts: dict[SentenceKind, list[float]] = {kind: [] for kind in SentenceKind}
-    for line in ANSWERS.read_text(encoding="utf-8").splitlines():
-        language, sentence, answer = line.split("\t")
-        counts[kind_of(sentence, language)].append(_held_in(sentence, language, answer))
-    for kind, found in counts.items():
-        at_once = 100 * sum(count == 1 for count in found) / len(found)
-        table.add(kind.name.lower(), len(found), at_once, middle(found), p95(found))
-    return table
-
-
-HELD = ("first at once, %", "median", "p95")
-
-
-def _held_in(sentence: str, language: str, answer: str) -> int:
-    """Return with which word of an answer the first one is let out."""
-    gate = ClaimGate(sentence, language, lambda _reading, _kind: False)
-    words = re.findall(r"\S+\s*", answer)
-    return next((count for count, word in enumerate(words, 1) if gate.feed(word)), len(words))

@@ -12,14 +12,13 @@ from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
 from custom_components.home_agent.context.tokens import estimate_tokens
 from custom_components.home_agent.embeds import without_embeds
 from custom_components.home_agent.knowledge.spoken_words import asks_for_all
+from custom_components.home_agent.languages.sentence import read
 from custom_components.home_agent.memory.secrets import holds_secret
 from custom_components.home_agent.memory.sentences import asks_to_remember
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
 from custom_components.home_agent.texts import quoted, words
 from custom_components.home_agent.timespans import TIME_CHARS
 from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES
-from custom_components.home_agent.tools.control.direction import Direction, contradicts
-from custom_components.home_agent.tools.control.questions import asks_about_state
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
@@ -131,8 +130,7 @@ async def test_the_model_sends_a_call_that_is_too_large(
 READERS: dict[str, Callable[[str], Any]] = {
     "answer": lambda sentence: [read_answer(sentence, language) for language in ("en", "de", "ja")],
     "mask of a PIN": lambda sentence: mask_numbers(sentence, "en", "*"),
-    "question of a person": lambda sentence: asks_about_state(sentence, "en"),
-    "direction": lambda sentence: contradicts(Direction.CLOSE, sentence, "en"),
+    "sentence": lambda sentence: read(sentence, "en"),
     "question of the model": lambda sentence: is_question(sentence, "en"),
     "all": lambda sentence: asks_for_all(sentence, "en"),
     "memory": asks_to_remember,

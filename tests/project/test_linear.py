@@ -19,7 +19,7 @@ import pytest
 
 import custom_components.home_agent as package
 from custom_components.home_agent import regex
-from custom_components.home_agent.agent.claims.gate import ClaimGate
+from custom_components.home_agent.agent.honesty import may_answer_order
 from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
 from tests.helpers.growth import LENGTH, too_slow
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 BOUNDED = {
     "agent.speech.": 20_000,  # what the filter holds back of an answer
-    "agent.claims.": MAX_SENTENCE_CHARS,  # what the person said, and parts of the answer
+    "languages.": MAX_SENTENCE_CHARS,  # what the person said
     "safety.sanitizer.": 20_000,  # longer texts are cut before they are read
     "safety.firewall.": 20_000,
 }
@@ -256,12 +256,10 @@ def test_calls_in_text_are_read_in_linear_time() -> None:
     assert too_slow(read, [*STRINGS, *calls]) == ""
 
 
-@pytest.mark.parametrize("sentence", ["Turn on the lamp", "Is the lamp on?", "Talk"])
-def test_claims_are_held_back_in_linear_time(sentence: str) -> None:
+def test_answers_are_judged_in_linear_time() -> None:
     """Whatever a model may answer, also without an end of a word or of a sentence."""
 
-    def read(text: str) -> object:
-        gate = ClaimGate(sentence, "en", lambda _reading, _kind: False)
-        return gate.feed(text), gate.finish()
+    def judge(text: str) -> object:
+        return may_answer_order(text, "en")
 
-    assert too_slow(read, [*STRINGS, "x", "I have ", "done, ", "is on. "]) == ""
+    assert too_slow(judge, [*STRINGS, "x", "I have ", "done, ", "is on. "]) == ""
