@@ -93,7 +93,7 @@ async def test_a_number_for_a_while_tells_a_person(home: OwnHome) -> None:
 
 FORMS: list[tuple[dict[str, Any], str]] = [
     (
-        {"when": "I come home", "do": HALLWAY},
+        {"when": "I come home", "do": "turn on the hallway light"},
         "When Anna comes home: turn on the Hallway Light",
     ),
     (

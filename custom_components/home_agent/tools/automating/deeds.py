@@ -13,9 +13,10 @@ from ...automating.clauses import WAIT
 from ...domains import DOMAINS, domains_of
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
+from ...languages import DEFAULT, find, table
 from ...literals import opened
 from ...safety.redaction import is_secret
-from ...texts import leaves, one_line
+from ...texts import fold, leaves, one_line
 from ..base import ServiceCall, ToolRun
 from ..calls.arguments import fit
 from ..calls.names import adapt
@@ -27,6 +28,7 @@ from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names
 from ..resolving.resolver import resolve
+from ..resolving.targets import Target
 from ..vetted import NOTIFY
 from .items import MAX_ITEMS, TEMPLATE_MARKS, check_plain
 from .moments import as_duration, read_for
@@ -104,6 +106,8 @@ class DeedReader:
 
     async def _async_deed(self, item: Any) -> Deed:
         """Return one step."""
+        if isinstance(item, str):
+            item = self._in_words(check_plain(item, "do"))
         if not isinstance(item, Mapping):
             raise ValidationError(f"do: {str(item)[:40]!r} is not understood. Give {DO_FORMS}")
         _check_texts(item)
@@ -113,6 +117,16 @@ class DeedReader:
         if (message := await self._async_message(args)) is not None:
             return message
         return await self._async_control(args)
+
+    def _in_words(self, text: str) -> dict[str, Any]:
+        """Return the arguments of an action that was written as text: its verb, and what it names."""
+        run = self._run
+        if (verb := _first_verb(text, run.speaker.language)) is None:
+            raise ValidationError(f"do: {text[:40]!r} is not understood. Give {DO_FORMS}")
+        named = resolve(
+            run.house, Target(), speaker=run.speaker, sentence=text, allowed_domains=domains_of(verb)
+        )
+        return {"action": verb, "entity_id": [record.entity_id for record in named]}
 
     async def _async_message(self, args: Mapping[str, Any]) -> Deed | None:
         """Return a message to persons or rooms; None if the step is none."""
@@ -219,6 +233,17 @@ class DeedReader:
         if DOMAINS[state.domain].actions.get(verb) and DOMAINS[state.domain].actions[verb].direction:
             raise ValidationError("takes no step in an automation; give the value that it is set to")
         return plan(state, verb, given, units, gated=self._gated, alone=alone)
+
+
+def _first_verb(text: str, language: str) -> str | None:
+    """Return the action whose verb a text begins with, in the speaker's language or in English."""
+    said = f"{' '.join(fold(text).split())} "
+    for known in dict.fromkeys((find(language) or DEFAULT, DEFAULT)):
+        actions = ((verb, map(fold, entries)) for verb, entries in (table(known, "actions") or {}).items())
+        found = [(len(one), verb) for verb, each in actions for one in each if said.startswith(f"{one} ")]
+        if found:
+            return str(max(found)[1])
+    return None
 
 
 def _neutral(state: State) -> State:
