@@ -10,10 +10,9 @@ from homeassistant.core import State
 from homeassistant.helpers import llm
 
 from ...automating.clauses import WAIT
-from ...domains import DOMAINS, domains_of
+from ...domains import DOMAINS, domains_of, verbs
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
-from ...languages import DEFAULT, find, table
 from ...literals import opened
 from ...safety.redaction import is_secret
 from ...texts import fold, leaves, one_line
@@ -121,7 +120,7 @@ class DeedReader:
     def _in_words(self, text: str) -> dict[str, Any]:
         """Return the arguments of an action that was written as text: its verb, and what it names."""
         run = self._run
-        if (verb := _first_verb(text, run.speaker.language)) is None:
+        if (verb := _first_verb(text)) is None:
             raise ValidationError(f"do: {text[:40]!r} is not understood. Give {DO_FORMS}")
         named = resolve(
             run.house, Target(), speaker=run.speaker, sentence=text, allowed_domains=domains_of(verb)
@@ -235,15 +234,12 @@ class DeedReader:
         return plan(state, verb, given, units, gated=self._gated, alone=alone)
 
 
-def _first_verb(text: str, language: str) -> str | None:
-    """Return the action whose verb a text begins with, in the speaker's language or in English."""
+def _first_verb(text: str) -> str | None:
+    """Return the action that a text begins with."""
     said = f"{' '.join(fold(text).split())} "
-    for known in dict.fromkeys((find(language) or DEFAULT, DEFAULT)):
-        actions = ((verb, map(fold, entries)) for verb, entries in (table(known, "actions") or {}).items())
-        found = [(len(one), verb) for verb, each in actions for one in each if said.startswith(f"{one} ")]
-        if found:
-            return str(max(found)[1])
-    return None
+    return max(
+        (verb for verb in verbs() if said.startswith(f"{verb.replace('_', ' ')} ")), key=len, default=None
+    )
 
 
 def _neutral(state: State) -> State:
