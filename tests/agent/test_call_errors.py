@@ -15,10 +15,13 @@ from tests.servers.replies import text, tool_calls
     ("sentence", "language", "args", "told"),
     [
         ("The light", "en", {"entity_id": "light.ceiling"}, "action: is missing. Allowed: "),
-        ("Open and close the door", "en", {"entity_id": "lock.x"}, "Allowed: decrease, increase, lock, "),
-        ("Schließ die Tür", "de", {"entity_id": "cover.x", "action": "zap"}, "'zap' is no action. Allowed: "),
-        ("Sperr ab", "de", {"entity_id": "lock.x", "action": "absperen"}, "'absperen' is no action"),
-        ("Pause it", "en", {"entity_id": "x", "action": "pauze it"}, "Allowed: decrease, increase, lock, "),
+        (
+            "Schließ die Tür",
+            "de",
+            {"entity_id": "cover.x", "action": "zap"},
+            "'zap' is not allowed. Allowed: ",
+        ),
+        ("Pause it", "en", {"entity_id": "x", "action": "pauze it"}, "Allowed: pause, "),
         ("Light", "en", {"entity_id": "light.x", "action": "get_state"}, "read states with ha_query"),
     ],
 )
@@ -30,11 +33,10 @@ async def test_actions(
     args: dict[str, Any],
     told: str,
 ) -> None:
-    """What the home supports is named, and what the sentence may mean comes first."""
+    """What is allowed is named, what comes near first."""
     agent = await async_agent(hass, model_server)
     model_server.script([tool_calls([("ha_control", args)]), text("Hm.")])
     await agent.say(sentence, language=language)
     error = json.loads(model_server.chats[1].messages[-1]["content"])["error"]
     assert told in error
     assert len(error) <= 300
-    assert "ha_query" in error or "unlock" in error

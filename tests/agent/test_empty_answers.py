@@ -84,14 +84,6 @@ async def test_silence_twice_after_a_query(hass: HomeAssistant, model_server: Mo
     assert len(model_server.chats) == 3
 
 
-async def test_an_unproven_claim_after_silence(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The second answer is judged as the first one would have been, without a third request."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([text(""), text("I have turned on the light.")])
-    assert speech(await agent.say("Kitchen ceiling on")) == "Sorry, I didn't do that. Nothing was changed."
-    assert len(model_server.chats) == 2
-
-
 async def test_a_server_that_fails_after_silence(hass: HomeAssistant, model_server: ModelServer) -> None:
     """The turn ends with the same sentence."""
     agent = await async_agent(hass, model_server)

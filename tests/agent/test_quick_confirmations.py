@@ -114,7 +114,7 @@ async def test_the_model_speaks_where_something_failed(
 
     said = await async_say(agent, "Turn on the lights", anna, tool_calls([("ha_control", both)]))
 
-    assert said == SPOKEN
+    assert said.startswith(SPOKEN)
     assert len(model_server.chats) == 2
 
 
@@ -160,19 +160,15 @@ async def test_the_next_turn_reads_a_conversation(
     assert words["content"] == "Kitchen Ceiling on."
 
 
-async def test_words_beside_the_call_are_the_answer(
+async def test_words_beside_the_call_are_left_out(
     hass: HomeAssistant, model_server: ModelServer, anna: Context
 ) -> None:
-    """What the model says with its call is said once, and stands behind the result."""
+    """What the model says before it knows what became of its call is not heard."""
     agent = await async_agent(hass, model_server, QUICK)
     both = Reply(text="Sure, right away.", calls=[ON])
 
-    assert await async_say(agent, "Turn on the kitchen ceiling", anna, both) == "Sure, right away."
+    assert await async_say(agent, "Turn on the kitchen ceiling", anna, both) == "Kitchen Ceiling on."
     assert len(model_server.chats) == 1
-    await async_say(agent, "Is it on?", anna)
-    contents = [message["content"] for message in model_server.chats[0].messages[2:5]]
-    assert contents[0] == ""
-    assert contents[2] == "Sure, right away."
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,7 @@ class TestMarkedTurns:
             "spaced": "A n n M i l l e r",
         }
         asked = await self.read_and_act(agent, ("create_task", {"title": words[form]}))
-        assert speech(asked) == "So it is."
+        assert speech(asked).startswith("So it is.")
         assert pending_ids(hass) == []
         await agent.say("Yes", conversation_id=asked.conversation_id)
         assert rest_server.requests == []
@@ -319,7 +319,7 @@ class TestMarkedTurns:
         agent = await secure.async_agent(model_server, {"llm_apis": ["other"]})
         asked = await self.read_and_act(agent, ("send_mail", {"text": "word " * 100}))
         assert pending_ids(hass) == []
-        assert speech(asked) == "So it is."
+        assert speech(asked).startswith("So it is.")
         told = json.dumps(model_server.chats[-1].json["messages"])
         assert "too long for a question" in told
         written = await self.read_and_act(agent, ("send_mail", {"text": "word " * 100}), user=secure.anna)

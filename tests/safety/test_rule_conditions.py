@@ -511,17 +511,16 @@ async def test_a_plain_command_is_refused_without_the_model(
     assert secure.moved() == []
 
 
-@pytest.mark.parametrize("beside", ["another that runs", "words"])
 async def test_the_model_tells_what_is_more_than_a_refusal(
-    secure: SecureHouse, model_server: ModelServer, beside: str
+    secure: SecureHouse, model_server: ModelServer
 ) -> None:
     options = {"policy_choices": [rule(NEVER, areas=["nursery"])], "quick_confirmations": True}
     agent = await secure.async_agent(model_server, options)
-    calls = [("ha_control", {"action": "turn_on", "entity_id": "light.hall"})]
-    if beside == "another that runs":
-        calls.append(("ha_control", {"action": "turn_on", "entity_id": "switch.oven"}))
-    first = tool_calls(calls) if beside != "words" else tool_calls(calls, text="One moment.")
-    model_server.script([first, text("The hall light is not allowed.")])
+    calls = [
+        ("ha_control", {"action": "turn_on", "entity_id": entity_id})
+        for entity_id in ("light.hall", "switch.oven")
+    ]
+    model_server.script([tool_calls(calls), text("The hall light is not allowed.")])
     answer = speech(await agent.say("Turn on the hall light and the oven"))
     assert answer.endswith("The hall light is not allowed.")
     assert len(model_server.chats) == 2

@@ -131,7 +131,7 @@ async def test_what_is_asked_is_what_the_agent_asks(hass: HomeAssistant, model_s
 @pytest.mark.parametrize(
     ("name", "reply", "problem"),
     [
-        ("switch_on", text("Okay."), "makes no call"),
+        ("switch_on", text("Which one?"), "makes no call"),
         ("switch_on", text("I turned on the kitchen light."), "says that it is done, without a call"),
         (
             "switch_on",

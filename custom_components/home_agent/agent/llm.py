@@ -78,7 +78,8 @@ class LLMMixin(StreamingMixin):
         elif not heard and allow_tools and not turn.has_own_words:
             LOGGER.info("The model said and called nothing; asking again, without thinking")
         else:
-            if not heard.calls and (failure := await async_unsaid_failure(turn, heard.text)):
+            is_answer = heard and not heard.calls
+            if is_answer and (failure := await async_unsaid_failure(turn, heard.text)):
                 yield {"content": f" {failure}"}
             return
         again = Heard()

@@ -176,7 +176,7 @@ def times_in(text: str, language: str) -> tuple[Wait, ...]:
         return ()
     lexicon = _lexicon(own)
     parts = (
-        _Clause(clause, lexicon.all_matches(clause.words), own, bare_hours=True)
+        _Clause(clause, lexicon.all_matches(clause.words), own, beside_any_verb=True)
         for clause in clauses(_prepared(text))
     )
     return tuple(mark for part in parts for mark in part.marks.values())
@@ -262,10 +262,10 @@ class _Clause:
         matches: Mapping[str, Mapping[int, Match]],
         language: str,
         *,
-        bare_hours: bool = False,
+        beside_any_verb: bool = False,
     ) -> None:
-        """Read a clause; with `bare_hours`, "at six" is a time beside any verb."""
-        self._bare_hours = bare_hours
+        """Read a clause; with `beside_any_verb`, times and conditions count beside any verb."""
+        self._beside_any_verb = beside_any_verb
         self.said: Sequence[Word] = clause.words
         self.is_asked = clause.is_asked
         self._language = language
@@ -477,7 +477,8 @@ class _Clause:
         """Whether a clause without a verb is short and of this language."""
         if not 1 < len(self.said) <= MAX_WISH or any(word.starts for word in self.said) or self._at["joins"]:
             return False
-        return any(word.plain in _own_words(self._language) for word in self.said)
+        own = _own_words(self._language)
+        return sum(word.plain in own for word in self.said) * 2 >= len(self.said)
 
     # --- what it forbids and excepts
 
@@ -598,7 +599,8 @@ class _Clause:
         if not best.words:
             return None
         if wait is Wait.CONDITION:  # it begins the clause, or follows the order
-            behind = index == self._first or any(verb < index for verb in self._orders)
+            first = self._beside_any_verb or index == self._first
+            behind = first or any(verb < index for verb in self._orders)
             # "If" and the German "wenn" may be looked up now.
             if not behind or best <= at["time_if"].get(index, Match()):
                 return None
@@ -643,7 +645,9 @@ class _Clause:
         number = int(spoken) if spoken.isdecimal() else _numbers(self._language).get(spoken, LAST_HOUR + 1)
         if number > LAST_HOUR or end in at["measures"] or end in at["units"]:
             return None
-        is_sure = index in at["time_sure_at"] or (before.words and bool(self._bare_hours or at["switching"]))
+        is_sure = index in at["time_sure_at"] or (
+            before.words and bool(self._beside_any_verb or at["switching"])
+        )
         return end if is_sure else None
 
 
