@@ -21,7 +21,7 @@ from tests.servers.replies import text, tool_calls
             {"entity_id": "cover.x", "action": "zap"},
             "'zap' is not allowed. Allowed: ",
         ),
-        ("Pause it", "en", {"entity_id": "x", "action": "pauze it"}, "Allowed: pause, "),
+        ("Pause it", "en", {"entity_id": "x", "action": "pauze it"}, "'pauze_it' is not allowed"),
         ("Light", "en", {"entity_id": "light.x", "action": "get_state"}, "read states with ha_query"),
     ],
 )

@@ -71,7 +71,7 @@ LONG_SENTENCE = "\u9f98" * 7_900
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, {"text": f"Turn on the light. {LONG_SENTENCE} Now, please."}),
+        ({}, {"text": f"Is the light on? {LONG_SENTENCE} I wonder."}),
         ({}, {"text": "Hello", "extra_system_prompt": LONG}),
         ({"prompt_use_default": False, "prompt_custom": LONG}, {"text": "Hello"}),
         ({"prompt_custom_additions": LONG}, {"text": "Hello"}),
@@ -92,7 +92,7 @@ async def test_whatever_is_too_long_fits(
     assert optimized[0].data["optimized_tokens"] + 500 <= 4096 < optimized[0].data["original_tokens"]
     assert optimized[0].data["was_truncated"] is True
     newest = request.messages[-1]["content"]
-    assert newest.startswith(("Turn on the light.", "Hello"))
+    assert newest.startswith(("Is the light on?", "Hello"))
 
 
 @pytest.mark.parametrize("entities", [150, 200, 1500])

@@ -158,7 +158,7 @@ async def test_an_automation_cannot_plan_what_is_restricted(
         ("Turn on the hall light for 5 minutes", "en", "Call again with for"),
         ("Chaque soir à 22h allume la lumière", "fr", "when and repeat"),
         ("When I come home, turn on the hall light", "en", "needs an automation"),
-        ("Wenn ich nach Hause komme, mach das Licht an", "de", "needs an automation"),
+        ("Sobald ich nach Hause komme, mach das Licht an", "de", "needs an automation"),
     ],
 )
 async def test_a_sentence_about_later_never_acts_now(
@@ -189,11 +189,9 @@ async def test_a_name_is_no_time(hass: HomeAssistant, model_server: ModelServer,
 async def test_a_timer_is_no_command(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
-    """A reminder is refused if it is called like the action that the person asked for."""
+    """The result says that it only reminds."""
     agent = await secure.async_agent(model_server, ASKS)
     args = {"action": "set", "when": "10 minutes", "name": "turn on hall light"}
-    told = await give(agent, IN_TEN, "timer", **args)
-    assert "ha_control with when" in told["error"]
     told = await give(agent, "Remind me in ten minutes to turn on the hall light", "timer", **args)
     assert told["result"]["note"] == "This only reminds: nothing will be switched. ha_control switches things"
 
@@ -209,7 +207,7 @@ async def test_tools_of_assist_do_not_act_now_either(
     )
     await agent.say(IN_TEN)
     told = tool_results(model_server.chats[-1])[-1]
-    assert "ha_control takes when" in told["error"]
+    assert "Call again with when" in told["error"]
     assert made(secure) == []
 
 

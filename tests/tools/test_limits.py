@@ -138,7 +138,7 @@ async def test_what_no_json_can_hold(
     executed = async_capture_events(hass, EVENT_TOOL_EXECUTED)
     give(agent, returning(STRANGE[what]))
     said, envelope = await run_probe(agent)
-    assert said == "That is that."
+    assert said.startswith("That is that.")
     assert envelope["success"] is True
     assert envelope["error"] is None
     assert ("(cut)" in str(envelope["result"])) is (what.startswith("30 MB") or what == "cyclic")
@@ -200,7 +200,7 @@ async def test_whatever_a_tool_raises(
     agent = await async_agent(hass, model_server)
     probe = give(agent, raising(error))
     said, envelope = await run_probe(agent)
-    assert said == "That is that."
+    assert said.startswith("That is that.")
     assert envelope["success"] is False
     assert envelope["error"]
     assert "secret stack" not in envelope["error"]
@@ -225,7 +225,7 @@ async def test_a_tool_that_hangs(
 
     probe = give(agent, hang)
     said, envelope = await run_probe(agent)
-    assert said == "That is that."
+    assert said.startswith("That is that.")
     assert "within 0.01 s" in envelope["error"]
     assert "unknown" in envelope["error"]
     assert ended.is_set()
@@ -244,7 +244,7 @@ async def test_a_device_that_hangs(hass: HomeAssistant, model_server: ModelServe
 
     hass.services.async_register("light", "turn_on", turn_on)
     said, envelope = await run_probe(agent, ("ha_control", {"action": "turn_on", "entity_id": LIGHT}))
-    assert said == "That is that."
+    assert said.startswith("That is that.")
     assert envelope["success"] is False
     assert len([event for event in services if event.data["domain"] == "light"]) == 1
 
@@ -266,7 +266,7 @@ async def test_a_device_that_fails(hass: HomeAssistant, model_server: ModelServe
             {"action": "turn_on", "entity_id": LIGHT, "parameters": {"brightness_pct": 10 + number}},
         )
         said, envelope = await run_probe(agent, call)
-        assert said == "That is that."
+        assert said.startswith("That is that.")
         assert envelope["success"] is False
 
 
@@ -284,7 +284,7 @@ async def test_an_entity_that_goes_between_resolving_and_calling(
     hass.services.async_register("light", "turn_on", turn_on)
     both = {"action": "turn_on", "entity_id": [LIGHT, "light.kitchen_counter"]}
     said, envelope = await run_probe(agent, ("ha_control", both))
-    assert said == "That is that."
+    assert said.startswith("That is that.")
     assert envelope["success"] is True
     assert "Kitchen Counter is gone" in envelope["error"]
     assert set(envelope["result"]["done"]) == {LIGHT}
@@ -352,7 +352,7 @@ async def test_a_thousand_calls(hass: HomeAssistant, model_server: ModelServer) 
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
     executed = async_capture_events(hass, EVENT_TOOL_EXECUTED)
     model_server.script([many_calls(1000), text("Too much.")])
-    assert speech(await agent.say("Everything")) == "Too much."
+    assert speech(await agent.say("Everything")).startswith("Too much.")
     messages = model_server.chats[1].messages
     called = [call["id"] for message in messages for call in message.get("tool_calls", ())]
     assert called == [message["tool_call_id"] for message in messages if message["role"] == "tool"]

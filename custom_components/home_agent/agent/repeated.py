@@ -70,7 +70,8 @@ def names_for_ids(house: HouseSnapshot, sentence: str, language: str) -> NamesFo
     """Return the filter of one answer; who asks for ids or code gets them."""
     parts = {part.rstrip(".") for part in _WORD.findall(sentence)}
     asking = {word for each in (DEFAULT, find(language) or DEFAULT) for word in words(each, "questions.ids")}
-    keeps_ids = {*map(fold, parts)} & {*map(fold, asking)} or {*map(str.casefold, parts)} & {*house.entities}
+    is_named = any(part.casefold() in house.entities for part in parts)
+    keeps_ids = is_named or {*map(fold, parts)} & {*map(fold, asking)}
     return NamesForIds({} if keeps_ids else house.derived("names by id", _names))
 
 

@@ -592,17 +592,21 @@ class _Clause:
                     return end + match.words, wait
         if end := self._clock(index):
             return end, Wait.TIME
-        tables = (("time_repeated", Wait.REPEATED), ("time_later", Wait.TIME), ("time_when", Wait.CONDITION))
+        tables = [("time_repeated", Wait.REPEATED), ("time_later", Wait.TIME), ("time_when", Wait.CONDITION)]
+        if self._beside_any_verb:
+            tables.append(("time_if", Wait.CONDITION))
         best, wait = max(
             ((at[name].get(index, Match()), wait) for name, wait in tables), key=lambda one: one[0]
         )
         if not best.words:
             return None
         if wait is Wait.CONDITION:  # it begins the clause, or follows the order
-            first = self._beside_any_verb or index == self._first
-            behind = first or any(verb < index for verb in self._orders)
-            # "If" and the German "wenn" may be looked up now.
-            if not behind or best <= at["time_if"].get(index, Match()):
+            is_behind = any(verb < index for verb in self._orders)
+            if self._beside_any_verb:
+                is_sure = not is_behind  # "tell Tom that, and turn off the light when I leave"
+            else:  # "if" and the German "wenn" may be looked up now
+                is_sure = (is_behind or index == self._first) and best > at["time_if"].get(index, Match())
+            if not is_sure:
                 return None
             places = range(index + best.words, len(self.said))
             ends = (place for place in places if self.said[place].starts or place in self._orders)

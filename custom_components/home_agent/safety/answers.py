@@ -384,7 +384,8 @@ def _tells_beside_yes(sentence: str, language: str, ordered: Ordered | None) -> 
         if not says_yes(begun, language, ordered):
             continue
         found = further.lexicon.all_matches([word for clause in clauses(rest) for word in clause.words])
-        names = (piece for piece in fold_word(rest).split() if piece.endswith(further.guarded))
+        things = (*further.guarded, *further.harmless)
+        names = (piece for piece in fold_word(rest).split() if piece.endswith(things))
         is_more = any(found[name] for name in ("orders", "doubts")) or 0 in found["asks"]
         return _is_plain(rest) and not (is_more or _said(fold_word(rest), known.no) or any(names))
     return False

@@ -22,7 +22,7 @@ from ..knowledge.name_index import NAMES, name_index
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ToolOutput, ToolRun
-from .control.arguments import PARAMETERS, SLOT_WORDS, in_order, read_args
+from .control.arguments import SLOT_WORDS, control_schema, in_order, read_args
 from .control.asked import check_asked, check_exceptions, check_times, without_exceptions
 from .control.carrying import async_carry_out
 from .control.groups import with_group
@@ -60,7 +60,6 @@ class ControlTool(HomeAgentTool):
         "brightness 40."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
-    parameters = PARAMETERS
     slot_words = SLOT_WORDS
     names_targets = reports_targets = True
 
@@ -68,6 +67,7 @@ class ControlTool(HomeAgentTool):
         """Offer scripts and scenes too if `gated`, and keep commands for later in `planned`."""
         self._gated = gated
         self._planner = Planner(planned) if planned is not None else None
+        self.parameters = control_schema()
         self._general = probatio.to_openapi(self.parameters, openapi_version="3.1.0")
 
     @override

@@ -222,7 +222,6 @@ async def test_not_at_once(house: TalkingHouse, language: str, sentence: str, me
         ("de", "Sag den Kindern, der Bus fährt in fünf Minuten", "Der Bus fährt in 5 Minuten!"),
         ("fr", "Dis à tout le monde qu'on mange dans dix minutes", "On mange dans dix minutes."),
         ("nl", "Zeg tegen iedereen dat we over tien minuten eten", "We eten over tien minuten."),
-        ("en", "Switch the kitchen light on at six and tell everybody to come down", "Come down"),
     ],
 )
 async def test_times_that_are_told(house: TalkingHouse, language: str, sentence: str, message: str) -> None:
@@ -231,28 +230,6 @@ async def test_times_that_are_told(house: TalkingHouse, language: str, sentence:
     house.agent.server.script([tool_calls([("notify_person", args)]), text("Okay.")])
     await house.agent.say(sentence, context=house.anna, language=language)
     assert house.pushed == {"tom": [message]}
-
-
-@pytest.mark.parametrize(
-    ("language", "sentence", "name", "whom"),
-    [
-        ("en", "Remind Tom tomorrow at seven to take the bins out", "take the bins out", "Tom"),
-        ("en", "Wake Tom at seven", "Tom, wake up", "Tom"),
-        ("de", "Erinnere Tom morgen um sieben daran, den Müll rauszubringen", "Müll rausbringen", "Tom"),
-        ("fr", "Rappelle à Tom demain à sept heures de sortir les poubelles", "sortir les poubelles", "Tom"),
-        ("es", "Recuérdales a todos mañana a las siete la cita", "la cita", "everybody"),
-        ("nl", "Herinner iedereen er om zeven uur aan", "herinnering", "everybody"),
-    ],
-)
-async def test_a_timer_reaches_nobody_else(
-    house: TalkingHouse, language: str, sentence: str, name: str, whom: str
-) -> None:
-    args = {"action": "set", "when": "tomorrow 7:00", "name": name}
-    house.agent.server.script([tool_calls([("timer", args)]), text("Okay.")])
-    await house.agent.say(sentence, context=house.anna, language=language)
-    told = tool_results(house.agent.server.chats[1])[-1]
-    assert f"To tell {whom} call notify_person" in told["error"]
-    assert house.agent.entry.runtime_data.timers.all() == []
 
 
 @pytest.mark.parametrize(

@@ -88,23 +88,24 @@ REMARKS: Final = frozenset(
 SCRIPT_PREFIX: Final = "script."
 
 
-PARAMETERS: Final = probatio.Schema(
-    {
-        probatio.Required("action"): probatio.In(sorted(verbs())),
-        probatio.Optional("entity_id"): [str],
-        probatio.Optional("name"): str,
-        probatio.Optional("area"): str,
-        probatio.Optional("floor"): str,
-        probatio.Optional("label"): str,
-        probatio.Optional("domain"): probatio.Any(str, [str]),
-        probatio.Optional("device_class"): probatio.Any(str, [str]),
-        probatio.Optional("parameters", description="values for the action"): dict,
-        probatio.Optional("when", description="later: 10 minutes, 18:30, sunset - 30 minutes"): str,
-        probatio.Optional("for", description="5 minutes, then as before"): str,
-        probatio.Optional("repeat", description="daily, weekdays, weekly, monday"): str,
-    }
-)
-"""What any home may be offered. Fields are in the facts of the domains, see `offered.py`."""
+def control_schema() -> probatio.Schema:
+    """Return what any home may be offered. Fields are in the facts of the domains, see `offered.py`."""
+    return probatio.Schema(
+        {
+            probatio.Required("action"): probatio.In(sorted(verbs())),
+            probatio.Optional("entity_id"): [str],
+            probatio.Optional("name"): str,
+            probatio.Optional("area"): str,
+            probatio.Optional("floor"): str,
+            probatio.Optional("label"): str,
+            probatio.Optional("domain"): probatio.Any(str, [str]),
+            probatio.Optional("device_class"): probatio.Any(str, [str]),
+            probatio.Optional("parameters", description="values for the action"): dict,
+            probatio.Optional("when", description="later: 10 minutes, 18:30, sunset - 30 minutes"): str,
+            probatio.Optional("for", description="5 minutes, then as before"): str,
+            probatio.Optional("repeat", description="daily, weekdays, weekly, monday"): str,
+        }
+    )
 
 
 @cache
@@ -120,7 +121,7 @@ def value_words() -> frozenset[str]:
 
 
 def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call as `PARAMETERS` checks them; what is beside the slots is a parameter.
+    """Return the arguments of a call as `control_schema` checks them; what is beside the slots is a parameter.
 
     Raises probatio.Invalid for an action that only reads.
     """

@@ -9,6 +9,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...context.topics import language_of
 from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
+from ...languages.lexicon import QUESTION_MARKS
 from ...languages.sentence import Wait, times_in
 from ...memory.secrets import holds_secret
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
@@ -42,7 +43,7 @@ def check_time(message: Message, timing: Timing | None, run: ToolRun) -> None:
         if wait in waits:
             waits.remove(wait)
     left = set(waits) - (timing.answers if timing is not None and timing.schedule is not None else set())
-    if Wait.CONDITION in left:
+    if Wait.CONDITION in left and not message.text.rstrip().endswith(tuple(QUESTION_MARKS)):
         raise ValidationError(needs_automation(run))
     if Wait.REPEATED in left:
         raise ValidationError(NEEDS_REPEAT)

@@ -18,6 +18,7 @@ from ...errors import ValidationError
 from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import languages, table
+from ...languages.sentence import Kind, read
 from ...planned.cancelled import Cancellation
 from ...planned.commands import PlannedCommands
 from ...planned.records import Owner, PlannedCommand
@@ -224,7 +225,8 @@ class TimerTool(HomeAgentTool):
         )
         await self._timers.async_set(timer, counts=read_length(when) is not None)
         result: dict[str, JsonValueType] = {"set": _as_result(timer)}
-        if not domain_words().keys().isdisjoint(fold(name).split()):
+        is_order = read(name, speaker.language).kind is Kind.ORDER
+        if is_order or not domain_words().keys().isdisjoint(fold(name).split()):
             result["note"] = ONLY_REMINDS
         return result
 
