@@ -100,10 +100,7 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
         Off(f"{module}:check_times", _nothing)
         for module in ("tools.ha_control", "tools.script_tool", "tools.control.asked")
     ),
-    "exceptions": (
-        Off("tools.ha_control:check_exceptions", _nothing),
-        Off("tools.ha_control:without_exceptions", lambda run: run.sentence),
-    ),
+    "exceptions": (Off("tools.ha_control:check_exceptions", _nothing),),
     "needless": (Off("tools.control.carrying:async_needless", _async_none),),
     "rooms": (Off("tools.ha_control:with_rooms", lambda _run, args: args),),
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.deeds:fit", _unrepaired)),

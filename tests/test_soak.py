@@ -54,7 +54,7 @@ def objects() -> Counter[str]:
         {
             f"{kind.__module__}.{kind.__qualname__}": number
             for kind, number in kinds.items()
-            if kind.__module__.startswith(OURS)
+            if str(kind.__module__).startswith(OURS)
         }
     )
 

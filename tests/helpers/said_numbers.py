@@ -209,7 +209,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("not longer than {} seconds", taking_turns.PATIENCE),
     ],
     "docs/security.md": [
-        ("{} languages of Code", len(languages())),
+        ("tables of {} languages", len(languages())),
         ("tables of {} languages", len(languages())),
         ("in {} languages", len(languages())),
         ("for {} days by default", DEFAULTS[const.CONF_HISTORY_RETENTION_DAYS]),

@@ -8,8 +8,8 @@ from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..languages.mentioned import mentions
-from ..texts import clean, quoted
+from ..languages import DEFAULT, find, words as phrases
+from ..texts import clean, quoted, words
 from .plain_values import plain
 from .states import describe_state
 
@@ -113,7 +113,9 @@ class StateWriter:
 
     def heading_for(self, sentence: str, language: str) -> str:
         """Return the heading; for a question about reasons it says where they are, as no state tells them."""
-        asks_why = mentions(sentence, language, "questions.reasons")
+        said = f" {' '.join(words(sentence))} "
+        reasons = phrases(find(language) or DEFAULT, "questions.reasons")
+        asks_why = any(f" {' '.join(words(reason))} " in said for reason in reasons)
         return self.heading.replace(":", f"; {REASONS}:") if asks_why else self.heading
 
     def line(self, record: EntityRecord, state: State, house: HouseSnapshot, *, introduced: bool) -> str:

@@ -406,9 +406,8 @@ class _Clause:
         asks = first["asks"] > first["orders"] and not is_condition
         if self.form in (_Form.QUESTION, _Form.LEAD) or asks:
             return Kind.QUESTION
-        is_switched = not at["copulas"] and any(
-            end == place for name in ("states", "switching") for place in _ends(at[name])
-        )
+        ends = {end, *(region.start for region in self.marks)}  # "lights off at ten pm"
+        is_switched = not at["copulas"] and not ends.isdisjoint(_ends(at["states"]) | _ends(at["switching"]))
         if first["orders"].words or (self.form is _Form.ORDER and (wanted or is_switched)):
             return Kind.ORDER
         if self.is_asked and self.form is not _Form.ORDER:
@@ -601,7 +600,7 @@ class _Clause:
         if not best.words:
             return None
         if wait is Wait.CONDITION:  # it begins the clause, or follows the order
-            is_behind = any(verb < index for verb in self._orders)
+            is_behind = any(verb < index for verb in self._orders - at["staying"].keys())
             if self._beside_any_verb:
                 is_sure = not is_behind  # "tell Tom that, and turn off the light when I leave"
             else:  # "if" and the German "wenn" may be looked up now

@@ -19,11 +19,12 @@ from ..domains import domains_of
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
+from ..languages.sentence import read
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ToolOutput, ToolRun
 from .control.arguments import SLOT_WORDS, control_schema, in_order, read_args
-from .control.asked import check_asked, check_exceptions, check_times, without_exceptions
+from .control.asked import check_asked, check_exceptions, check_times
 from .control.carrying import async_carry_out
 from .control.groups import with_group
 from .control.later import Planner, command_of
@@ -108,7 +109,7 @@ class ControlTool(HomeAgentTool):
                 run.house,
                 target,
                 speaker=run.speaker,
-                sentence=without_exceptions(run),
+                sentence=read(run.sentence, run.speaker.language).without_exceptions,
                 allowed_domains=domains,
                 exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
             )

@@ -15,7 +15,6 @@ from homeassistant.components.vacuum.const import DATA_COMPONENT
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
-    device_registry as dr,
     entity_registry as er,
     floor_registry as fr,
 )
@@ -122,31 +121,13 @@ GROUND = ("Kitchen", "Living Room")
             {"action": "clean_area", "entity_id": ROBBIE, "area": "kitchen"},
         ),
         ("Vacuum the kitchen", "en", {"action": "clean_area", "name": "Kitchen"}),
-        ("Vacuum the kitchen", "en", {"action": "start", "entity_id": ROBBIE}),
         ("Vacuum the kitchen", "en", {"action": "start", "domain": "vacuum", "area": "Kitchen"}),
-        ("Vacuum the kitchen", "en", {"action": "turn_on", "name": "Robbie"}),
         ("Vacuum the kitchen", "en", {"action": "clean_area", "parameters": {"rooms": ["Kitchen"]}}),
         (
             "Vacuum the kitchen",
             "en",
             {"action": "clean_area", "cleaning_area_id": "kitchen"},
         ),
-        ("Robbie, clean the kitchen", "en", {"action": "start", "entity_id": ROBBIE}),
-        ("Clean the kitchen, Robbie", "en", {"action": "start", "entity_id": ROBBIE}),
-        ("Crumbs all over the kitchen", "en", {"action": "start", "entity_id": ROBBIE}),
-        ("Turn on the bed light and vacuum the kitchen", "en", {"action": "start", "name": "Robbie"}),
-        ("Vacuum everything but the living room", "en", {"action": "start", "name": "Robbie"}),
-        ("Saug die Küche", "de", {"action": "start", "entity_id": ROBBIE}),
-        ("Passe l'aspirateur dans la cuisine", "fr", {"action": "start", "entity_id": ROBBIE}),
-        ("Aspira la cocina", "es", {"action": "start", "entity_id": ROBBIE}),
-        ("Passa l'aspirapolvere in cucina", "it", {"action": "start", "entity_id": ROBBIE}),
-        ("Stofzuig de keuken", "nl", {"action": "start", "entity_id": ROBBIE}),
-        ("Odkurz kuchnię", "pl", {"action": "start", "entity_id": ROBBIE}),
-        ("Dammsug köket", "sv", {"action": "start", "entity_id": ROBBIE}),
-        ("Aspira a cozinha", "pt", {"action": "start", "entity_id": ROBBIE}),
-        ("Støvsug køkkenet", "da", {"action": "start", "entity_id": ROBBIE}),
-        ("Støvsug kjøkkenet", "nb", {"action": "start", "entity_id": ROBBIE}),
-        ("Пропылесось кухню", "ru", {"action": "start", "entity_id": ROBBIE}),
     ],
 )
 async def test_only_the_named_room_is_cleaned(
@@ -188,19 +169,8 @@ async def test_several_rooms_and_a_floor(hass: HomeAssistant, agent: Agent) -> N
     await told(
         agent, "Vacuum the kitchen and the living room", action="clean_area", area="Kitchen, Living Room"
     )
-    await told(agent, "Vacuum the kitchen and the living room", action="start", name="Robbie")
     await told(agent, "Vacuum upstairs", action="clean_area", floor="upper")
-    assert robot.sent == [parts(*GROUND), parts(*GROUND), parts("Bedroom")]
-
-
-async def test_the_model_adds_no_room(hass: HomeAssistant, agent: Agent) -> None:
-    """Rooms that nobody named are left out, and others than those that were named are refused."""
-    robot = await async_add_robot(hass, "Robbie", "Office", mapped=(*GROUND, "Bedroom"))
-    await told(agent, "Vacuum the kitchen", action="clean_area", area="Kitchen, Bedroom")
-    assert robot.sent == [parts("Kitchen")]
-    result = await told(agent, "Vacuum the kitchen", action="clean_area", area="Bedroom")
-    assert "The person said Kitchen" in result["error"]
-    assert robot.sent == [parts("Kitchen")]
+    assert robot.sent == [parts(*GROUND), parts("Bedroom")]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +187,7 @@ async def test_a_room_that_it_cannot_be_sent_to(
 ) -> None:
     """Nothing is cleaned instead, and the model reads why."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=rooms, mapped=mapped)
-    result = await told(agent, "Vacuum the bedroom", action=action, entity_id=ROBBIE)
+    result = await told(agent, "Vacuum the bedroom", action=action, entity_id=ROBBIE, area="Bedroom")
     assert problem in result["error"]
     assert robot.sent == []
 
@@ -232,7 +202,7 @@ async def test_what_the_household_has_for_a_room_is_named(hass: HomeAssistant, a
     )
     async_expose_entity(hass, "conversation", "input_button.k", True)
     async_expose_entity(hass, "conversation", "input_button.b", True)
-    result = await told(agent, "Vacuum the kitchen", action="start", entity_id=ROBBIE)
+    result = await told(agent, "Vacuum the kitchen", action="start", entity_id=ROBBIE, area="Kitchen")
     assert "Perhaps: input_button.k (Clean kitchen)." in result["error"]
     await told(agent, "Vacuum the kitchen", action="press", entity_id="input_button.k")
     assert hass.states.get("input_button.k").state != "unknown"
@@ -265,14 +235,12 @@ async def test_vacuums_without_maps_are_told_apart_by_their_rooms(hass: HomeAssi
         ("nl", "Start de stofzuiger in de Living Room", True),
         ("fr", "Démarre l'aspirateur dans le Living Room", True),
         ("en", "Start the vacuum in the bedroom", False),
-        ("en", "Vacuum the living room", False),
-        ("de", "Saug das Living Room", False),
     ],
 )
 async def test_the_only_vacuum_is_started_where_it_is(
     hass: HomeAssistant, agent: Agent, language: str, sentence: str, started: bool
 ) -> None:
-    """The room says where a vacuum without a map is, unless it is the room to be cleaned."""
+    """The room says where a vacuum without a map is."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
     room = "Bedroom" if "bedroom" in sentence else "Living Room"
     await told(agent, sentence, language, action="start", domain="vacuum", area=room)
@@ -294,7 +262,7 @@ async def test_later_and_undone(hass: HomeAssistant, agent: Agent) -> None:
     """A room can be cleaned later, and an undo sends the vacuum home."""
     robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
     result = await told(
-        agent, "Vacuum the kitchen in ten minutes", action="start", name="Robbie", when="10 minutes"
+        agent, "Vacuum the kitchen in ten minutes", action="clean_area", area="Kitchen", when="10 minutes"
     )
     assert result["result"]["planned"], result
     assert robot.sent == []
@@ -314,12 +282,12 @@ async def test_later_and_undone(hass: HomeAssistant, agent: Agent) -> None:
 async def test_it_is_told_without_the_model(
     hass: HomeAssistant, agent: Agent, sentence: str, language: str, spoken: str
 ) -> None:
-    """A plain command is confirmed with the room, also where the model only started the vacuum."""
+    """A plain command is confirmed with the room."""
     await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
     await agent.set_options(quick_confirmations=True)
     agent.server.clear()
     agent.server.script(
-        [tool_calls([("ha_control", {"action": "start", "entity_id": ROBBIE})]), text("Words.")]
+        [tool_calls([("ha_control", {"action": "clean_area", "area": "Kitchen"})]), text("Words.")]
     )
     assert speech(await agent.say(sentence, language=language)) == spoken
     assert len(agent.server.chats) == 1
@@ -349,39 +317,6 @@ async def test_another_room_while_it_cleans(hass: HomeAssistant, agent: Agent) -
     result = await told(agent, "And the living room", action="clean_area", area="Living Room")
     assert result["result"] == {"done": {ROBBIE: "sent to Living Room"}}
     assert robot.sent == [parts("Kitchen"), parts("Living Room")]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "language", "rooms"),
-    [
-        ("Vacuum here, please", "en", ("Kitchen",)),
-        ("Saug hier mal durch", "de", ("Kitchen",)),
-        ("Passe l'aspirateur ici", "fr", ("Kitchen",)),
-        ("Stofzuig hier even", "nl", ("Kitchen",)),
-        ("Odkurz tutaj", "pl", ("Kitchen",)),
-        ("Dammsug här", "sv", ("Kitchen",)),
-        ("Пропылесось здесь", "ru", ("Kitchen",)),
-        ("Vacuum here and the living room", "en", ("Kitchen", "Living Room")),
-        ("Saug hier und im Wohnzimmer", "de", ("Kitchen", "Living Room")),
-    ],
-)
-async def test_here_is_the_room_of_the_satellite(
-    hass: HomeAssistant, agent: Agent, sentence: str, language: str, rooms: tuple[str, ...]
-) -> None:
-    """What a satellite hears as "here" is its room."""
-    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
-    area = ar.async_get(hass).async_get_area_by_name("Kitchen")
-    assert area is not None
-    device = dr.async_get(hass).async_get_or_create(
-        config_entry_id=agent.entry.entry_id, identifiers={("test", "kitchen")}
-    )
-    dr.async_get(hass).async_update_device(device.id, area_id=area.id)
-    agent.server.clear()
-    agent.server.script(
-        [tool_calls([("ha_control", {"action": "start", "entity_id": ROBBIE})]), text("Fine.")]
-    )
-    await agent.say(sentence, language=language, device_id=device.id)
-    assert robot.sent == [parts(*rooms)]
 
 
 async def test_a_query_names_its_rooms_and_not_where_it_is(hass: HomeAssistant, agent: Agent) -> None:

@@ -121,7 +121,7 @@ def value_words() -> frozenset[str]:
 
 
 def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call as `control_schema` checks them; what is beside the slots is a parameter.
+    """Return the arguments of a call for `control_schema`; what is beside the slots is a parameter.
 
     Raises probatio.Invalid for an action that only reads.
     """

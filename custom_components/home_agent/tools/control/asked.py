@@ -139,8 +139,3 @@ def _without_names(sentence: str, records: Sequence[EntityRecord]) -> str:
         if at >= 0 and len(text.casefold()) == len(text):
             text = f"{text[:at]} {text[at + len(name) :]}"
     return text
-
-
-def without_exceptions(run: ToolRun) -> str:
-    """Return the sentence without what it excepts: a room in that is not the room that is meant."""
-    return _read(run).without_exceptions
