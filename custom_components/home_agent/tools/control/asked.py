@@ -40,8 +40,6 @@ NEEDS_AUTOMATION: Final = (
     "This depends on a condition, so nothing was done and nothing is planned. It needs an automation in Home "
     f"Assistant, which a person has to approve: tell the person so. {AGAIN} now"
 )
-AUTOMATION: Final = "automation"
-"""The tool that creates automations."""
 CREATE_AUTOMATION: Final = (
     "This depends on a condition, so nothing was done and nothing is planned. Call automation with action "
     "create: when for what starts it, if for what must hold, do for the actions. The person is asked before"
@@ -108,7 +106,7 @@ def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
 
 def needs_automation(run: ToolRun) -> str:
     """Return what to do about a condition: to call the tool for automations, where there is one."""
-    tool = run.calls.tools.get(AUTOMATION)
+    tool = run.calls.tools.get("automation")
     is_there = isinstance(tool, HomeAgentTool) and tool.has_use(run.hass, run.house)
     return CREATE_AUTOMATION if is_there else NEEDS_AUTOMATION
 
