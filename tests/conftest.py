@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import wraps
 import gc
 import logging
@@ -79,8 +80,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Show where each task waits when a test took too long: the stack ends in the loop."""
     report = yield
     if call.excinfo and "from pytest-timeout" in str(call.excinfo.value):
-        tasks = asyncio.all_tasks(asyncio.get_event_loop())
-        report.sections.append(("tasks", "\n".join(map(asyncio.format_call_graph, tasks))))
+        with suppress(RuntimeError):  # there is no loop any more
+            tasks = asyncio.all_tasks(asyncio.get_event_loop())
+            report.sections.append(("tasks", "\n".join(map(asyncio.format_call_graph, tasks))))
     return report
 
 
