@@ -137,7 +137,7 @@ class Sentence:
 
 @lru_cache(maxsize=64)
 def read(text: str, language: str) -> Sentence:
-    """Return the reading of a sentence in the language of its turn, or in English if that has no tables."""
+    """Return the reading of a sentence; in a language without tables nothing is known of it."""
     own = find(language)
     if own not in languages_with("questions.commands"):
         return Sentence(without_exceptions=text)
