@@ -90,7 +90,7 @@ _UNPLAIN: Final = re.compile(r"[^\w\s.,;:!?'\"%()/-]|\w/\w|\d\.\s|://")
 """What a filter for speech may change."""
 
 CHECKED: Final = (
-    *("tools.ha_control", "tools.script_tool", "tools.everyday.media_tool", "tools.everyday.todo_tool"),
+    *("tools.ha_control", "tools.script_tool", "tools.everyday.media_tool"),
     "tools.control.asked",
 )
 """Modules that refuse what a sentence only asks or forbids."""

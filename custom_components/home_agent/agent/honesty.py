@@ -17,6 +17,8 @@ from .phrases import async_phrase
 from .turn import Turn
 
 MAX_NAMES: Final = 5
+MAX_CHARS: Final = 2000
+"""How much of an answer is read."""
 
 
 class AnswerGate:
@@ -97,7 +99,7 @@ def _has_word(text: str, language: str, names: tuple[str, ...]) -> bool:
 
     Models change to English now and then. Of a language without such words nothing is known.
     """
-    own = find(language)
+    own, text = find(language), text[:MAX_CHARS]
     if own is None or table(own, "replies.denies") is None:
         return True
     if table(own, "unspaced") or table(own, "questions.inside_words"):

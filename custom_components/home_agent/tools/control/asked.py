@@ -10,7 +10,7 @@ from typing import Final
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import content_words, word_similarity
-from ...languages.sentence import Sentence, Wait, read
+from ...languages.sentence import Sentence, Wait, read, times_in
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..resolving.targets import Target
 
@@ -67,7 +67,11 @@ def check_times(
     if any(record.domain in TAKE_TIMES for record in records):
         return
     # "Every Evening" may be the name of a scene.
-    waits = read(_without_names(run.sentence, records), run.speaker.language).waits - answers
+    names = {
+        name for record in records for name in record.names if name.casefold() in run.sentence.casefold()
+    }
+    named = {wait for name in names for wait in times_in(name, run.speaker.language)}
+    waits = _read(run).waits - answers - named
     for wait, problem in (
         (Wait.CONDITION, needs_automation(run)),
         (Wait.REPEATED, NEEDS_REPEAT),
@@ -128,12 +132,3 @@ def _is_named(record: EntityRecord, word: str, run: ToolRun) -> bool:
     area = run.house.areas.get(record.area_id or "")
     names: Sequence[str] = (*record.names, *(area.names if area else ()))
     return any(word_similarity(word, own) >= LIKE for name in names for own in content_words(name))
-
-
-def _without_names(sentence: str, records: Sequence[EntityRecord]) -> str:
-    text = sentence
-    for name in sorted({name for record in records for name in record.names}, key=len, reverse=True):
-        at = text.casefold().find(name.casefold())
-        if at >= 0 and len(text.casefold()) == len(text):
-            text = f"{text[:at]} {text[at + len(name) :]}"
-    return text

@@ -18,7 +18,6 @@ from ...knowledge.names import called, squash
 from ...texts import one_line, words
 from ...timespans import format_local
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
-from ..control.asked import check_asked
 from ..telling import Told
 from .choosing import choose_one, records_of
 from .moments import read_moment, readable, start_of
@@ -175,12 +174,6 @@ class TodoTool(HomeAgentTool):
             return ()
         place = str(result["list"])
         return (Told(key=key, names=[str(item) for item in items], place=place, referents=len(items)),)
-
-    @override
-    async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
-        """Refuse to write in answer to a question. Raises ValidationError."""
-        if not self.only_reads(args):
-            check_asked(run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
