@@ -244,7 +244,7 @@ async def test_script_is_a_tool_with_its_fields(household: Household, phone: Pho
 
 
 async def test_rooms_groups_and_updates(household: Household, phone: Phone) -> None:
-    await calls(household, "Vacuum the kitchen", "ha_control", action="start", entity_id=["vacuum.robbie"])
+    await calls(household, "Vacuum the kitchen", "ha_control", action="clean_area", area="Kitchen")
     assert (await household.client.state("vacuum.robbie"))["attributes"]["rooms"] == ["Kitchen"]
     words = "Play it on the garden speaker too"
     members = {"group_members": [OTHER_SPEAKER]}
