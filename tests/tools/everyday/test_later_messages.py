@@ -86,6 +86,7 @@ async def test_every_evening(house: TalkingHouse, freezer: FrozenDateTimeFactory
         await async_pass(house.hass, freezer, 23 * 3600)
     assert house.said == {"Kitchen": ["Bedtime", "Bedtime"]}
     await house.agent.say("Hello", context=house.anna)  # days later the prompt is read again first
+    await house.hass.async_block_till_done(wait_background_tasks=True)
     listed = await call(house, "timer", "What is planned?", action="list")
     (row,) = listed["result"]["commands"]
     assert row["planned"] == f"tell kitchen daily at {at}: Bedtime"
