@@ -39,6 +39,7 @@ from custom_components.home_agent.tools import (
     ha_control,
     ha_query,
     knowledge_tools,
+    search,
     taking_turns,
 )
 from custom_components.home_agent.tools.calls import bounds
@@ -54,7 +55,6 @@ from custom_components.home_agent.tools.everyday import (
 from custom_components.home_agent.tools.outside import external_llm, foreign, web_search
 from custom_components.home_agent.tools.query import present
 from custom_components.home_agent.tools.remembering import memory_tools
-from custom_components.home_agent.tools.search import base as search
 from custom_components.home_agent.tools.undo import activity, undoing
 from custom_components.home_agent.vector import embedded, table
 from custom_components.home_agent.watching import server as server_watch

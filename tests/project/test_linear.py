@@ -197,7 +197,7 @@ READERS = (
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
     *("tools.calls.names", "context.plain_values"),
     *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),
-    *("knowledge.names", "tools.resolving.targets", "texts", "vector.lexical"),
+    *("knowledge.names", "tools.resolving.resolver", "texts", "vector.lexical"),
 )
 """Modules whose public functions read text."""
 EXECUTOR = {"clean", "spans"}

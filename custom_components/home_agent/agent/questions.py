@@ -29,7 +29,7 @@ from ..timespans import format_span
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from ..tools.control.script_fields import SCRIPT, fields_of, named_values
 from ..tools.outside.other_apis import inner_name
-from ..tools.resolving.candidates import plain
+from ..tools.resolving.resolver import plain
 from ..tools.vetted import is_message
 from . import automation_words
 from .phrases import async_phrase

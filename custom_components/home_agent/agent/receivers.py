@@ -5,7 +5,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 
 from ..safety.frozen import FrozenCall, FrozenLook
 from ..tools.messages import heard_on
-from ..tools.resolving.candidates import plain
+from ..tools.resolving.resolver import plain
 from ..tools.vetted import TELEGRAM, is_spoken
 from .spoken_names import names
 

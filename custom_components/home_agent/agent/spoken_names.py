@@ -9,7 +9,7 @@ from homeassistant.helpers import area_registry as ar, device_registry as dr, en
 
 from ..languages import DEFAULT, find, table, words
 from ..texts import fold, fold_letters
-from ..tools.resolving.candidates import plain
+from ..tools.resolving.resolver import plain
 from .phrases import async_phrase
 
 

@@ -73,6 +73,7 @@ from ..tools.messages import Messages
 from ..tools.native import hide_blocked
 from ..tools.outside.external_llm import ExternalModel, external_model, external_tools
 from ..tools.outside.outgoing import Outgoing
+from ..tools.outside.web_search import SearchTool
 from ..tools.remembering.memory_tool import remembering_tools
 from ..tools.script_tool import ScriptTools
 from ..tools.undo.activity import ActivityTool
@@ -216,9 +217,11 @@ class AgentParts:
         if self.external:
             tools += external_tools(self.external, self.outgoing, self.settings)
         if is_search_enabled(self.settings):
-            from ..tools.search.providers import search_tools  # noqa: PLC0415 - loads where it is wanted
+            from ..tools.search import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
 
-            tools += search_tools(self._hass, self.settings, self.outgoing)
+            if is_set_up(self.settings):
+                provider = partial(search_provider, self._hass, self.settings)
+                tools.append(SearchTool(self._hass, provider, self.outgoing))
         return tools
 
     @cached_property

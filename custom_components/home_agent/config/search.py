@@ -13,8 +13,7 @@ from ..const import (
     SEARCH_NONE,
 )
 from ..errors import AuthenticationError, InvalidInput
-from ..tools.search.base import SearchError, SearchTrouble
-from ..tools.search.providers import PROVIDERS, search_provider
+from ..tools.search import PROVIDERS, SearchError, SearchTrouble, search_provider
 from .fields import Checked, Values
 
 KEYS: Final = (CONF_SEARCH_PROVIDER, CONF_SEARCH_URL, CONF_SEARCH_KEY)

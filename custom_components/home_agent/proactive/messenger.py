@@ -25,7 +25,7 @@ from ..events import EventEmitter
 from ..knowledge.persons import PERSON
 from ..quiet_hours import Hours
 from ..tools.own_calls import async_notify
-from ..tools.resolving.candidates import plain
+from ..tools.resolving.resolver import plain
 from .state import ProactiveState
 
 URGENT_MORE: Final = 10

@@ -20,8 +20,7 @@ from ..tools.control.planning import plan
 from ..tools.control.values import Units
 from ..tools.ha_control import ControlTool
 from ..tools.ha_query import QueryTool
-from ..tools.resolving.resolver import resolve
-from ..tools.resolving.targets import Target
+from ..tools.resolving.resolver import Target, resolve
 from .cases import Case
 
 

@@ -38,9 +38,8 @@ from .control.telling import PLANNED, tell, tell_planned
 from .control.time_words import with_times
 from .control.timing import Timing, read_timing
 from .control.values import Units
-from .resolving.candidates import protected
 from .resolving.family_words import TRAITS, known_traits
-from .resolving.resolver import resolve
+from .resolving.resolver import protected, resolve
 from .telling import Told
 
 MAX_TARGETS = 200

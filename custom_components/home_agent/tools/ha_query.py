@@ -33,8 +33,7 @@ from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
 from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, StateQuestion, present
 from .query.targets import find_all, unknown_ids, with_door_sensors
-from .resolving.resolver import NO_TARGET
-from .resolving.targets import Target
+from .resolving.resolver import NO_TARGET, Target
 
 __all__ = ["AGGREGATES", "MAX_CHARS", "MAX_ENTITIES", "MAX_HISTORY_ENTITIES", "QueryTool"]
 

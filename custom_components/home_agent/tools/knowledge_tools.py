@@ -25,7 +25,7 @@ from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun
 from .ha_query import KNOWLEDGE, async_read_permission
 from .query.targets import find_all
-from .resolving.targets import Target
+from .resolving.resolver import Target
 
 MAX_DOCUMENTS: Final = 8
 MAX_TITLES: Final = 20

@@ -12,7 +12,7 @@ from typing import Final
 from ..safety.disclosure import DataCategory
 from ..safety.rules import Effect, RuleSet
 from .base import HomeAgentTool
-from .energy.energy_tool import EnergyTool
+from .energy import EnergyTool
 from .everyday.automation_tool import AutomationTool
 from .everyday.calendar_tool import CalendarTool
 from .everyday.camera_tool import CameraTool

@@ -7,7 +7,7 @@ import pytest
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.tools.calls.arguments import READING, fit
 from custom_components.home_agent.tools.calls.schema import MAX_ERROR
-from custom_components.home_agent.tools.energy.energy_tool import EnergyTool
+from custom_components.home_agent.tools.energy import EnergyTool
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.ha_query import QueryTool
 from homeassistant.helpers import llm

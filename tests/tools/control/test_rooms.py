@@ -335,4 +335,4 @@ async def test_a_planned_room_is_named(hass: HomeAssistant, agent: Agent) -> Non
     result = await told(
         agent, "Vacuum the kitchen in an hour", action="clean_area", area="Kitchen", when="1 hour"
     )
-    assert result["result"]["planned"][ROBBIE].startswith("clean area (to Kitchen) at")
+    assert result["result"]["planned"][ROBBIE].startswith("clean area (to Kitchen) ")

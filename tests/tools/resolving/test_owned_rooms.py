@@ -5,8 +5,12 @@ import pytest
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
 from custom_components.home_agent.tools.base import Speaker
-from custom_components.home_agent.tools.resolving.places import find_place, places_in_sentence
-from custom_components.home_agent.tools.resolving.resolver import Target, resolve
+from custom_components.home_agent.tools.resolving.resolver import (
+    Target,
+    find_place,
+    places_in_sentence,
+    resolve,
+)
 from homeassistant.core import Context
 
 AREAS = {

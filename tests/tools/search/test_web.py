@@ -8,7 +8,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.tools.search import base, duckduckgo
+from custom_components.home_agent.tools import search
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
@@ -264,8 +264,8 @@ async def test_the_small_page_is_asked_next(
 ) -> None:
     """The service's own two pages; the loopback address stands in for them."""
     pages = (f"{search_server.address}/html", f"{search_server.address}/lite")
-    monkeypatch.setattr(duckduckgo, "PAGES", pages)
-    monkeypatch.setattr(base, "is_local_name", lambda _host: False)
+    monkeypatch.setattr(search, "PAGES", pages)
+    monkeypatch.setattr(search, "is_local_name", lambda _host: False)
     agent = await async_agent(hass, model_server, {"web_search_provider": "duckduckgo"})
     search_server.replies = [page(RIDDLE, 202), page(duckduckgo_lite(FOUND))]
     assert "Kiel harbour" in await searched(agent, "weather in Kiel")
@@ -279,7 +279,7 @@ async def test_a_public_name_that_leads_home_is_not_asked(
     search_server: SearchServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(duckduckgo, "PAGES", (f"http://localhost:{search_server.port}/html",))
+    monkeypatch.setattr(search, "PAGES", (f"http://localhost:{search_server.port}/html",))
     agent = await async_agent(hass, model_server, {"web_search_provider": "duckduckgo"})
     assert "at home" in await searched(agent, "weather in Kiel")
     assert search_server.requests == []

@@ -26,8 +26,7 @@ from ..control.scripts import plan_script, resolve_gated
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names
-from ..resolving.resolver import resolve
-from ..resolving.targets import Target
+from ..resolving.resolver import Target, resolve
 from ..vetted import NOTIFY
 from .items import MAX_ITEMS, TEMPLATE_MARKS, check_plain
 from .moments import as_duration, read_for

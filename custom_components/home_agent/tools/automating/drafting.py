@@ -13,7 +13,7 @@ from ...automating.records import RECORDED
 from ...errors import ValidationError
 from ...texts import leaves, one_line
 from ..base import ServiceCall, ToolRun
-from ..resolving.candidates import plain
+from ..resolving.resolver import plain
 from .deeds import Deed, DeedReader
 from .items import TEMPLATE_MARKS
 from .reading import ClauseReader

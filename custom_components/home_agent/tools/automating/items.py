@@ -7,7 +7,7 @@ from homeassistant.core import valid_entity_id
 
 from ...errors import ValidationError
 from ...literals import opened
-from ..resolving.targets import NO_VALUE
+from ..resolving.resolver import NO_VALUE
 
 MAX_ITEMS: Final = 10
 """Triggers, conditions or actions of one automation."""

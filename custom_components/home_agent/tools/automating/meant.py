@@ -12,7 +12,7 @@ from ...errors import ValidationError
 from ...knowledge.names import called, content_words, word_similarity
 from ...texts import words
 from ..base import ToolRun
-from ..resolving.candidates import MAX_ERROR, listed
+from ..resolving.resolver import MAX_ERROR, listed
 from .files import AUTOMATION, entity_of
 
 SAME = 0.86

@@ -14,7 +14,7 @@ from ...knowledge.persons import entity_of_person
 from ...languages import table
 from ...texts import first_name, fold
 from ..base import ToolRun
-from ..resolving.candidates import plain
+from ..resolving.resolver import plain
 from .items import Item
 from .moments import held_for, read_for, take_length
 from .words import is_self, means, split_by, spoken_in

@@ -12,9 +12,7 @@ from ...knowledge.house import EntityRecord
 from ...texts import as_number
 from ..base import ToolRun
 from ..query.targets import with_door_sensors
-from ..resolving.candidates import plain
-from ..resolving.resolver import resolve
-from ..resolving.targets import Target, texts
+from ..resolving.resolver import Target, plain, resolve, texts
 from .items import CONDITION_FORMS, FORMS, SENTENCE, Item, read_items
 from .moments import DayTime, held_for, read_for, read_time, read_weekdays
 from .people import Comings

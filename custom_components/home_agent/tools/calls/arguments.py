@@ -20,7 +20,7 @@ from ...literals import ARGUMENT_KEYS, opened
 from ...regex import lazy_regex
 from ..base import HomeAgentTool
 from ..control.arguments import value_words
-from ..resolving.targets import NO_VALUE, SLOT_WORDS, SLOTS, texts
+from ..resolving.resolver import NO_VALUE, SLOT_WORDS, SLOTS, texts
 from .bounds import check_texts
 from .names import CONTROL, QUERY, is_service_form
 from .schema import check, choices_of, json_schema, slots_of, types_of, with_request

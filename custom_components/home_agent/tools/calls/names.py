@@ -21,7 +21,7 @@ from ..everyday.media_tool import MediaTool
 from ..everyday.notify_tool import NotifyTool
 from ..ha_control import ControlTool
 from ..ha_query import QueryTool
-from ..resolving.targets import LISTS, SLOT_WORDS, SLOTS, texts, tidy
+from ..resolving.resolver import LISTS, SLOT_WORDS, SLOTS, texts, tidy
 from ..vetted import is_vetted
 
 CONTROL: Final = ControlTool.name

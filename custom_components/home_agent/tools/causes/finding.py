@@ -3,19 +3,153 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from homeassistant.const import ATTR_ENTITY_ID, STATE_OFF
-from homeassistant.core import Event, HomeAssistant, State, callback
+from homeassistant.const import ATTR_ENTITY_ID, EVENT_CALL_SERVICE, STATE_OFF
+from homeassistant.core import Context, Event, HomeAssistant, State, callback
+from homeassistant.helpers import area_registry as ar, device_registry as dr
 
+from ...context.states import describe_state
+from ...knowledge.house import HouseSnapshot
+from ...knowledge.persons import persons
+from ...safety.firewall.own_values import is_own_state, without_outside
 from ...safety.ledger import RecordedAction
+from ...texts import clean
 from ...timespans import format_local
 from ..base import ToolRun
+from ..differences import differences
 from ..members import async_is_member
-from .chain import Known, causes_of
-from .recorded import GONE, TRIGGERED, Asked, Change, Happening, async_recorded, happened_at
-from .telling import Viewer, tell
-from .traces import Run, async_runs
+from .recorded import (
+    GONE,
+    REQUESTED,
+    TRIGGERED,
+    Asked,
+    Change,
+    Happening,
+    Run,
+    Trigger,
+    async_recorded,
+    async_runs,
+    happened_at,
+    members,
+    trigger_in_words,
+)
+
+MAX_CONTEXTS: Final = 2
+"""Contexts that are followed: that of the change, and that of what set off its automation."""
+VOICE: Final = frozenset({"assist_satellite", "conversation"})
+"""Domains of entities that change when somebody speaks to them."""
+LATE: Final = 1.0
+"""Seconds that an event may be stored after the change that belongs to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """All that is known of what ran: by the id of the context."""
+
+    happenings: Mapping[str, Sequence[Happening]]
+    runs: Mapping[str, Sequence[Run]]
+    actions: Mapping[str, Sequence[RecordedAction]]
+
+
+def causes_of(viewer: Viewer, change: Change, known: Known) -> list[str]:
+    """Return what brought a change about, the nearest first; empty if nobody and nothing is known."""
+    parts: list[str] = []
+    entity_id, context, at = change.after.entity_id, change.after.context, change.at
+    for _each in range(MAX_CONTEXTS):
+        happened = known.happenings.get(context.id, ())
+        runs = known.runs.get(context.id, ())
+        above = known.happenings.get(context.parent_id or "", ())
+        actions = sorted(known.actions.get(context.id, ()), key=lambda one: entity_id not in one.entity_ids)
+        if scene := _scene(viewer, entity_id, happened, actions):
+            parts.append(viewer.ran(scene, is_first=not parts))
+        scripts = [run for run in runs if run.entity_id.startswith("script.")]
+        for run in sorted(scripts, key=lambda each: each.started, reverse=True):
+            if run.brought_about(viewer.hass, entity_id, at):
+                parts.append(viewer.ran(run.entity_id, is_first=not parts))
+                break
+        automation, trigger = _automation(happened, runs)
+        if automation:
+            reason = viewer.because(trigger)
+            told = viewer.ran(automation, is_first=not parts)
+            parts.append(f"{told}, which ran {reason}" if reason else told)
+        elif last := _last(viewer, context, happened, actions):
+            return [*parts, last]
+        elif not above and any(_is(one, EVENT_CALL_SERVICE) for one in happened):
+            return [*parts, f"{'started ' if parts else ''}by {CONNECTED}"]
+        if context.parent_id is None:
+            break
+        states = [one for one in above if isinstance(one, State) and happened_at(one) <= at + LATE]
+        named = [one for one in states if one.entity_id == trigger.entity_id]
+        cause = next(iter([*named, *states, *above]), None)
+        if isinstance(cause, State):
+            if cause.entity_id not in (entity_id, trigger.entity_id):
+                parts.append(f"because {viewer.changed(cause.entity_id, cause.state)}")
+            entity_id = cause.entity_id
+        at = happened_at(cause) if cause else at
+        context = cause.context if cause else Context(id=context.parent_id)
+    return parts
+
+
+def _is(happening: Happening, kind: str) -> bool:
+    return not isinstance(happening, State) and str(happening.event_type).startswith(kind)
+
+
+def _scene(
+    viewer: Viewer, entity_id: str, happened: Sequence[Happening], actions: Sequence[RecordedAction]
+) -> str | None:
+    """Return the scene through which an entity certainly changed."""
+    asked = [target for action in actions for target in action.entity_ids]
+    if entity_id in asked:
+        return None
+    called = [
+        target
+        for one in happened
+        if not isinstance(one, State) and one.event_type == EVENT_CALL_SERVICE
+        for target in _targets(one.data)
+    ]
+    scenes = (target for target in (*called, *asked) if target.startswith("scene."))
+    return next((scene for scene in scenes if entity_id in members(viewer.hass, scene)), None)
+
+
+def _targets(data: Mapping[str, Any]) -> list[str]:
+    """Return the entities of a service call."""
+    given = data.get("service_data")
+    entity_ids = given.get(ATTR_ENTITY_ID) if isinstance(given, Mapping) else None
+    return [entity_ids] if isinstance(entity_ids, str) else sorted(map(str, entity_ids or ()))
+
+
+def _automation(happened: Sequence[Happening], runs: Sequence[Run]) -> tuple[str, Trigger]:
+    """Return the automation that ran in a context with its trigger; empty if none did."""
+    events = (one.data for one in happened if not isinstance(one, State) and one.event_type == TRIGGERED)
+    event: Mapping[str, Any] = next(events, {})
+    described = trigger_in_words(str(event.get("source") or ""))
+    for run in runs:
+        if run.entity_id.startswith("automation."):
+            return run.entity_id, run.trigger if run.trigger != Trigger() else described
+    return str(event.get(ATTR_ENTITY_ID) or ""), described
+
+
+def _last(
+    viewer: Viewer, context: Context, happened: Sequence[Happening], actions: Sequence[RecordedAction]
+) -> str | None:
+    """Return the person, the request or the voice assistant where a chain ends; None if it goes on."""
+    user_id = context.user_id or next((user for one in happened if (user := one.context.user_id)), None)
+    if actions:
+        action = actions[0]
+        who = viewer.who_asked(action.user_id or user_id)
+        had = "had planned" if action.planned is not None else "asked"
+        return f"by you, as {who}{viewer.place(action.device_id)} {had}"
+    if any(_is(one, REQUESTED) for one in happened):
+        return f"by the voice assistant, as {viewer.who_asked(user_id)} asked"
+    if user_id is not None:
+        return f"by {viewer.person(user_id)}"
+    for one in happened:
+        if isinstance(one, State) and one.domain in VOICE:
+            name = viewer.name_of(one.entity_id)
+            return "by somebody at " + (f"the voice assistant {name}" if name else "a voice assistant")
+    return None
+
 
 MOST_NOT_DONE: Final = 3
 """Automations that did nothing and are told."""
@@ -174,3 +308,148 @@ async def _async_viewer(run: ToolRun, may_read: Callable[[str], bool]) -> Viewer
         user_id=speaker.context.user_id,
         accounts={user.id: None if user.system_generated else (user.name or "") for user in users},
     )
+
+
+NAME_CHARS: Final = 40
+NOBODY: Final = "not through Home Assistant: by hand at the device, in its own app, or by itself"
+REPORTING: Final = frozenset({"binary_sensor", "sensor", "event"})
+"""Domains whose entities report what they measure, so that nothing brought a change about."""
+SOMEBODY: Final = "a member of the household"
+ANOTHER: Final = "another text"
+NOT_EXPOSED: Final = "something that is not exposed"
+CONNECTED: Final = "an integration or an app that is connected to Home Assistant"
+HOUSEHOLD: Final = frozenset({"automation", "script", "scene"})
+"""Domains that the household itself wrote; their names are no secret to its members."""
+TRIGGERS: Final = frozenset(
+    {"time", "time_pattern", "sun", "homeassistant", "webhook", "event", "mqtt", "conversation", "tag"}
+    | {"calendar", "template"}
+)
+"""Kinds of triggers that say by themselves why an automation ran."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Who is told, and what they may know."""
+
+    hass: HomeAssistant
+    house: HouseSnapshot
+    sees: Callable[[str], bool]
+    """Whether an entity is exposed and the speaker may read it."""
+    may_read: Callable[[str], bool]
+    """Whether the speaker may read an entity, exposed or not."""
+    is_member: bool
+    """Whether the speaker is known as a member of the household."""
+    names_people: bool
+    """Whether the speaker, and the model, may know the names of people."""
+    narrows: bool
+    """Whether the agent has lists, which leave out what the household itself wrote."""
+    user_id: str | None
+    accounts: Mapping[str, str | None]
+    """Names of the accounts that have no person, by their id; None for a service's own."""
+
+    def name_of(self, entity_id: str) -> str | None:
+        """Return the name of an entity; None if the speaker may not know it."""
+        domain = entity_id.partition(".")[0]
+        state = self.hass.states.get(entity_id)
+        if not self.sees(entity_id) and not (
+            self.is_member and not self.narrows and domain in HOUSEHOLD and self.may_read(entity_id)
+        ):
+            return None
+        record = self.house.entities.get(entity_id)
+        if record is None and state is None:
+            return None
+        return clean(record.name if record else state.name if state else "", NAME_CHARS)
+
+    def state_of(self, entity_id: str, text: str | None) -> str | None:
+        """Return a state in words; None for text from outside."""
+        now = self.hass.states.get(entity_id)
+        if text is None or now is None:
+            return None
+        return self.shown(State(entity_id, text, _kept(now, text), validate_entity_id=False))
+
+    def shown(self, state: State) -> str | None:
+        """Return a state in words; None for text from outside."""
+        if not is_own_state(self.hass, state):
+            return None
+        own = without_outside(self.hass, state)
+        return describe_state(own, self.house.entities.get(state.entity_id), aged=False)
+
+    def person(self, user_id: str | None) -> str:
+        """Return who a user is."""
+        if user_id is not None and user_id in self.accounts and self.accounts[user_id] is None:
+            return CONNECTED
+        if user_id is None or not self.names_people:
+            return SOMEBODY
+        name = next((one.name for one in persons(self.hass) if one.user_id == user_id), None)
+        if name is None:
+            account = self.accounts.get(user_id)
+            return f"the account {clean(account, NAME_CHARS)}" if account else "an account that is gone"
+        asks = " (who asks)" if user_id == self.user_id else ""
+        return f"{clean(name, NAME_CHARS)}{asks}"
+
+    def place(self, device_id: str | None) -> str:
+        """Return the room of a device, with a preposition; empty if it has none that may be known."""
+        device = dr.async_get(self.hass).async_get(device_id) if device_id else None
+        area_id = device.area_id if device else None
+        if not self.is_member or (self.narrows and area_id not in self.house.areas):
+            return ""
+        area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
+        return f" in {clean(area.name, NAME_CHARS)}" if area else ""
+
+    def who_asked(self, user_id: str | None) -> str:
+        """Return who a request came from."""
+        return self.person(user_id) if user_id else "somebody"
+
+    def ran(self, entity_id: str, *, is_first: bool = True) -> str:
+        """Return a script, a scene or an automation as a cause; `is_first` if nothing is between."""
+        return f"{'' if is_first else 'started '}by {self.which(entity_id)}"
+
+    def which(self, entity_id: str) -> str:
+        """Return a script, a scene or an automation with its name, if the speaker may know it."""
+        domain, name = entity_id.partition(".")[0], self.name_of(entity_id)
+        return f"{domain} {name}" if name else f"{'an' if domain[0] in 'aeiou' else 'a'} {domain}"
+
+    def because(self, trigger: Trigger) -> str:
+        """Return the trigger of an automation as a reason; empty if it is not known."""
+        if trigger.entity_id and trigger.platform not in ("time", "conversation"):
+            return f"because {self.changed(trigger.entity_id, trigger.state)}"
+        return f"by its {trigger.platform} trigger" if trigger.platform in TRIGGERS else ""
+
+    def changed(self, entity_id: str, state: str | None) -> str:
+        """Return what an entity did, without what the speaker may not know."""
+        name = self.name_of(entity_id) if self.sees(entity_id) else None
+        if name is None:
+            return f"{NOT_EXPOSED} changed"
+        told = self.state_of(entity_id, state)
+        return f"{name} became {told}" if told else f"{name} changed"
+
+
+def _kept(now: State, text: str) -> Mapping[str, object]:
+    """Return the attributes that tell the kind of a state of the past, or all if it is the current one."""
+    if now.state == text:
+        return now.attributes
+    return {
+        key: value
+        for key, value in now.attributes.items()
+        if key in ("device_class", "unit_of_measurement", "options", "friendly_name")
+    }
+
+
+def tell(viewer: Viewer, change: Change, causes: Sequence[str]) -> str:
+    """Return a change with its time and what brought it about."""
+    told = f"{format_local(change.at)} {_difference(viewer, change)}"
+    if not causes and change.after.domain in REPORTING:
+        return told
+    return ", ".join([told, *(causes or [NOBODY])])
+
+
+def _difference(viewer: Viewer, change: Change) -> str:
+    """Return the states before and after, or the settings that changed."""
+    before, after = change.before, change.after
+    now = viewer.shown(after) or ANOTHER
+    if before is None:
+        return now
+    if before.state != after.state:
+        return f"{viewer.shown(before) or ANOTHER} -> {now}"
+    old, new = (without_outside(viewer.hass, state).attributes for state in (before, after))
+    return ", ".join(differences(old, new)) or now

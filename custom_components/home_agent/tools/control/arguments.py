@@ -12,7 +12,7 @@ from ...domains.base import ANY, Action, DomainFacts
 from ...errors import ValidationError
 from ...knowledge.spoken_words import words_of
 from ...texts import fold
-from ..resolving.targets import NO_VALUE, SLOTS, Target, texts, tidy
+from ..resolving.resolver import NO_VALUE, SLOTS, Target, texts, tidy
 from ..vetted import target_keys
 from .values import READERS, Units, read_number, read_percent, read_volume
 

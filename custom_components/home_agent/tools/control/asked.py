@@ -12,7 +12,7 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.names import content_words, word_similarity
 from ...languages.sentence import Sentence, Wait, read, times_in
 from ..base import HomeAgentTool, ServiceCall, ToolRun
-from ..resolving.targets import Target
+from ..resolving.resolver import Target
 
 LIKE: Final = 0.88
 """How alike two words must be to be forms of one."""

@@ -11,7 +11,7 @@ from homeassistant.core import State
 from ...domains import DOMAINS
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..base import ServiceCall, ToolRun
-from ..resolving.candidates import listed
+from ..resolving.resolver import listed
 from .needless import async_needless
 from .outcome import ControlOutcome
 from .planning import Plan

@@ -11,9 +11,7 @@ from ...domains.together import Grouping
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ..base import ToolRun
-from ..resolving.candidates import choose, listed
-from ..resolving.resolver import resolve
-from ..resolving.targets import Target, texts
+from ..resolving.resolver import Target, choose, listed, resolve, texts
 from .arguments import STEP, STEP_ALIASES, TIME_SLOTS
 from .mentions import mention
 

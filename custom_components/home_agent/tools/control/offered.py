@@ -8,7 +8,7 @@ from ...domains import DOMAINS
 from ...domains.base import Action, DomainFacts
 from ...knowledge.labels import labels_in
 from ...knowledge.records import EntityRecord, HouseSnapshot
-from ..resolving.targets import SLOTS
+from ..resolving.resolver import SLOTS
 from .arguments import VARIABLES
 
 MAX_CHOICES: Final = 8

@@ -17,11 +17,18 @@ from ...knowledge.names import content_words, squash
 from ...knowledge.spoken_words import domain_words, means_home
 from ...texts import fold
 from ..base import ToolRun
-from ..resolving.candidates import choose, describe, listed
-from ..resolving.kinds import read_kinds
-from ..resolving.places import find_place, places_in_sentence, unknown_place
-from ..resolving.resolver import resolve
-from ..resolving.targets import Target, texts
+from ..resolving.resolver import (
+    Target,
+    choose,
+    describe,
+    find_place,
+    listed,
+    places_in_sentence,
+    read_kinds,
+    resolve,
+    texts,
+    unknown_place,
+)
 
 MAX_HINTS: Final = 3
 MAX_ROOMS: Final = 200

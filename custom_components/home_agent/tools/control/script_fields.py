@@ -22,9 +22,7 @@ from ...languages.times import in_english
 from ...texts import fold, one_line
 from ...timespans import read_seconds as read_length
 from ..base import ToolRun
-from ..resolving.places import find_place, unknown_place
-from ..resolving.resolver import resolve
-from ..resolving.targets import Target, texts
+from ..resolving.resolver import Target, find_place, resolve, texts, unknown_place
 from .values import READERS, Units
 
 SCRIPT: Final = "script"

@@ -9,7 +9,7 @@ from ...domains import DOMAINS, gated_domains
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ..base import ToolRun
-from ..resolving.targets import Target
+from ..resolving.resolver import Target
 from .arguments import VARIABLES
 from .planning import Plan, PlannedCall, action_of
 from .readback import Expectation

@@ -18,7 +18,7 @@ from ...knowledge.spoken_words import colors
 from ...planned.records import PlannedCommand
 from ...texts import fold, one_line
 from ..base import ToolRun
-from ..resolving.targets import Target
+from ..resolving.resolver import Target
 from ..telling import Moment, Told, ToldValue, ValueKind
 from .arguments import normalise, read_args
 from .values import Units

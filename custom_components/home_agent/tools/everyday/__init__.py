@@ -6,7 +6,7 @@
 from ...planned.commands import PlannedCommands
 from ...timers.timers import Timers
 from ..base import HomeAgentTool
-from ..energy.energy_tool import EnergyTool
+from ..energy import EnergyTool
 from .audience import Receivers
 from .calendar_tool import CalendarTool
 from .camera_tool import CameraTool, See

@@ -17,8 +17,7 @@ from ...languages.phrases import all_words
 from ...texts import first_name, fold
 from ..base import ServiceCall, ToolRun
 from ..messages import Messages, Speaking, rooms_of
-from ..resolving.candidates import listed, plain
-from ..resolving.places import NamedPlace, find_place
+from ..resolving.resolver import NamedPlace, find_place, listed, plain
 from .choosing import user_of
 
 PERSON: Final = "person"

@@ -11,9 +11,8 @@ from ...knowledge.names import called, squash
 from ...knowledge.persons import persons
 from ...languages import DEFAULT
 from ..base import ToolRun
-from ..resolving.candidates import choose
 from ..resolving.family_words import meant_by
-from ..resolving.places import find_place, places_in_sentence
+from ..resolving.resolver import choose, find_place, places_in_sentence
 
 
 def records_of(

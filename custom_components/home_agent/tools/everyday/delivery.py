@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ConfirmationNeeded, PermissionDenied
-from ..resolving.candidates import plain
+from ..resolving.resolver import plain
 from .audience import Audience
 
 

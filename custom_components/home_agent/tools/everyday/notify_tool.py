@@ -26,7 +26,7 @@ from ..control.timing import read_timing
 from ..members import async_is_member
 from ..messages import NOTIFY_TOOL, Messages, Speaking, language_of
 from ..remembering.private_words import PrivateWords
-from ..resolving.candidates import plain
+from ..resolving.resolver import plain
 from .audience import Audience, Finder, Receivers, names_of
 from .delivery import Delivery
 from .later_messages import MessagePlanner, check_time

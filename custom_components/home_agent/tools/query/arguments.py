@@ -9,7 +9,7 @@ import probatio
 from homeassistant.components.alarm_control_panel.const import ATTR_CHANGED_BY
 from homeassistant.core import State
 
-from ..resolving.targets import NO_VALUE, SLOTS, texts, tidy
+from ..resolving.resolver import NO_VALUE, SLOTS, texts, tidy
 
 AGGREGATES: Final = ("avg", "min", "max", "sum", "count")
 

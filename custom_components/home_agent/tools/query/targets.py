@@ -14,9 +14,7 @@ from ...knowledge.spoken_words import domain_words
 from ...languages import DEFAULT
 from ..base import Speaker
 from ..resolving.family_words import meant_by
-from ..resolving.kinds import KindSearch
-from ..resolving.places import places_in_sentence
-from ..resolving.resolver import Target, resolve
+from ..resolving.resolver import Search, Target, places_in_sentence, resolve
 
 DOOR_CLASSES = frozenset({"door", "garage_door", "opening"})
 """Classes of sensors that tell whether a door is open."""
@@ -35,7 +33,7 @@ def find_all(
     target = replace(target, everything=True)
     if target.is_empty and not everything:
         return resolve(house, target, speaker=speaker, sentence=sentence)
-    search = KindSearch(house, target, speaker, sentence, None, None)
+    search = Search(house, target, speaker, sentence, None, None)
     if target.entity_id:
         found = _by_ids(search, target)
     elif search.name:
@@ -74,7 +72,7 @@ def _is_of_door(record: EntityRecord, name: str) -> bool:
     return bool(door) and any(door <= {*content_words(own)} for own in record.names)
 
 
-def _by_ids(search: KindSearch, target: Target) -> list[EntityRecord]:
+def _by_ids(search: Search, target: Target) -> list[EntityRecord]:
     """Return the entities of all ids that are known. Raises ValidationError if none is."""
     found: list[EntityRecord] = []
     problem: ValidationError | None = None
@@ -103,7 +101,7 @@ def unknown_ids(house: HouseSnapshot, target: Target, found: Iterable[EntityReco
     ]
 
 
-def _by_id(search: KindSearch, target: Target, text: str) -> list[EntityRecord]:
+def _by_id(search: Search, target: Target, text: str) -> list[EntityRecord]:
     """Return the entities of an id, a pattern of ids or a name in their place."""
     entity_id = text.strip().casefold()
     if (record := search.house.entities.get(entity_id)) is not None:
@@ -115,7 +113,7 @@ def _by_id(search: KindSearch, target: Target, text: str) -> list[EntityRecord]:
     return _by_name(search, replace(target, entity_id=(text,)), text.rpartition(".")[2])
 
 
-def _by_name(search: KindSearch, target: Target, name: str | None = None) -> list[EntityRecord]:
+def _by_name(search: Search, target: Target, name: str | None = None) -> list[EntityRecord]:
     """Return what a name means, all that bear it, or what comes nearest."""
     name = name or target.name or ""
     try:
@@ -126,12 +124,12 @@ def _by_name(search: KindSearch, target: Target, name: str | None = None) -> lis
         raise
 
 
-def _resolved(search: KindSearch, target: Target) -> list[EntityRecord]:
+def _resolved(search: Search, target: Target) -> list[EntityRecord]:
     """Return the targets of an action."""
     return resolve(search.house, target, speaker=search.speaker, sentence=search.sentence)
 
 
-def _of_kind(search: KindSearch, records: Iterable[EntityRecord]) -> list[EntityRecord]:
+def _of_kind(search: Search, records: Iterable[EntityRecord]) -> list[EntityRecord]:
     """Return the entities of the kinds and places given; settings and diagnostics only where asked for."""
     found = [record for record in records if search.is_here(record) and search.kinds.fits(record)]
     if search.kinds.classes:
@@ -139,7 +137,7 @@ def _of_kind(search: KindSearch, records: Iterable[EntityRecord]) -> list[Entity
     return [record for record in found if record.category is None] or found
 
 
-def _measuring(search: KindSearch, sensors: Sequence[EntityRecord]) -> list[EntityRecord]:
+def _measuring(search: Search, sensors: Sequence[EntityRecord]) -> list[EntityRecord]:
     """Return the thermostats and the like that measure what is asked for, of rooms without such a sensor."""
     if search.kinds.domains or not search.kinds.classes:
         return []
@@ -153,7 +151,7 @@ def _measuring(search: KindSearch, sensors: Sequence[EntityRecord]) -> list[Enti
     ]
 
 
-def _bearing(search: KindSearch, name: str) -> list[EntityRecord]:
+def _bearing(search: Search, name: str) -> list[EntityRecord]:
     """Return all entities, and all of a device, of this name."""
     names = name_index(search.house)
     keys = dict.fromkeys((squash(name), squash(without_article(name))))
@@ -162,21 +160,21 @@ def _bearing(search: KindSearch, name: str) -> list[EntityRecord]:
     return _of_kind(search, found)
 
 
-def _in_family_words(search: KindSearch, name: str) -> list[EntityRecord]:
+def _in_family_words(search: Search, name: str) -> list[EntityRecord]:
     """Return the entities that a name means in the words of any language for rooms and things."""
     here = _of_kind(search, search.house.entities.values())
     spoken = (search.speaker.language, language_of(search.sentence, search.speaker.language) or DEFAULT)
     return meant_by(search.house, here, name, spoken)
 
 
-def _near(search: KindSearch, name: str) -> list[EntityRecord]:
+def _near(search: Search, name: str) -> list[EntityRecord]:
     """Return the entities whose names come nearest."""
     near = name_index(search.house).near(name)
     found = search.records(entity_id for entity_id, score in near if near[0][1] - score < MARGIN)
     return _of_kind(search, found)[:MAX_NEAR]
 
 
-def _nearest_first(records: list[EntityRecord], search: KindSearch) -> list[EntityRecord]:
+def _nearest_first(records: list[EntityRecord], search: Search) -> list[EntityRecord]:
     """Return the entities in the order in which they are likely meant."""
     said = places_in_sentence(search.house, search.sentence, search.speaker.language)
     area_id = search.speaker.area_id

@@ -28,7 +28,7 @@ from ..ha_query import async_found, async_read_permission
 from ..planned.rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
 from ..query.causes import async_why
 from ..query.targets import find_all
-from ..resolving.targets import Target
+from ..resolving.resolver import Target
 from ..telling import Told
 from .uncancelling import async_set_again, last_cancellation
 from .undoing import (

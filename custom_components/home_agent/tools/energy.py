@@ -1,0 +1,770 @@
+"""energy: consumption, production and cost as the Energy dashboard counts them."""
+
+import asyncio
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any, Final, Literal, Self, override
+
+import probatio
+
+from homeassistant.const import ATTR_UNIT_OF_MEASUREMENT, PERCENTAGE, UnitOfEnergy, UnitOfPower, UnitOfVolume
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er, llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+from homeassistant.util.unit_conversion import PowerConverter
+from homeassistant.util.unit_system import METRIC_SYSTEM
+
+from ..database import DatabaseError, async_read_database
+from ..errors import PermissionDenied, ToolExecutionError, ValidationError
+from ..knowledge.house import HouseSnapshot
+from ..languages.times import in_english
+from ..texts import as_number, clean
+from ..timespans import format_local
+from .base import HomeAgentTool, ToolRun
+from .query.history_summary import tidy
+from .query.periods import Period, parse_period
+from .resolving.resolver import texts
+
+ENERGY: Final = "energy"
+MANAGER: Final = "energy_manager"
+"""Where Home Assistant keeps the manager of the preferences."""
+KINDS: Final = ("grid", "solar", "battery", "gas", "water")
+MAX_SOURCES: Final = 40
+MAX_DEVICES: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A source with the ids of its statistics; empty where it has none."""
+
+    kind: str
+    name: str = ""
+    taken: str = ""
+    """From the grid, the sun, the battery, the gas or the water meter."""
+    given: str = ""
+    """To the grid or the battery."""
+    cost: str = ""
+    earned: str = ""
+    rate: str = ""
+    """The power now; positive if it is taken."""
+    level: str = ""
+    """The charge of a battery in percent."""
+
+    @property
+    def statistics(self) -> Iterator[str]:
+        """Yield the ids of its statistics of amounts and money."""
+        yield from filter(None, (self.taken, self.given, self.cost, self.earned))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A device that the dashboard counts alone."""
+
+    statistic: str
+    name: str = ""
+    within: str = ""
+    """The device whose consumption contains that of this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """All that the dashboard counts."""
+
+    sources: Sequence[Source] = ()
+    devices: Sequence[Device] = ()
+
+    def of(self, kind: str) -> list[Source]:
+        """Return the sources of a kind."""
+        return [source for source in self.sources if source.kind == kind]
+
+    @property
+    def meters(self) -> set[str]:
+        """Return the ids of the statistics of what the whole home takes and gives."""
+        return {one for source in self.sources for one in (source.taken, source.given) if one}
+
+    @property
+    def electricity(self) -> set[str]:
+        """Return the ids of the statistics of the meters of electricity."""
+        sources = [source for source in self.sources if source.kind in ROLES]
+        return {one for source in sources for one in (source.taken, source.given) if one}
+
+    @property
+    def statistics(self) -> set[str]:
+        """Return the ids of all statistics that are needed."""
+        needed = {one for source in self.sources for one in source.statistics}
+        return needed | {device.statistic for device in self.devices}
+
+
+async def async_load(hass: HomeAssistant) -> None:
+    """Have Home Assistant load the preferences, if the energy integration is there."""
+    if ENERGY in hass.config.components:
+        from homeassistant.components.energy.data import async_get_manager  # noqa: PLC0415
+
+        await async_get_manager(hass)
+
+
+@callback
+def preferences(hass: HomeAssistant) -> Preferences:
+    """Return what the dashboard counts, empty where it is not configured or not loaded."""
+    data = getattr(hass.data.get(MANAGER), "data", None)
+    if not isinstance(data, Mapping) or ENERGY not in hass.config.components:
+        return Preferences()
+    costs: Mapping[str, str] = (hass.data.get(ENERGY) or {}).get("cost_sensors", {})
+    sources = [
+        _source(each, costs)
+        for each in (data.get("energy_sources") or ())[:MAX_SOURCES]
+        if each.get("type") in KINDS
+    ]
+    devices = [
+        Device(
+            statistic=each["stat_consumption"],
+            name=each.get("name") or "",
+            within=each.get("included_in_stat") or "",
+        )
+        for each in (data.get("device_consumption") or ())[:MAX_DEVICES]
+    ]
+    return Preferences(sources, devices)
+
+
+def _source(told: Mapping[str, Any], costs: Mapping[str, str]) -> Source:
+    """Return a source; Home Assistant calculates a cost itself where there is a price and no statistic."""
+    taken, given = told.get("stat_energy_from") or "", told.get("stat_energy_to") or ""
+    return Source(
+        kind=told["type"],
+        name=told.get("name") or "",
+        taken=taken,
+        given=given,
+        cost=told.get("stat_cost") or costs.get(taken, ""),
+        earned=told.get("stat_compensation") or (costs.get(given, "") if given else ""),
+        rate=told.get("stat_rate") or "",
+        level=told.get("stat_soc") or "",
+    )
+
+
+ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "grid": ("from_grid", "to_grid"),
+    "battery": ("from_battery", "to_battery"),
+    "solar": ("solar",),
+}
+"""What a source of each kind takes and gives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flows:
+    """How electricity was used, in kWh."""
+
+    used: float = 0.0
+    used_solar: float = 0.0
+    used_grid: float = 0.0
+    solar_to_battery: float = 0.0
+
+    def __add__(self, other: Self) -> Flows:
+        """Return both together."""
+        return Flows(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+
+
+def flows_of(counted: Mapping[str, float]) -> Flows:
+    """Return the flows of what was counted in one period, by the names of `ROLES`.
+
+    The order is the dashboard's: solar goes to the battery, to the grid, and then to the home; the battery
+    goes to the grid, then to the home; the grid to the battery, then to the home.
+    """
+    left = {name: max(0.0, counted.get(name, 0.0)) for names in ROLES.values() for name in names}
+    used = left["from_grid"] + left["solar"] + left["from_battery"] - left["to_grid"] - left["to_battery"]
+    needed = max(0.0, used)
+    _move(left, "from_grid", "to_battery", limit=max(0.0, left["from_grid"] - needed))
+    solar_to_battery = _move(left, "solar", "to_battery")
+    _move(left, "solar", "to_grid")
+    _move(left, "from_battery", "to_grid")
+    _move(left, "from_grid", "to_battery")
+    left["home"] = needed
+    used_solar = _move(left, "solar", "home")
+    _move(left, "from_battery", "home")
+    return Flows(
+        used=used,
+        used_solar=used_solar,
+        used_grid=_move(left, "from_grid", "home"),
+        solar_to_battery=solar_to_battery,
+    )
+
+
+def _move(left: dict[str, float], source: str, target: str, *, limit: float = float("inf")) -> float:
+    """Move as much as both have, and return it."""
+    amount = min(left[source], left[target], limit)
+    left[source] -= amount
+    left[target] -= amount
+    return amount
+
+
+NOW: Final = timedelta(seconds=5)
+"""A period that ends so shortly before now is not over."""
+_PREVIOUS: Final = frozenset({"previous", "before", "prior", "preceding", "earlier"})
+_USUAL: Final = frozenset({"usual", "usually", "average", "normal", "normally", "typical", "mean", "avg"})
+"""Words with which models ask for the one before, or for the average of several before."""
+_LAST: Final = frozenset({"last", "true", "yes", "last period"})
+"""Whole texts that mean the one before; as words they are part of a name such as last week."""
+_FORMS: Final = "previous, usual, yesterday, last week, last month, 2026-10 or a date"
+_USUAL_DAYS: Final = 7
+_USUAL_WEEKS: Final = 4
+_USUAL_MONTHS: Final = 3
+
+
+def read_periods(text: str, compare: str, now: datetime, language: str) -> list[tuple[Period, Step]]:
+    """Return a period and those to compare it with, as much of each as has passed of the first one.
+
+    The later one of two comes first; for what is usual, several come after it. Raises ValidationError.
+    """
+    period, whole = _read(text, now, language)
+    earlier: list[tuple[Period, datetime]] = []
+    if compare:
+        plain = " ".join(compare.casefold().replace("_", " ").split())
+        forms = [plain, *in_english(plain, language, past=True)]
+        words = {word for form in forms for word in form.split()}
+        is_usual = not words.isdisjoint(_USUAL)
+        if not is_usual and words.isdisjoint(_PREVIOUS) and _LAST.isdisjoint(forms):
+            other, other_whole = _read(compare, now, language, "compare", _FORMS)
+            if other.start > period.start:
+                period, whole, other, other_whole = other, other_whole, period, whole
+            if (other.start, other.end) != (period.start, period.end):
+                earlier = [(other, other_whole)]
+        start, end = dt_util.as_local(period.start), dt_util.as_local(whole)
+        for _each in range(0 if earlier else _how_many(start, end) if is_usual else 1):
+            start, end = _before(start, end)
+            earlier.append((Period(start, end), end))
+    return [(period, step_of(period, whole)), *(_as_far(*each, period, now) for each in earlier)]
+
+
+def _read(
+    text: str, now: datetime, language: str, name: str = "period", forms: str = ""
+) -> tuple[Period, datetime]:
+    """Return a period of whole hours or days, and its end, or that of the day, week or month that it is.
+
+    The dashboard shows all of a month that has begun.
+    """
+    period = parse_period(text, now, language, name, *([forms] if forms else ()))
+    start = dt_util.as_local(period.start)
+    if period.length >= timedelta(days=2):
+        start = dt_util.start_of_local_day(start)
+    else:
+        start = start.replace(minute=0, second=0, microsecond=0)
+    return Period(start, period.end), period.closes or period.end
+
+
+def _how_many(start: datetime, end: datetime) -> int:
+    days = (end.date() - start.date()).days
+    return _USUAL_DAYS if days <= 2 else _USUAL_WEEKS if days <= 7 else _USUAL_MONTHS  # noqa: PLR2004
+
+
+def _before(start: datetime, end: datetime) -> tuple[datetime, datetime]:
+    """Return the ends of the month before a month, of the same hours of an earlier day, and so on."""
+    days = max(end.date() - start.date(), timedelta(days=1))
+    if start != dt_util.start_of_local_day(start):
+        return start - days, end - days
+    day = start.date()
+    if day.day == end.day == 1 and end.date() > day:
+        months = (end.year - day.year) * 12 + end.month - day.month
+        year, month = divmod(day.year * 12 + day.month - 1 - months, 12)
+        before = day.replace(year=year, month=month + 1)
+    else:
+        before = day - days
+    return dt_util.start_of_local_day(before), start
+
+
+def _as_far(earlier: Period, ending: datetime, period: Period, now: datetime) -> tuple[Period, Step]:
+    """Return as much of an earlier period as has passed of one that is not over, and its steps."""
+    if now - period.end < NOW:
+        # On the clock, not in hours that have passed: noon is noon, also when clocks are changed.
+        start, end = (dt_util.as_local(each).replace(tzinfo=None) for each in (period.start, period.end))
+        until = dt_util.as_local(earlier.start) + (end - start)
+        earlier = Period(earlier.start, min(earlier.end, until.replace(minute=0, second=0, microsecond=0)))
+    if earlier.end <= earlier.start:
+        raise ValidationError("compare: no full hour has passed to compare; give an earlier period")
+    ends_within_day = dt_util.as_local(earlier.end) != dt_util.start_of_local_day(earlier.end)
+    return earlier, "hour" if ends_within_day else step_of(earlier, ending)
+
+
+READ_SECONDS: Final = 20.0
+FEW_DAYS: Final = timedelta(days=3)
+"""Periods below this length are read by the hour, as the dashboard does."""
+LONG: Final = timedelta(days=36)
+"""Whole months from this length on are read by the month."""
+TINY: Final = timedelta(microseconds=1)
+_ENERGY_CLASS: Final = "energy"
+
+type Step = Literal["hour", "day", "month"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What the statistics say of a period. Amounts are in kWh, in the units of `units`, or money."""
+
+    period: Period
+    step: Step
+    amounts: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    """By statistic, by the beginning of each hour, day or month."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """By statistic."""
+
+    def has(self, statistic: str) -> bool:
+        """Return whether there is anything of a statistic in the period."""
+        return bool(self.amounts.get(statistic))
+
+    def total(self, statistics: Iterable[str]) -> float | None:
+        """Return the sum of statistics; None if there is nothing of any of them."""
+        found = [sum(rows.values()) for one in statistics if one and (rows := self.amounts.get(one))]
+        return sum(found) if found else None
+
+    @property
+    def begins(self) -> float | None:
+        """Return when the first of the counted hours, days or months begins."""
+        return min((at for rows in self.amounts.values() for at in rows), default=None)
+
+    def flows_by_time(self, wanted: Preferences) -> dict[float, Flows]:
+        """Return how the electricity was used, by the beginning of each hour, day or month."""
+        parts: dict[float, dict[str, float]] = {}
+        for source in wanted.sources:
+            for role, statistic in zip(
+                ROLES.get(source.kind, ()), (source.taken, source.given), strict=False
+            ):
+                for at, amount in self.amounts.get(statistic, {}).items():
+                    part = parts.setdefault(at, {})
+                    part[role] = part.get(role, 0.0) + amount
+        return {at: flows_of(part) for at, part in sorted(parts.items())}
+
+    def flows(self, wanted: Preferences) -> Flows:
+        """Return how the electricity was used."""
+        return sum(self.flows_by_time(wanted).values(), Flows())
+
+    @property
+    def begins_late(self) -> bool:
+        """Return whether counting began only within the period."""
+        if self.begins is None:
+            return False
+        late = dt_util.utc_from_timestamp(self.begins) - dt_util.as_utc(self.period.start)
+        return late >= timedelta(hours=1 if self.step == "hour" else 24)
+
+
+def average(wanted: Preferences, counted: Counted, earlier: Sequence[Counted]) -> tuple[Counted, int]:
+    """Return the average of earlier periods, the latest first, and of how many it is.
+
+    It is of those in which all meters of electricity counted that count in the period now, and contains
+    what counted in all of them.
+    """
+    meters = wanted.electricity & counted.amounts.keys()
+    whole = [one for one in earlier if meters <= one.amounts.keys() and one.amounts and not one.begins_late]
+    shared = set.intersection(*(set(one.amounts) for one in whole)) if whole else set()
+    amounts = {
+        key: {at: amount / len(whole) for one in whole for at, amount in one.amounts[key].items()}
+        for key in shared
+    }
+    known = whole or earlier
+    period = Period(known[-1].period.start, known[0].period.end)
+    return Counted(period=period, step=known[0].step, amounts=amounts, units=counted.units), len(whole)
+
+
+def step_of(period: Period, end: datetime) -> Step:
+    """Return the steps in which the dashboard reads a period; `end` is that of the day, week or month."""
+    length = end - period.start
+    if length >= LONG and _begins_month(period.start) and _begins_month(end):
+        return "month"
+    return "day" if length >= FEW_DAYS else "hour"
+
+
+def _begins_month(moment: datetime) -> bool:
+    """Return whether a month begins at a moment."""
+    local = dt_util.as_local(moment)
+    return local == dt_util.start_of_local_day(local.replace(day=1))
+
+
+async def async_counted(
+    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, Step]]
+) -> list[Counted]:
+    """Return what was counted in some periods.
+
+    Raises ToolExecutionError if there are no statistics to read.
+    """
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            return await async_read_database(hass, _read_all, hass, wanted, tuple(periods))
+    except TimeoutError as err:
+        raise ToolExecutionError("The recorder's database did not answer in time") from err
+    except DatabaseError as err:
+        raise ToolExecutionError(str(err)) from err
+
+
+def _read_all(
+    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, Step]]
+) -> list[Counted]:
+    """Return what was counted in some periods; runs in the recorder's executor."""
+    units = _units(hass, wanted)
+    return [_read_statistics(hass, wanted, period, step, units) for period, step in periods]
+
+
+def _units(hass: HomeAssistant, wanted: Preferences) -> dict[str, str]:
+    """Return the units in which the dashboard shows gas and water, by statistic."""
+    from homeassistant.components.recorder.statistics import get_metadata  # noqa: PLC0415
+
+    ids = {source.taken for source in wanted.sources if source.kind in ("gas", "water") and source.taken}
+    found = {key: meta for key, (_id, meta) in get_metadata(hass, statistic_ids=ids).items()} if ids else {}
+    is_metric = hass.config.units.length_unit == METRIC_SYSTEM.length_unit
+    units: dict[str, str] = {}
+    for kind, metric, other in (
+        ("gas", UnitOfVolume.CUBIC_METERS, UnitOfVolume.CUBIC_FEET),
+        ("water", UnitOfVolume.LITERS, UnitOfVolume.GALLONS),
+    ):
+        own = [source.taken for source in wanted.of(kind)]
+        stored = {str(meta.get("unit_of_measurement")) for key in own if (meta := found.get(key))}
+        is_energy = any(meta.get("unit_class") == _ENERGY_CLASS for key in own if (meta := found.get(key)))
+        volume = str(metric if is_metric else other)
+        if len(stored) == 1 and (only := next(iter(stored))) in set(UnitOfVolume):
+            volume = only
+        units |= dict.fromkeys(own, UnitOfEnergy.KILO_WATT_HOUR if is_energy else volume)
+    return units
+
+
+def _read_statistics(
+    hass: HomeAssistant, wanted: Preferences, period: Period, step: Step, units: Mapping[str, str]
+) -> Counted:
+    """Return what was counted in one period; runs in the recorder's executor."""
+    from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
+
+    amounts: dict[str, dict[float, float]] = {}
+    for unit in dict.fromkeys(("", *units.values())):
+        ids = {one for one in wanted.statistics if units.get(one, "") == unit}
+        convert = {"energy": str(UnitOfEnergy.KILO_WATT_HOUR)}
+        if unit and unit != UnitOfEnergy.KILO_WATT_HOUR:
+            convert["volume"] = unit
+        if ids:
+            # The end of a day would be taken for the beginning of the next one.
+            found = statistics_during_period(
+                hass,
+                dt_util.as_utc(period.start),
+                dt_util.as_utc(period.end) - TINY,
+                ids,
+                step,
+                convert,
+                {"change"},
+            )
+            amounts |= {key: changes for key, rows in found.items() if (changes := _changes(rows))}
+    return Counted(period=period, step=step, amounts=amounts, units=units)
+
+
+def _changes(rows: Iterable[Any]) -> dict[float, float]:
+    """Return what each row counted, by its beginning."""
+    return {row["start"]: change for row in rows if (change := row.get("change")) is not None}
+
+
+MOST_DEVICES: Final = 10
+MOST_DAYS: Final = 8
+"""Days that are told one by one; of more, the highest and the lowest."""
+NAME_CHARS: Final = 40
+IDLE: Final = 0.01
+"""Power in kW below which nothing flows."""
+KWH: Final = UnitOfEnergy.KILO_WATT_HOUR
+UNTIL: Final = "counted until the last full hour"
+NO_PRICE: Final = "no price is set in the Energy dashboard"
+HIDDEN: Final = "other devices, not exposed"
+METER: Final = {"grid": "electricity", "gas": "gas", "water": "water"}
+
+type Told = dict[str, JsonValueType]
+
+
+def report(run: ToolRun, wanted: Preferences, counted: Counted, *, is_open: bool) -> Told:
+    """Return what was counted in a period, and what flows now if the period is not over."""
+    answer = figures(run, wanted, counted)
+    if is_open:
+        answer["until"] = UNTIL
+    if not counted.amounts:
+        return answer
+    if days := _days(wanted, counted):
+        answer["used_each_day"] = days
+    if missing := _missing(wanted, counted):
+        answer["nothing_counted_of"] = list(missing)
+    if is_open and (now := _now(run.hass, wanted)):
+        answer["now"] = now
+    return answer
+
+
+def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
+    """Return the amounts and the costs of a period, and what the devices used."""
+    period = f"{format_local(counted.period.start)} to {format_local(counted.period.end)}"
+    answer: Told = {"period": period}
+    if (begins := counted.begins) is None:
+        answer["error"] = "nothing is counted in this period"
+        return answer
+    if counted.begins_late:
+        answer["known_since"] = format_local(begins)
+    answer |= _totals(run.hass, wanted, counted)
+    if devices := _devices(run, wanted, counted):
+        answer["devices"] = devices
+    return answer
+
+
+def _has_electricity(wanted: Preferences, counted: Counted) -> bool:
+    return not wanted.electricity.isdisjoint(counted.amounts)
+
+
+def _totals(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> Told:
+    """Return the amounts and the costs of all kinds."""
+    answer: Told = {}
+    if _has_electricity(wanted, counted):
+        answer["electricity"] = _electricity(hass, wanted, counted)
+    for kind in ("gas", "water"):
+        sources = wanted.of(kind)
+        if (amount := counted.total(source.taken for source in sources)) is None:
+            continue
+        answer[kind] = {
+            "used": f"{tidy(amount)} {counted.units.get(sources[0].taken, '')}",
+            "cost": _cost(hass, sources, counted),
+        }
+    return answer
+
+
+def _electricity(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> Told:
+    """Return where the electricity came from and went to, and what it cost."""
+    flows = counted.flows(wanted)
+    grid, solar, battery = wanted.of("grid"), wanted.of("solar"), wanted.of("battery")
+    told: Told = {"used": _kwh(max(0.0, flows.used))}
+    parts = (
+        ("from_grid", [source.taken for source in grid]),
+        ("sold_to_grid", [source.given for source in grid]),
+        ("solar_made", [source.taken for source in solar]),
+        ("battery_charged", [source.given for source in battery]),
+        ("battery_gave", [source.taken for source in battery]),
+    )
+    for name, statistics in parts:
+        if (amount := counted.total(statistics)) is not None:
+            told[name] = _kwh(amount)
+    told |= _shares(wanted, counted, flows)
+    if any(source.taken for source in grid):
+        told["cost"] = _cost(hass, grid, counted)
+    earned = counted.total(source.earned for source in grid)
+    if earned is not None:
+        told["earned"] = _money(hass, earned)
+        if (cost := counted.total(source.cost for source in grid)) is not None:
+            told["net_cost"] = _money(hass, cost - earned)
+    if len(rows := [source for source in grid if counted.has(source.taken)]) > 1:
+        told["tariffs"] = {_source_name(one, i): _row(hass, one, counted) for i, one in enumerate(rows, 1)}
+    return told
+
+
+def _shares(wanted: Preferences, counted: Counted, flows: Flows) -> Told:
+    """Return how much of the own electricity was used at home, and how much of the need it met."""
+    told: Told = {}
+    made = counted.total(source.taken for source in wanted.of("solar"))
+    if made:
+        at_home = flows.used_solar + flows.solar_to_battery
+        told["solar_used_at_home"] = f"{min(1.0, at_home / made):.0%}"
+    if made is not None and flows.used > 0 and wanted.of("grid"):
+        told["self_sufficient"] = f"{max(0.0, 1 - flows.used_grid / flows.used):.0%}"
+    return told
+
+
+def _cost(hass: HomeAssistant, sources: Iterable[Source], counted: Counted) -> str:
+    """Return the cost of sources; a source without a price is named as such."""
+    listed = [source for source in sources if source.taken]
+    cost = counted.total(source.cost for source in listed)
+    if cost is None:
+        return "no cost is counted in this period" if any(one.cost for one in listed) else NO_PRICE
+    free = any(counted.has(one.taken) and not counted.has(one.cost) for one in listed)
+    return f"{_money(hass, cost)}{', without the meters that have no price' if free else ''}"
+
+
+def _row(hass: HomeAssistant, source: Source, counted: Counted) -> str:
+    """Return the amount and the cost of one meter."""
+    amount, cost = counted.total([source.taken]), counted.total([source.cost])
+    price = f", {_money(hass, cost)}" if cost is not None else ""
+    return f"{_kwh(amount or 0.0)}{price}"
+
+
+def _source_name(source: Source, number: int) -> str:
+    """Return the name that the dashboard has for a source."""
+    return clean(source.name, NAME_CHARS) or f"meter {number}"
+
+
+def _kwh(amount: float) -> str:
+    return f"{tidy(amount)} {KWH}"
+
+
+def _money(hass: HomeAssistant, amount: float) -> str:
+    return f"{amount:.2f} {hass.config.currency}"
+
+
+def _days(wanted: Preferences, counted: Counted) -> JsonValueType:
+    """Return what was used on each of a few days; of many, the highest and the lowest day."""
+    if counted.step != "day" or not _has_electricity(wanted, counted):
+        return None
+    used = {
+        dt_util.as_local(dt_util.utc_from_timestamp(at)).date().isoformat(): max(0.0, each.used)
+        for at, each in counted.flows_by_time(wanted).items()
+    }
+    if len(used) <= MOST_DAYS:
+        return {day: _kwh(amount) for day, amount in used.items()}
+    highest, lowest = max(used, key=lambda day: used[day]), min(used, key=lambda day: used[day])
+    return {
+        "average": _kwh(sum(used.values()) / len(used)),
+        "highest": f"{highest}: {_kwh(used[highest])}",
+        "lowest": f"{lowest}: {_kwh(used[lowest])}",
+    }
+
+
+def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
+    """Return the devices that used most, and what no device accounts for."""
+    totals = [
+        (device, amount)
+        for device in wanted.devices
+        if (amount := counted.total([device.statistic])) is not None
+    ]
+    if not totals:
+        return {}
+    told: Told = {}
+    hidden, further = 0.0, 0.0
+    own = {device.statistic for device, _amount in totals}
+    for device, amount in sorted(totals, key=lambda pair: -pair[1]):
+        name = _device_name(run, device)
+        # The consumption of any other device is part of another one's.
+        apart = amount if device.within not in own else 0.0
+        if name is None:
+            hidden += apart
+        elif len(told) < MOST_DEVICES:
+            told[_free_name(name, told)] = _kwh(amount)
+        else:
+            further += apart
+    if further:
+        told["further devices"] = _kwh(further)
+    if hidden:
+        told[HIDDEN] = _kwh(hidden)
+    if _has_electricity(wanted, counted):
+        measured = sum(amount for device, amount in totals if device.within not in own)
+        told["not measured by device"] = _kwh(max(0.0, counted.flows(wanted).used - measured))
+    return told
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """Return a name with a number behind it if other devices have it."""
+    numbered = (f"{name} {number}" for number in count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
+
+
+def _device_name(run: ToolRun, device: Device) -> str | None:
+    """Return the name of a device of which an entity is exposed; None for any other."""
+    registry = er.async_get(run.hass)
+    entry = registry.async_get(device.statistic)
+    if run.is_exposed(device.statistic):
+        own = run.house.entities.get(device.statistic)
+        return clean(device.name or (own.name if own else device.statistic), NAME_CHARS)
+    if entry is None or entry.device_id is None:
+        return None
+    others = er.async_entries_for_device(registry, entry.device_id)
+    known = next((one.entity_id for one in others if run.is_exposed(one.entity_id)), None)
+    record = run.house.entities.get(known) if known else None
+    return clean(device.name or record.name, NAME_CHARS) if record else None
+
+
+def _missing(wanted: Preferences, counted: Counted) -> Sequence[str]:
+    """Return the kinds of which nothing at all is counted, although the dashboard has them."""
+    return [
+        METER.get(kind, kind)
+        for kind in KINDS
+        if (own := wanted.of(kind))
+        and not any(counted.has(one) for source in own for one in (source.taken, source.given))
+        and any(source.taken or source.given for source in own)
+    ]
+
+
+def _now(hass: HomeAssistant, wanted: Preferences) -> Told:
+    """Return what flows at this moment, and how full the batteries are."""
+    told: Told = {}
+    words = {
+        "grid": ("buying", "selling"),
+        "battery": ("giving", "charging with"),
+        "solar": ("making", "taking"),
+    }
+    for kind, (positive, negative) in words.items():
+        powers = [power for one in wanted.of(kind) if (power := _power(hass, one.rate)) is not None]
+        if powers:
+            power = sum(powers)
+            flow = positive if power > 0 else negative
+            told[kind] = f"{flow} {tidy(abs(power))} kW" if abs(power) >= IDLE else "nothing flows"
+    states = [state for one in wanted.of("battery") if one.level and (state := hass.states.get(one.level))]
+    levels = [f"{level:.0f}{PERCENTAGE}" for one in states if (level := as_number(one.state)) is not None]
+    if levels:
+        full = f"{' and '.join(levels)} full"
+        told["battery"] = f"{told['battery']}, {full}" if "battery" in told else full
+    return told
+
+
+def _power(hass: HomeAssistant, entity_id: str) -> float | None:
+    """Return a power in kW; None if it is not known."""
+    state = hass.states.get(entity_id) if entity_id else None
+    number = as_number(state.state) if state else None
+    unit = state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) if state else None
+    if number is None or unit not in PowerConverter.VALID_UNITS:
+        return None
+    return PowerConverter.convert(number, unit, UnitOfPower.KILO_WATT)
+
+
+SLOT_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("duration", "date", "day", "time", "timeframe", "range", "month", "when"), "period"),
+    "history": "period",
+    **dict.fromkeys(("compare_to", "compare_with", "comparison", "versus"), "compare"),
+}
+DEFAULT: Final = "today"
+
+
+def _text(value: object) -> object:
+    """Return what a model gives for a period; yes means the one before."""
+    return "previous" if value is True else "" if value is False else value
+
+
+class EnergyTool(HomeAgentTool):
+    """Reads long-term statistics of what the Energy dashboard counts."""
+
+    name = "energy"
+    title = "Energy dashboard"
+    description = "Electricity, gas and water used, its cost, solar, devices."
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema({probatio.Optional("period"): str, probatio.Optional("compare"): str})
+    slot_words = SLOT_WORDS
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the period and what it is compared with; what models add beside it is not needed."""
+        given = {slot: texts(_text(args.get(slot))) for slot in ("period", "compare")}
+        return {slot: said[0] for slot, said in given.items() if said}
+
+    @override
+    async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
+        """Have the preferences loaded."""
+        await async_load(hass)
+
+    @override
+    def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
+        """Return whether the Energy dashboard counts anything."""
+        wanted = preferences(hass)
+        return bool(wanted.sources or wanted.devices)
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Return the amounts of a period. Raises ValidationError and ToolExecutionError."""
+        await async_load(run.hass)
+        wanted = preferences(run.hass)
+        if not all(run.guard.policy.view.lists(meter) for meter in wanted.meters):
+            raise PermissionDenied("The lists of this agent leave out meters of the home, so say that")
+        if not wanted.statistics:
+            raise ValidationError("The Energy dashboard is not configured, so nothing is counted")
+        now = dt_util.utcnow()
+        periods = read_periods(
+            args.get("period") or DEFAULT, args.get("compare", ""), now, run.speaker.language
+        )
+        counted, *earlier = await async_counted(run.hass, wanted, periods)
+        answer = report(run, wanted, counted, is_open=now - counted.period.end < NOW)
+        if len(earlier) == 1:
+            answer["compared"] = figures(run, wanted, earlier[0])
+        elif earlier:
+            usual, known = average(wanted, counted, earlier)
+            answer["compared"] = {"average_of": f"{known} earlier periods", **figures(run, wanted, usual)}
+        return answer

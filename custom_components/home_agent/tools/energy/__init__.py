@@ -1,1 +1,0 @@
-"""energy: consumption, production and cost as the Energy dashboard counts them."""

@@ -1,1 +1,0 @@
-"""Search services of the web, behind one interface."""
