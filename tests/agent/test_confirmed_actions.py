@@ -83,7 +83,7 @@ async def test_what_does_not_show(
     said: str,
 ) -> None:
     """A lock that is slow or stuck is not called unlocked."""
-    monkeypatch.setattr("custom_components.home_agent.tools.control.readback.SETTLE_SECONDS", 0.01)
+    monkeypatch.setattr("custom_components.home_agent.tools.control.planning.SETTLE_SECONDS", 0.01)
 
     async def unlock(call: ServiceCall) -> None:
         hass.states.async_set("lock.front_door", shows, {"friendly_name": "Front Door"})

@@ -43,7 +43,7 @@ from custom_components.home_agent.tools import (
     taking_turns,
 )
 from custom_components.home_agent.tools.calls import bounds
-from custom_components.home_agent.tools.custom import mcp, mcp_client, mcp_import, rest
+from custom_components.home_agent.tools.custom import mcp, rest
 from custom_components.home_agent.tools.everyday import (
     calendar_tool,
     media_tool,
@@ -163,9 +163,9 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     ],
     "docs/mcp.md": [
         ("1 to {}, by default {:g}", mcp.MAX_SECONDS, mcp.DEFAULT_SECONDS),
-        ("versions {} to {}", min(mcp_client.VERSIONS), max(mcp_client.VERSIONS)),
-        ("every {:g} minutes", mcp_client.LISTED_SECONDS / 60),
-        ("At most {} tools", mcp_import.MAX_IMPORTED),
+        ("versions {} to {}", min(mcp.VERSIONS), max(mcp.VERSIONS)),
+        ("every {:g} minutes", mcp.LISTED_SECONDS / 60),
+        ("At most {} tools", mcp.MAX_IMPORTED),
         ("to {:,} characters", foreign.MAX_DESCRIPTION),
     ],
     "docs/memory.md": [
@@ -301,7 +301,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("{:g} minutes; after {:g} minutes", turn.TURN_LIMIT_SECONDS / 60, turn.TURN_SECONDS / 60),
         ("{:,} characters, {} calls", dialects.TEXT_CHARS, calls.MAX_CALLS),
         ("{:,} characters", history_turns.MAX_MESSAGE_CHARS),
-        ("more than {}; see", mcp_import.MAX_IMPORTED),
+        ("more than {}; see", mcp.MAX_IMPORTED),
         ("within {:g} seconds", semantic.SEARCH_SECONDS),
     ],
     "docs/vector-store.md": [

@@ -109,7 +109,7 @@ async def test_what_one_light_cannot_do_leaves_the_others_alone(control: Control
 async def test_no_success_is_claimed_for_what_did_not_happen(
     control: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("custom_components.home_agent.tools.control.readback.SETTLE_SECONDS", 0.01)
+    monkeypatch.setattr("custom_components.home_agent.tools.control.planning.SETTLE_SECONDS", 0.01)
     with pytest.raises(ToolExecutionError, match=r"Deaf Lamp was told to turn_on but is still off"):
         await control(action="turn_on", entity_id="light.deaf_lamp")
 
@@ -398,7 +398,7 @@ async def test_does_not_run_outside_the_guard(control: Control) -> None:
 
 
 async def test_a_value_that_was_not_taken_is_told(control: Control, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("custom_components.home_agent.tools.control.readback.SETTLE_SECONDS", 0.01)
+    monkeypatch.setattr("custom_components.home_agent.tools.control.planning.SETTLE_SECONDS", 0.01)
     hass = control.hass
 
     @callback

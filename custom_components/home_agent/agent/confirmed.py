@@ -8,8 +8,7 @@ from homeassistant.util import dt as dt_util
 from ..errors import HomeAgentError
 from ..safety.frozen import Frozen, FrozenAutomation, FrozenCall, FrozenLook, FrozenPlan
 from ..safety.pending import PendingAction
-from ..tools.control.planning import expectation_of
-from ..tools.control.readback import Expectation, Settling
+from ..tools.control.planning import Expectation, Settling, expectation_of
 from ..tools.vetted import is_message
 from . import automation_words
 from .phrases import async_error_sentence, async_phrase

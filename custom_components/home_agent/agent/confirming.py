@@ -11,7 +11,7 @@ from .log import async_say, async_say_first, replace_sentence
 from .ordered import ordered
 from .phrases import async_phrase
 from .questions import parts
-from .quick.sentences import async_sentence
+from .quick_sentences import async_sentence
 from .recording import MASKED
 from .turn import Turn
 

@@ -17,7 +17,7 @@ from .honesty import async_unsaid_failure, gate_of
 from .log import LogDelta, async_add_answer
 from .model_errors import as_agent_error
 from .phrases import async_phrase
-from .quick.confirming import async_confirm
+from .quick import async_confirm
 from .request import build, note_refusal
 from .streaming import StreamingMixin
 from .turn import MAX_ROUNDS, TURN_LIMIT_SECONDS, TURN_SECONDS, Turn

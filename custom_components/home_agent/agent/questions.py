@@ -27,13 +27,13 @@ from ..safety.frozen import (
 from ..safety.pending import Question
 from ..timespans import format_span
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
-from ..tools.control.script_fields import SCRIPT, fields_of, named_values
+from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.outside.other_apis import inner_name
 from ..tools.resolving.resolver import plain
 from ..tools.vetted import is_message
 from . import automation_words
 from .phrases import async_phrase
-from .quick.sentences import COUNTED
+from .quick_sentences import COUNTED
 from .receivers import kind_of_message, receiver, receivers_of
 from .spoken_names import Case, async_joined, async_targets, names
 

@@ -23,20 +23,15 @@ from ..languages.sentence import read
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ToolOutput, ToolRun
-from .control.arguments import SLOT_WORDS, control_schema, in_order, read_args
+from .control.arguments import SLOT_WORDS, control_schema, in_order, read_args, schema_in
 from .control.asked import check_asked, check_exceptions, check_times
-from .control.carrying import async_carry_out
-from .control.groups import with_group
+from .control.carrying import NOT_EXPOSED, OFFLINE, ControlOutcome, async_carry_out
 from .control.later import Planner, command_of
-from .control.offered import schema_in
-from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
+from .control.places import with_group, with_rooms
 from .control.planning import Plan, plan
-from .control.rooms import with_rooms
-from .control.script_fields import SCRIPT, fields_of, scripts_as_tools
-from .control.scripts import plan_script, resolve_gated
+from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated, scripts_as_tools
 from .control.telling import PLANNED, tell, tell_planned
-from .control.time_words import with_times
-from .control.timing import Timing, read_timing
+from .control.timing import Timing, read_timing, with_times
 from .control.values import Units
 from .resolving.family_words import TRAITS, known_traits
 from .resolving.resolver import protected, resolve

@@ -12,8 +12,7 @@ from ..safety.frozen import MAX_THINGS, CallDraft, CallOrigin, Draft, frozen_cal
 from ..safety.rules import Verdict
 from .asked_about import freeze
 from .base import ServiceCall
-from .control.later import calls_of
-from .control.planning import plan
+from .control.planning import calls_of, plan
 from .control.values import Units
 from .guard import Guard
 

@@ -19,7 +19,7 @@ from .calls.bounds import MAX_CHARS
 from .calls.schema import JsonSchema
 from .control.arguments import TIME_SLOTS
 from .control.asked import check_asked, check_times
-from .control.script_fields import (
+from .control.scripts import (
     SCRIPT,
     field_values,
     fields_of,

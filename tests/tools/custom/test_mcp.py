@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.tools.custom import mcp_client
+from custom_components.home_agent.tools.custom import mcp
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.custom_tools import async_confirm, async_offer, async_use, reported
@@ -369,7 +369,7 @@ async def test_hosts_that_are_not_allowed(
 
 def test_versions() -> None:
     """The newest version that is known is asked for."""
-    assert list(mcp_client.VERSIONS) == sorted(mcp_client.VERSIONS, reverse=True)
+    assert list(mcp.VERSIONS) == sorted(mcp.VERSIONS, reverse=True)
 
 
 # Home Assistant's own MCP client

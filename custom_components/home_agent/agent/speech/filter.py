@@ -6,11 +6,21 @@ from typing import Final
 
 from ...embeds import EmbedFilter
 from ...regex import lazy_regex
-from .blocks import THINK_CLOSE
-from .calls import EDGES, MAX_CALLS, CallText, call_names, unfenced
-from .flow import Flow
+from .blocks import (
+    EDGES,
+    MAX_BLOCK,
+    MAX_CALLS,
+    THINK_CLOSE,
+    Block,
+    CallText,
+    Flow,
+    Openers,
+    Surroundings,
+    call_names,
+    thought,
+    unfenced,
+)
 from .markdown import MarkdownReader
-from .openers import MAX_BLOCK, Block, Openers, Surroundings, thought
 
 _WORD: Final = lazy_regex(r"\w+")
 

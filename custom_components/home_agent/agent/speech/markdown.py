@@ -7,8 +7,7 @@ from typing import Final
 
 from ...regex import lazy_regex
 from ...texts import is_word
-from .blocks import end_of
-from .flow import Flow
+from .blocks import Flow, end_of
 
 _PICTOGRAPHS: Final = (
     "\u2190-\u2191\u2193-\u21d1\u21d3-\u21ff"

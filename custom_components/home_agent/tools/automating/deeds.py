@@ -21,8 +21,7 @@ from ..calls.arguments import fit
 from ..calls.names import adapt
 from ..control.arguments import read_args
 from ..control.planning import Plan, plan
-from ..control.script_fields import SCRIPT
-from ..control.scripts import plan_script, resolve_gated
+from ..control.scripts import SCRIPT, plan_script, resolve_gated
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names

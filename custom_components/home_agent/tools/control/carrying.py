@@ -1,22 +1,164 @@
 """Plans carried out: calls through the guard, alike ones in one, and what each entity shows afterwards."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 import json
-from typing import Final
+from typing import Final, cast
 
+from homeassistant.const import ATTR_ASSUMED_STATE
 from homeassistant.core import State
+from homeassistant.util.json import JsonValueType
 
-from ...domains import DOMAINS
-from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
-from ..base import ServiceCall, ToolRun
+from ...context.states import describe_state
+from ...domains import DOMAINS, opens
+from ...domains.base import STATE
+from ...errors import (
+    ConfirmationNeeded,
+    HomeAgentError,
+    PermissionDenied,
+    ToolExecutionError,
+    ValidationError,
+)
+from ...knowledge.house import HouseSnapshot
+from ...safety.ledger import EarlierState
+from ..base import PartlyFailed, ServiceCall, TargetsFailed, ToolRun
 from ..resolving.resolver import listed
-from .needless import async_needless
-from .outcome import ControlOutcome
-from .planning import Plan
-from .readback import Settling
-from .rooms import room_names
+from ..results import ControlResult
+from .places import room_names
+from .planning import Plan, Settling, calls_of
+from .restoring import same, value_of
+
+WIDE_OPEN: Final = 100
+UNTOLD: Final = frozenset({"code"})
+"""Parameters that change nothing of what an entity shows afterwards."""
+
+
+async def async_needless(
+    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, already: Iterable[str], run: ToolRun
+) -> list[str]:
+    """Return the entities that a person would have to confirm a change of that is already there."""
+    found = []
+    for entity_id in sorted(already):
+        made = plans[entity_id]
+        if not _is_there(made, before[entity_id], run.meanings.get(made.domain, verb)):
+            continue
+        with suppress(PermissionDenied):
+            if await run.guard.async_foresee(calls_of(made, entity_id), run.speaker) is not None:
+                found.append(entity_id)
+    return found
+
+
+def _is_there(made: Plan, state: State, verb: str) -> bool:
+    """Return whether a state that is as expected leaves nothing to do for an action.
+
+    Not where the state is only assumed, where a value is set that the state does not show, or where a door
+    is open but not all the way.
+    """
+    action = DOMAINS[made.domain].actions.get(verb)
+    if (action is not None and action.is_momentary) or state.attributes.get(ATTR_ASSUMED_STATE):
+        return False
+    given = {name for call in made.calls for name in call.data} - UNTOLD
+    if given and not made.expectation.attributes:
+        return False
+    is_opened = any(opens(call.service, call.data) for call in made.calls)
+    position = state.attributes.get("current_position")
+    return not (is_opened and isinstance(position, int | float) and position < WIDE_OPEN)
+
+
+MAX_ERROR: Final = 500
+MAX_NAMED: Final = 4
+"""Targets that an error names with their reasons."""
+NOT_EXPOSED: Final = "does not exist or is not exposed"
+OFFLINE: Final = "is unavailable (offline)"
+
+
+@dataclass(slots=True)
+class ControlOutcome:
+    """What became of one call."""
+
+    house: HouseSnapshot
+    done: dict[str, str] = field(default_factory=dict)
+    unchanged: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    planned: dict[str, str] = field(default_factory=dict)
+    """What happens later and when."""
+    plan_id: str = ""
+    notes: list[str] = field(default_factory=list)
+    misfits: set[str] = field(default_factory=set)
+    """Targets that the call does not fit, so that another call may help."""
+
+    def fail(self, entity_id: str, reason: HomeAgentError | str) -> None:
+        """Note why nothing became of one target."""
+        self.failed[entity_id] = str(reason)
+        if isinstance(reason, ValidationError):
+            self.misfits.add(entity_id)
+
+    def note(self, text: str) -> None:
+        """Add a sentence once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def shown(self, state: State) -> str:
+        """Return what an entity shows, in words."""
+        return describe_state(state, self.house.entities.get(state.entity_id))
+
+    def show(self, before: State, after: State) -> None:
+        """Note what a target shows, and whether anything of it changed."""
+        part = self.unchanged if is_unchanged(before, after) else self.done
+        part[after.entity_id] = self.shown(after)
+
+    def content(self) -> ControlResult:
+        """Return what the model reads."""
+        parts = {
+            "done": self.done,
+            "unchanged": self.unchanged,
+            "failed": self.failed,
+            "planned": self.planned,
+            "id": self.plan_id,
+            "notes": self.notes,
+        }
+        return cast("ControlResult", {key: value for key, value in parts.items() if value})
+
+    def result(self) -> JsonValueType:
+        """Return what was done.
+
+        Raises PartlyFailed or TargetsFailed with it if something failed, and ValidationError if the call fits
+        no target.
+        """
+        content = cast("dict[str, JsonValueType]", self.content())
+        if not self.failed:
+            return content
+        if self.done or self.unchanged or self.planned:
+            raise PartlyFailed(self.error(), content)
+        if self.misfits.issuperset(self.failed):
+            raise ValidationError(self.error())
+        raise TargetsFailed(self.error(), content)
+
+    def error(self) -> str:
+        """Return a sentence with the targets that failed."""
+        told = [
+            f"{self.name_of(entity_id)} {reason}"
+            for entity_id, reason in list(self.failed.items())[:MAX_NAMED]
+        ]
+        if (more := len(self.failed) - len(told)) > 0:
+            told.append(f"and {more} more failed")
+        return "; ".join(told)[:MAX_ERROR]
+
+    def name_of(self, entity_id: str) -> str:
+        """Return the name of a target, or its id if it may not be known."""
+        record = self.house.entities.get(entity_id)
+        is_hidden = record is None or self.failed.get(entity_id) == NOT_EXPOSED
+        return entity_id if is_hidden or record is None else record.name
+
+
+def is_unchanged(before: State, after: State) -> bool:
+    """Return whether an entity shows nothing else than before, as far as a call may change it."""
+    one, other = EarlierState.of(before), EarlierState.of(after)
+    names = {STATE, *one.attributes, *other.attributes}
+    return all(same(name, value_of(one, name), value_of(other, name)) for name in names)
+
 
 MAX_NAMES: Final = 200
 """Characters of the names of a group."""

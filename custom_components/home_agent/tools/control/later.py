@@ -17,11 +17,11 @@ from ...safety.frozen import FrozenCall, FrozenPlan
 from ...safety.ledger import EarlierState
 from ...safety.redaction import is_secret
 from ...timespans import format_span
-from ..base import ServiceCall, ToolRun
+from ..base import ToolRun
 from ..everyday.choosing import user_of
 from ..named import registry_ids
-from .outcome import ControlOutcome
-from .planning import Plan
+from .carrying import ControlOutcome
+from .planning import Plan, calls_of
 from .restoring import only_safe
 from .timing import Timing
 
@@ -50,16 +50,6 @@ def _in_words(given: Mapping[str, Any], run: ToolRun) -> dict[str, Any]:
         )
         for key, value in given.items()
     }
-
-
-def calls_of(made: Plan, entity_id: str) -> list[ServiceCall]:
-    """Return the service calls of a plan for an entity."""
-    return [
-        ServiceCall(
-            domain=made.domain, service=call.service, entity_ids=(call.on or entity_id,), data=call.data
-        )
-        for call in made.calls
-    ]
 
 
 class Planner:

@@ -1,21 +1,254 @@
 """One action on one entity, worked out: the service calls, and what its state should show afterwards."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
-from homeassistant.core import State
+from homeassistant.core import Event, EventStateChangedData, HomeAssistant, State, callback
+from homeassistant.helpers.event import async_track_state_change_event
 
 from ...domains import DOMAINS
 from ...domains.base import ANY, STATE, Action, ControlParameter, DomainFacts, Unsupported, ValueStep
 from ...domains.features import feature_bits, supports
 from ...errors import ValidationError
+from ...knowledge.names import word_similarity
+from ...texts import fold
+from ..base import ServiceCall
 from ..vetted import GATED_OFF
 from .arguments import STEP, normalise
-from .fitting import check_action, check_features, fit
-from .readback import Expectation
 from .values import Units
+
+SETTLE_SECONDS = 1.0
+TOLERANCES: Mapping[str, float] = {
+    "brightness": 3,
+    "color_temp_kelvin": 150,
+    "volume_level": 0.02,
+    "temperature": 0.06,
+    "target_temp_low": 0.06,
+    "target_temp_high": 0.06,
+    "current_position": 2,
+    "current_tilt_position": 2,
+    "humidity": 1,
+}
+"""How far a state may be from what was asked for, per attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a state should show once a call has worked. Nothing given, anything will do."""
+
+    states: frozenset[str] = frozenset()
+    unless: frozenset[str] = frozenset()
+    passing: frozenset[str] = frozenset()
+    """States on the way to it."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Attribute, or "state", and its value."""
+    change: bool = False
+    """Whether any change is worth waiting for."""
+    may_change: bool = False
+    """The same, where nothing has failed without a change."""
+    is_on_its_way: Callable[[State], bool] | None = None
+    """Whether another sign than the state shows that it has begun."""
+    lasts: bool = False
+    """Whether it takes minutes, so that its sentence speaks of the beginning."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether a state cannot tell if the call worked."""
+        return not (self.states or self.unless or self.attributes)
+
+    def is_met(self, state: State | None) -> bool:
+        """Return whether a state is as expected."""
+        if state is None:
+            return False
+        if (self.states and state.state not in self.states) or state.state in self.unless:
+            return False
+        return not self.missed(state)
+
+    def is_passing(self, state: State | None) -> bool:
+        """Return whether an entity is on its way."""
+        if state is None:
+            return False
+        return state.state in self.passing or (self.is_on_its_way is not None and self.is_on_its_way(state))
+
+    def is_told(self, state: State | None) -> bool:
+        """Return whether the sentence about the action is true."""
+        return self.is_met(state) or (self.lasts and self.is_passing(state))
+
+    def missed(self, state: State) -> dict[str, Any]:
+        """Return the attributes that are not as expected, with what was expected."""
+        return {
+            name: wanted
+            for name, wanted in self.attributes.items()
+            if not _is_close(
+                name,
+                wanted,
+                state.state if name == "state" else state.attributes.get(name),
+                state.attributes.get("percentage_step"),
+            )
+        }
+
+
+def _is_close(name: str, wanted: Any, shown: Any, percentage_step: Any) -> bool:
+    """Return whether what is shown is what was wanted, give or take a rounding."""
+    if shown is None:
+        return False
+    if isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
+        tolerance = TOLERANCES.get(name, 0.001)
+        if name == "percentage" and isinstance(percentage_step, (int, float)):
+            tolerance = max(1.0, percentage_step)
+        try:
+            return abs(float(shown) - float(wanted)) <= tolerance
+        except TypeError, ValueError:
+            return False
+    return shown == wanted or fold(str(shown)) == fold(str(wanted))
+
+
+class Settling:
+    """Listens to entities from before a call until they are as expected."""
+
+    def __init__(self, hass: HomeAssistant, expectations: Mapping[str, Expectation]) -> None:
+        """Start to listen."""
+        self._hass = hass
+        self._expectations = expectations
+        self._before = {entity_id: hass.states.get(entity_id) for entity_id in expectations}
+        self._changed = asyncio.Event()
+        self._unsubscribe = async_track_state_change_event(hass, list(expectations), self._on_change)
+
+    async def async_wait(self) -> None:
+        """Return when all entities are as expected or on their way, at the latest after SETTLE_SECONDS."""
+        try:
+            async with asyncio.timeout(SETTLE_SECONDS):
+                while not self._is_settled():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            pass
+
+    @callback
+    def stop(self) -> None:
+        """Listen no longer."""
+        self._unsubscribe()
+
+    @callback
+    def _on_change(self, _event: Event[EventStateChangedData]) -> None:
+        """Look again."""
+        self._changed.set()
+
+    def _is_settled(self) -> bool:
+        """Return whether there is nothing left to wait for."""
+        for entity_id, expectation in self._expectations.items():
+            state = self._hass.states.get(entity_id)
+            awaited = expectation.change or expectation.may_change
+            if awaited and state is self._before[entity_id]:
+                return False
+            if not (expectation.is_met(state) or expectation.is_passing(state)):
+                return False
+        return True
+
+
+MAX_LISTED: Final = 12
+MIN_BEGINNING: Final = 3
+"""Letters with which a word of a choice may begin."""
+
+
+def check_action(facts: DomainFacts, state: State, verb: str, action: Action) -> None:
+    """Raise Unsupported unless an entity can do an action, with those that open or close it instead."""
+    if not action.features or supports(state, action.features):
+        return
+    others = [
+        name
+        for name, other in facts.actions.items()
+        if name != verb
+        and action.opens is not None
+        and other.opens is action.opens
+        and (not other.features or supports(state, other.features))
+    ]
+    instead = f"; use {' or '.join(others)}" if others else ""
+    raise Unsupported(f"does not support {verb}{instead}", verb)
+
+
+def check_features(state: State, needed: str, what: str) -> None:
+    """Raise ValidationError unless the entity has one of some features."""
+    if needed and not supports(state, needed):
+        raise Unsupported(f"does not support {what}", what)
+
+
+def fit(
+    facts: DomainFacts, state: State, parameters: Mapping[str, Any], *, clamp: bool = False
+) -> dict[str, Any]:
+    """Return parameters as this entity takes them: one of its choices, within its bounds."""
+    fitted = {}
+    for name, value in parameters.items():
+        parameter = facts.parameters[name]
+        check_features(state, parameter.features, name)
+        if parameter.choices is not None:
+            fitted[name] = _chosen(state, name, parameter.choices, value)
+        elif parameter.bounds is not None:
+            fitted[name] = _bounded(state, name, parameter.bounds, value, clamp=clamp)
+        else:
+            fitted[name] = value
+    return facts.fit(state, fitted) if facts.fit is not None else fitted
+
+
+def _chosen(state: State, name: str, attribute: str, value: Any) -> Any:
+    """Return the choice that a text means.
+
+    Raises ValidationError naming the choices.
+    """
+    choices = state.attributes.get(attribute)
+    if isinstance(choices, Mapping):
+        choices = list(choices.values())
+    if not isinstance(choices, (list, tuple)) or not choices:
+        return value
+    asked = fold(str(value))
+    spelled = {fold(str(choice)): choice for choice in choices}
+    if asked in spelled:
+        return spelled[asked]
+    compact = [
+        choice for folded, choice in spelled.items() if folded.replace(" ", "") == asked.replace(" ", "")
+    ]
+    parts = [choice for folded, choice in spelled.items() if _is_part(asked, folded)]
+    alike = [choice for folded, choice in spelled.items() if word_similarity(asked, folded)]
+    near = compact or parts or alike
+    if len(near) == 1:
+        return near[0]
+    listed = ", ".join(str(choice)[:30] for choice in choices[:MAX_LISTED])
+    raise ValidationError(f"{name}: {str(value)[:40]!r} is not one of {listed}"[:300])
+
+
+def _is_part(asked: str, choice: str) -> bool:
+    """Return whether each word of a text begins or is a word of a choice: "eco" is "Eco mode"."""
+    own = choice.split()
+    return bool(asked) and all(
+        any(word == one or (len(word) >= MIN_BEGINNING and one.startswith(word)) for one in own)
+        for word in asked.split()
+    )
+
+
+def _bounded(state: State, name: str, bounds: tuple[str, str], value: float, *, clamp: bool) -> float:
+    """Return a value within the entity's bounds.
+
+    Raises ValidationError naming them, unless it is to be clamped.
+    """
+    low, high = (state.attributes.get(bound) for bound in bounds)
+    if isinstance(low, (int, float)) and value < low:
+        if not clamp:
+            raise ValidationError(f"{name}: {value:g} is below {low:g}; {_span(low, high)}")
+        return low
+    if isinstance(high, (int, float)) and value > high:
+        if not clamp:
+            raise ValidationError(f"{name}: {value:g} is above {high:g}; {_span(low, high)}")
+        return high
+    return value
+
+
+def _span(low: Any, high: Any) -> str:
+    """Return a description of the allowed values."""
+    return f"allowed {low} to {high}"
+
 
 CHANGED = Expectation(change=True)
 
@@ -354,3 +587,13 @@ def _stepped(state: State, parameter: ControlParameter, change: float) -> float:
         value = round(value)
         return min(100, max(0, value)) if parameter.kind == "percent" else value
     return value
+
+
+def calls_of(made: Plan, entity_id: str) -> list[ServiceCall]:
+    """Return the service calls of a plan for an entity."""
+    return [
+        ServiceCall(
+            domain=made.domain, service=call.service, entity_ids=(call.on or entity_id,), data=call.data
+        )
+        for call in made.calls
+    ]

@@ -9,8 +9,7 @@ from ...domains import DOMAINS
 from ...domains.base import STATE, Action, Changed, DomainFacts, ServiceCalls
 from ...domains.showing import GONE
 from ...safety.ledger import EarlierState, RecordedAction
-from .planning import Plan, PlannedCall
-from .readback import TOLERANCES, Expectation
+from .planning import TOLERANCES, Expectation, Plan, PlannedCall
 
 
 class CannotRestoreError(Exception):

@@ -1,19 +1,400 @@
 """Scenes and scripts: used by name where the household allows it, scripts with values for their fields."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, cast
 
-from homeassistant.core import State, callback
+import probatio
+
+from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.helpers import (
+    area_registry as ar,
+    config_validation as cv,
+    label_registry as lr,
+    llm,
+    selector,
+)
 
 from ...domains import DOMAINS, gated_domains
 from ...errors import ValidationError
-from ...knowledge.house import EntityRecord
+from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.labels import labels_in
+from ...knowledge.names import squash
+from ...languages.times import in_english
+from ...texts import fold, one_line
+from ...timespans import read_seconds as read_length
 from ..base import ToolRun
-from ..resolving.resolver import Target
+from ..resolving.resolver import Target, find_place, resolve, texts, unknown_place
 from .arguments import VARIABLES
-from .planning import Plan, PlannedCall, action_of
-from .readback import Expectation
-from .script_fields import SCRIPT, field_values, fields_of
+from .planning import Expectation, Plan, PlannedCall, action_of
+from .values import READERS, Units
+
+SCRIPT: Final = "script"
+MAX_ERROR: Final = 400
+MAX_ABOUT: Final = 80
+MAX_OPTIONS: Final = 12
+MAX_OPTION_CHARS: Final = 120
+"""Characters of all options of a field; more are not listed."""
+MAX_FIELD: Final = 60
+MAX_VALUES: Final = 50
+SIZES: Final = "sizes of script fields"
+"""Key of what a home carries: the fields of scripts, and how long they are as schemas."""
+MAX_TOOLS: Final = 6
+MAX_TOOL_CHARS: Final = 2500
+"""Characters of the parameters and descriptions of all scripts that are tools of their own."""
+SIMPLE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("area", "floor", "label", "entity", "device", "text", "template", "icon"), "string"),
+    **dict.fromkeys(("time", "date", "datetime", "duration"), "string"),
+    "boolean": "boolean",
+    "object": "object",
+}
+"""JSON types by selector; core's own serializer writes the others."""
+UNITS: Final[Mapping[str, float]] = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
+    **dict.fromkeys(("min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
+"""Seconds of the units of time of numbers; "m" is a metre."""
+MOMENTS: Final = ("time", "date", "datetime", "duration")
+
+
+def fields_of(hass: HomeAssistant, entity_id: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return the fields that a script declares."""
+    component = hass.data.get(SCRIPT)
+    entity = component.get_entity(entity_id) if component is not None else None
+    fields = getattr(entity, "fields", None)
+    return fields if isinstance(fields, Mapping) else {}
+
+
+def responds(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether a script ends with a response."""
+    component = hass.data.get(SCRIPT)
+    entity = component.get_entity(entity_id) if component is not None else None
+    return _has_response(getattr(getattr(entity, "script", None), "sequence", None))
+
+
+def _has_response(step: Any) -> bool:
+    """Return whether a step, or one inside it, stops with a response."""
+    if isinstance(step, Mapping):
+        return ("stop" in step and "response_variable" in step) or any(map(_has_response, step.values()))
+    return isinstance(step, list | tuple) and any(map(_has_response, step))
+
+
+def schema_in_words(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return fields as JSON Schema, as short as models need it."""
+    needed = [key for key, field in fields.items() if field.get("required") and "default" not in field]
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {key: _written(key, field) for key, field in fields.items()},
+    }
+    return {**schema, "required": needed} if needed else schema
+
+
+def _written(key: str, field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a field as JSON Schema."""
+    kind, config = _selector(field)
+    about = one_line(str(field.get("description") or field.get("name") or ""), MAX_ABOUT)
+    is_news = squash(about) != squash(key)
+    if (example := field.get("example")) is not None and is_news and about:
+        about = one_line(f"{about}, such as {example}", MAX_ABOUT)
+    written = _typed(kind, config, field)
+    if kind != "object" and config.get("multiple") and written.get("type") != "array":
+        written = {"type": "array", "items": written}
+    return {**written, "description": about} if about and is_news else written
+
+
+def _typed(kind: str, config: Mapping[str, Any], field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a selector, of one value where it takes several."""
+    if kind == "select":
+        options = [value for value, _label in _options(config)]
+        is_short = len(options) <= MAX_OPTIONS and sum(map(len, options)) <= MAX_OPTION_CHARS
+        is_closed = is_short and not config.get("custom_value")
+        return {"type": "string", "enum": options} if is_closed else {"type": "string"}
+    if kind == "number":
+        bounds = {"minimum": config.get("min"), "maximum": config.get("max")}
+        return {"type": "number", **{name: value for name, value in bounds.items() if value is not None}}
+    if kind in SIMPLE:
+        return {"type": SIMPLE[kind]}
+    try:
+        written = llm.selector_serializer(selector.selector(dict(field["selector"]))) if kind else {}
+    except probatio.Invalid, ValueError, TypeError, KeyError:
+        written = {}
+    return dict(written) if isinstance(written, Mapping) else {}
+
+
+def _selector(field: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the kind of a field's selector and its configuration."""
+    given = field.get("selector")
+    if not isinstance(given, Mapping) or not given:
+        return "", {}
+    kind, config = next(iter(given.items()))
+    return str(kind), config if isinstance(config, Mapping) else {}
+
+
+def is_moment(field: Mapping[str, Any]) -> bool:
+    """Return whether a field takes a time or a length of time."""
+    return _selector(field)[0] in MOMENTS
+
+
+def is_length(field: Mapping[str, Any]) -> bool:
+    """Return whether a field takes a number of minutes or the like."""
+    kind, config = _selector(field)
+    return kind == "number" and _seconds_of(config) is not None
+
+
+def _seconds_of(config: Mapping[str, Any]) -> float | None:
+    """Return the seconds of the unit of a number; None if it is no unit of time."""
+    return UNITS.get(str(config.get("unit_of_measurement")).casefold())
+
+
+def _options(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the values and the labels of a choice."""
+    options = config.get("options") or ()
+    pairs = [
+        (one["value"], one.get("label", one["value"])) if isinstance(one, Mapping) else (one, one)
+        for one in options
+    ]
+    return [(str(value), str(label)) for value, label in pairs]
+
+
+def field_value(run: ToolRun, key: str, value: Any, field: Mapping[str, Any]) -> Any:
+    """Return a value as the field's selector takes it; names of entities and rooms become ids.
+
+    Raises ValidationError with what there is.
+    """
+    kind, config = _selector(field)
+    if not kind:
+        return value
+    try:
+        if config.get("multiple") and kind in READING:
+            each = texts(value) if isinstance(value, str | list | tuple) else (value,)
+            read: Any = [one for text in each for one in _several(run, key, text, kind, config)]
+        else:
+            read = READING[kind](run, key, value, config) if kind in READING else value
+        # Every selector checks values; their base class does not declare it.
+        check = cast("Callable[[Any], Any]", selector.selector({kind: dict(config)}))
+        return check(read)
+    except ValidationError:
+        raise
+    except (probatio.Invalid, ValueError, TypeError) as err:
+        raise ValidationError(f"{key}: {str(value)[:40]!r} does not fit: {err}"[:MAX_ERROR]) from err
+
+
+def _several(run: ToolRun, key: str, text: Any, kind: str, config: Mapping[str, Any]) -> Iterable[Any]:
+    """Return what one text of a list means: itself, or its parts if it has commas."""
+    parts = str(text).split(",") if isinstance(text, str) else [text]
+    for part in parts:
+        yield READING[kind](run, key, part.strip() if isinstance(part, str) else part, config)
+
+
+def _entity(run: ToolRun, _key: str, value: Any, config: Mapping[str, Any]) -> Any:
+    """Return the id of an entity that is named; ids stay as they are."""
+    text = str(value).strip()
+    if not isinstance(value, str) or run.hass.states.get(text.lower()) is not None:
+        return value
+    filters = config.get("filter") or {}
+    filters = [filters] if isinstance(filters, Mapping) else [*filters]
+    wanted = [config.get("domain"), *(one.get("domain") for one in filters if isinstance(one, Mapping))]
+    domains = [domain for one in wanted for domain in texts(one)]
+    found = resolve(
+        run.house,
+        Target(name=text),
+        speaker=run.speaker,
+        sentence="",
+        allowed_domains=frozenset(domains) or run.house.domains,
+    )
+    if len(found) != 1:
+        raise ValidationError(f"{_key}: {text[:40]!r} may be several. Give the entity_id")
+    return found[0].entity_id
+
+
+def _place(slot: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
+    """Return the reader of areas or of floors."""
+
+    def read(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
+        known = run.house.areas if slot == "area" else run.house.floors
+        if str(value) in known:
+            return value
+        place = find_place(run.house, str(value), slot)
+        ids = sorted((place.area_ids if slot == "area" else place.floor_ids) if place else ())
+        if not ids:
+            raise ValidationError(f"{key}: {unknown_place(run.house, str(value), slot)}")
+        return ids[0]
+
+    return read
+
+
+def _label(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
+    """Return the id of a label that is named."""
+    labels = lr.async_get(run.hass)
+    if labels.async_get_label(str(value)) is not None:
+        return value
+    if (found := labels.async_get_label_by_name(str(value))) is None:
+        known = ", ".join(sorted(labels_in(run.house)))[:200] or "none"
+        raise ValidationError(f"{key}: there is no label {str(value)[:40]!r}. Known: {known}")
+    return found.label_id
+
+
+def _option(_run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
+    """Return the option that a text means by its value or its label."""
+    options = _options(config)
+    for spelled in (fold, squash):
+        asked = spelled(str(value))
+        found = {own for own, label in options if asked in (spelled(own), spelled(label))}
+        if len(found) == 1:
+            return found.pop()
+    if config.get("custom_value"):
+        return value
+    listed = ", ".join(own for own, _label in options)[:200]
+    raise ValidationError(f"{key}: {str(value)[:40]!r} is not one of {listed}")
+
+
+def _read(kind: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
+    """Return the reader of a kind of value."""
+
+    def read(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
+        try:
+            return READERS[kind](value, Units(run.hass.config.units.temperature_unit))
+        except ValueError as err:
+            raise ValidationError(f"{key}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
+
+    return read
+
+
+def _number(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
+    """Return a number; a length of time in words is one in the unit of the field."""
+    unit = _seconds_of(config)
+    forms = (value, *in_english(value, run.speaker.language)) if isinstance(value, str) else ()
+    value = next((form for form in forms if form.isdecimal()), value)
+    if unit and isinstance(value, str):
+        lengths = (read_length(form) for form in forms)
+        if (seconds := next((length for length in lengths if length is not None), None)) is not None:
+            value = seconds / unit
+    number = _read("number")(run, key, value, config)
+    low, high = config.get("min"), config.get("max")
+    if (low is not None and number < low) or (high is not None and number > high):
+        span = f"{'' if low is None else f'{low:g}'} to {'' if high is None else f'{high:g}'}".strip()
+        raise ValidationError(f"{key}: {number:g} is out of range. Allowed: {span}. Tell the person so")
+    return number
+
+
+def _boolean(_run: ToolRun, _key: str, value: Any, _config: Mapping[str, Any]) -> Any:
+    """Return true or false; the selector takes any text for true."""
+    return cv.boolean(value) if isinstance(value, str) else value
+
+
+def _duration(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
+    """Return a length of time in parts."""
+    return value if isinstance(value, Mapping) else {"seconds": _read("seconds")(run, key, value, config)}
+
+
+def _target(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
+    """Return a target; a name is that of an entity, else of a room."""
+    if isinstance(value, Mapping):
+        return value
+    try:
+        named = [_entity(run, key, text, config.get("entity") or {}) for text in texts(value)]
+    except ValidationError:
+        return {"area_id": [_place("area")(run, key, text, config) for text in texts(value)]}
+    return {"entity_id": named}
+
+
+READING: Final[Mapping[str, Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]]] = {
+    "entity": _entity,
+    "area": _place("area"),
+    "floor": _place("floor"),
+    "label": _label,
+    "select": _option,
+    "number": _number,
+    "boolean": _boolean,
+    "duration": _duration,
+    "time": _read("time"),
+    "date": _read("date"),
+    "datetime": _read("datetime"),
+    "target": _target,
+}
+"""Readers by selector; values for other selectors stay as they are."""
+
+
+def field_values(
+    run: ToolRun, given: Mapping[str, Any], fields: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the values by field. Raises ValidationError naming the fields."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in fields:
+            problem = f"{str(key)[:40]!r} is none of its fields. {told_fields(fields)}"
+            raise ValidationError(problem[:MAX_ERROR])
+        if value in ("", None) and _selector(fields[key])[0] != "text":
+            continue
+        found[key] = field_value(run, key, value, fields[key])
+    required = {key: field for key, field in fields.items() if field.get("required") and key not in found}
+    found |= {key: field["default"] for key, field in required.items() if "default" in field}
+    if missing := required.keys() - found.keys():
+        problem = f"is missing {', '.join(sorted(missing))}. Ask for it if it was not said"
+        raise ValidationError(f"{problem}. {told_fields(fields)}"[:MAX_ERROR])
+    return found
+
+
+def named_values(
+    hass: HomeAssistant, values: Mapping[str, Any], fields: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return values under the names of their fields, with names of rooms, entities and options for ids."""
+    areas, named = ar.async_get(hass), {}
+    for key, value in values.items():
+        field = fields.get(key, {})
+        kind, config = _selector(field)
+        shown: Any = value
+        if kind == "area" and (area := areas.async_get_area(str(value))):
+            shown = area.name
+        elif kind == "entity" and (state := hass.states.get(str(value))):
+            shown = state.name
+        elif kind == "select":
+            shown = next((label for own, label in _options(config) if own == value), value)
+        name = str(field.get("name") or key)
+        named[name if name not in named else key] = shown
+    return named
+
+
+def told_fields(fields: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return which fields there are."""
+    if not fields:
+        return "This script takes no values"
+    named = []
+    for key, field in fields.items():
+        about = str(field.get("description") or field.get("name") or "")[:MAX_FIELD]
+        named.append(f"{key} ({about})" if about else key)
+    return f"Its fields, given as parameters: {', '.join(named[:MAX_VALUES])}"
+
+
+def scripts_as_tools(hass: HomeAssistant, house: HouseSnapshot) -> dict[str, Mapping[str, Mapping[str, Any]]]:
+    """Return the scripts with fields that models are shown as tools, with their fields.
+
+    These are the first by their ids, as many as do not make a request too long; the others run with
+    ha_control.
+    """
+    found: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+    room = MAX_TOOL_CHARS
+    for record in house.of_domain(SCRIPT):
+        if not (fields := fields_of(hass, record.entity_id)):
+            continue
+        if len(found) == MAX_TOOLS:
+            break
+        room -= _size_of(house, record.entity_id, fields) + len(record.name)
+        if room < 0:
+            break
+        found[record.entity_id] = fields
+    return found
+
+
+def _size_of(house: HouseSnapshot, entity_id: str, fields: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return how long fields are as a schema, computed once while the script keeps them."""
+    sizes = cast("dict[str, tuple[Any, int]]", house.carried.setdefault(SIZES, {}))
+    known = sizes.get(entity_id)
+    if known is None or known[0] is not fields:
+        known = sizes[entity_id] = (fields, len(str(schema_in_words(fields))))
+    return known[1]
+
 
 MAX_LISTED: Final = 10
 NOT_RUNNING: Final = (

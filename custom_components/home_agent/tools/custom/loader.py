@@ -17,8 +17,7 @@ from ...texts import cut
 from ..calls.schema import JsonSchema
 from .base import CustomTool, Recipe
 from .checks import MAX_REASON, TEXT, Templates, by_type
-from .mcp import McpServer, McpTool
-from .mcp_import import McpImport
+from .mcp import McpImport, McpServer, McpTool
 from .recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .rest import RestTool
 from .service import ServiceTool, TemplateTool

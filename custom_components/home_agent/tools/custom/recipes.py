@@ -14,7 +14,7 @@ from ...const import CONF_MCP_WRITES, CONF_TOOLS_DISABLED, DOMAIN
 if TYPE_CHECKING:
     from ..outside.outgoing import Outgoing
     from .base import CustomTool, Recipe
-    from .mcp_import import McpImport
+    from .mcp import McpImport
 DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")
 
 

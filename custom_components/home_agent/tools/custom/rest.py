@@ -1,31 +1,37 @@
 """`type: rest`: one HTTP request to a host that the household wrote down."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+import asyncio
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
+from time import monotonic
 from typing import Any, Final, override
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 from aiohttp import ClientSession
 import probatio
+from yarl import URL
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_bytes
-from homeassistant.util.json import JsonValueType
+from homeassistant.util.json import JsonValueType, json_loads
 
 from ...const import CONF_REST_ALLOWED_HOSTS
 from ...errors import PermissionDenied, ToolExecutionError
+from ...regex import lazy_regex
 from ...safety.redaction import is_secret
 from ..base import ToolRun
 from ..outside.hosts import is_allowed, is_local_name
-from .auth import AUTH, Auth, read_auth
 from .base import CustomTool
-from .checks import Templates, Text, Variables, rendered
+from .checks import TEXT, Templates, Text, Variables, by_type, rendered
 from .http import (
     ADDRESS,
     CONTROL,
+    FIXED_ADDRESS,
     FORBIDDEN_HEADERS,
     Connection,
     HttpAnswer,
@@ -38,7 +44,274 @@ from .http import (
     with_query,
     without_keys,
 )
-from .response import RESPONSE, ResponseReader, read_response
+
+EXPIRES_SECONDS: Final = 3600
+EARLY_SECONDS: Final = 30
+AUTH: Final = by_type(
+    {
+        "bearer": {probatio.Required("token"): TEXT},
+        "basic": {probatio.Required("username"): TEXT, probatio.Required("password"): TEXT},
+        "oauth2": {
+            probatio.Required("token_url"): FIXED_ADDRESS,
+            probatio.Required("client_id"): TEXT,
+            probatio.Required("client_secret"): TEXT,
+            probatio.Optional("scope"): TEXT,
+            probatio.Optional("audience"): TEXT,
+            probatio.Optional("credentials_in", default="header"): probatio.In(("header", "body")),
+        },
+    }
+)
+
+type Connect = Callable[[str], ClientSession]
+"""Returns a session for a host."""
+
+
+def _packed(user: str, password: str) -> str:
+    return b64encode(f"{user}:{password}".encode()).decode()
+
+
+class Auth(ABC):
+    """Adds the credentials to a request."""
+
+    renewable = False
+
+    @abstractmethod
+    async def async_header(self, connect: Connect, variables: Variables) -> str:
+        """Return the value of the Authorization header."""
+
+    @abstractmethod
+    def secrets(self) -> list[str]:
+        """Return the secrets, which must never be shown."""
+
+    def forget(self, _header: str) -> None:  # noqa: B027 - most have nothing to forget
+        """Note that a header was refused; only what can be renewed is forgotten."""
+
+
+@dataclass(slots=True)
+class Bearer(Auth):
+    """A token that does not change."""
+
+    token: Text
+
+    @override
+    async def async_header(self, connect: Connect, variables: Variables) -> str:
+        return f"Bearer {self.token.render(variables).strip()}"
+
+    @override
+    def secrets(self) -> list[str]:
+        return [self.token.source]
+
+
+@dataclass(slots=True)
+class Basic(Auth):
+    """User and password."""
+
+    username: Text
+    password: Text
+
+    @override
+    async def async_header(self, connect: Connect, variables: Variables) -> str:
+        return f"Basic {_packed(self.username.render(variables), self.password.render(variables))}"
+
+    @override
+    def secrets(self) -> list[str]:
+        return [self.password.source, _packed(self.username.source, self.password.source)]
+
+
+@dataclass(slots=True)
+class OAuth2(Auth):
+    """Client credentials: a token is fetched, kept until it expires, and fetched again when it is refused."""
+
+    config: Mapping[str, Any]
+    _token: str = ""
+    _expires: float = 0.0
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    renewable = True
+
+    @override
+    async def async_header(self, connect: Connect, variables: Variables) -> str:
+        """Return the token, fetched by one request for all that wait for it."""
+        session = connect(URL(self.config["token_url"]).host or "")
+        async with self._lock:
+            if not self._token or monotonic() >= self._expires:
+                await self._async_fetch(session)
+            return f"Bearer {self._token}"
+
+    @override
+    def forget(self, header: str) -> None:
+        if header == f"Bearer {self._token}":
+            self._token = ""
+
+    @override
+    def secrets(self) -> list[str]:
+        return [self.config["client_secret"], self._token, self._client()]
+
+    def _client(self) -> str:
+        return _packed(*(quote_plus(self.config[key]) for key in ("client_id", "client_secret")))
+
+    async def _async_fetch(self, session: ClientSession) -> None:
+        in_body = self.config["credentials_in"] == "body"
+        keys = ("scope", "audience", *(("client_id", "client_secret") if in_body else ()))
+        form = {"grant_type": "client_credentials"}
+        form |= {key: self.config[key] for key in keys if key in self.config}
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        if not in_body:
+            headers["Authorization"] = f"Basic {self._client()}"
+        url, body = self.config["token_url"], urlencode(form).encode()
+        answer = await async_send(session, Request(method="POST", url=url, headers=headers, body=body))
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise ToolExecutionError(f"The token server answered with status {answer.status}")
+        self._keep(answer.text)
+
+    def _keep(self, text: str) -> None:
+        try:
+            found = json_loads(text)
+        except ValueError:
+            found = None
+        token = found.get("access_token") if isinstance(found, dict) else None
+        if not isinstance(found, dict) or not isinstance(token, str) or not token.isprintable():
+            raise ToolExecutionError("The token server's answer holds no access_token")
+        seconds = found.get("expires_in")
+        valid = seconds if isinstance(seconds, (int, float)) and seconds > 0 else EXPIRES_SECONDS
+        self._token = token
+        self._expires = monotonic() + max(valid - EARLY_SECONDS, valid / 2)
+
+
+def read_auth(config: Mapping[str, Any] | None, templates: Templates) -> Auth | None:
+    """Return the credentials of a handler."""
+    if config is None:
+        return None
+    if config["type"] == "oauth2":
+        return OAuth2(config)
+    if config["type"] == "basic":
+        return Basic(*(templates.text(config[key], "auth", key) for key in ("username", "password")))
+    return Bearer(templates.text(config["token"], "auth", "token"))
+
+
+FORMATS: Final = ("auto", "json", "text")
+EXTRA: Final = ("value", "value_json", "status")
+"""What a template of the answer has besides the arguments."""
+_STEP = lazy_regex(r"\.?([^.\[\]]+)|\[(-?\d{1,6}|\*)\]|\[['\"]([^'\"]+)['\"]\]")
+_READABLE: Final = (
+    "text/",
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/javascript",
+)
+
+type PathStep = str | int | None
+"""A key, an index, or None for each item."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseReader:
+    """How an answer is read."""
+
+    kind: str
+    path: Sequence[PathStep]
+    written: str
+    template: Text | None
+
+    def read(self, answer: HttpAnswer, variables: Variables) -> Any:
+        """Return the value for the model. Raises ToolExecutionError if the answer cannot be read."""
+        needs_json = self.kind == "json" or bool(self.path)
+        if self.kind != "text":
+            _check_type(answer, needs_json=needs_json)
+        found = None if self.kind == "text" else _parsed(answer)
+        if found is _NOT_JSON and needs_json:
+            too_long = "is longer than is read" if answer.cut else "is not valid JSON"
+            raise ToolExecutionError(f"The server's answer {too_long}")
+        if self.template is not None:
+            extra = {"value": answer.text, "status": answer.status}
+            if found is not _NOT_JSON and self.kind != "text":
+                extra["value_json"] = found
+            return self.template.value({**variables, **extra})
+        if self.path:
+            return _follow(found, self.path, self.written)
+        return answer.text if self.kind == "text" or found is _NOT_JSON else found
+
+
+_NOT_JSON: Final = object()
+
+
+def _path(written: str) -> tuple[str, list[PathStep]]:
+    """Return a path such as `$.items[0].name` as it is written, and its steps."""
+    text = written.strip().removeprefix("$")
+    steps: list[PathStep] = []
+    position = 0
+    while position < len(text) and (match := _STEP.match(text, position)):
+        name, index, quoted = match.groups()
+        steps.append((name or quoted) if index is None else (None if index == "*" else int(index)))
+        position = match.end()
+    if not steps or position < len(text):
+        raise probatio.Invalid("not a path such as items[0].name or items[*].name")
+    return written, steps
+
+
+def _one_way(response: dict[str, Any]) -> dict[str, Any]:
+    if {"path", "template"} <= response.keys():
+        raise probatio.Invalid("path and template exclude each other", ["template"])
+    return response
+
+
+RESPONSE: Final = probatio.All(
+    {
+        probatio.Alias("path", "json_path"): probatio.All(TEXT, _path),
+        probatio.Alias("template", "value_template"): TEXT,
+        probatio.Optional("format", default="auto"): probatio.In(FORMATS),
+    },
+    _one_way,
+)
+
+
+def read_response(config: Mapping[str, Any], templates: Templates) -> ResponseReader:
+    """Return how a tool wants its answers read."""
+    written, path = config.get("path", ("", ()))
+    source = config.get("template")
+    template = templates.text(source, "response", "template", extra=EXTRA) if source else None
+    return ResponseReader(kind=config["format"], path=path, written=written, template=template)
+
+
+def _check_type(answer: HttpAnswer, *, needs_json: bool) -> None:
+    kind = answer.content_type
+    if kind in ("text/html", "application/xhtml+xml"):
+        raise ToolExecutionError("The server answered with a web page instead of data")
+    readable = kind.startswith(_READABLE) or kind.endswith(("+json", "+xml", "+yaml"))
+    # aiohttp says octet-stream where the server says nothing.
+    if not readable and not (needs_json and kind == "application/octet-stream"):
+        raise ToolExecutionError("The server answered with content that is neither JSON nor text")
+
+
+def _parsed(answer: HttpAnswer) -> Any:
+    if answer.cut:
+        return _NOT_JSON
+    try:
+        return json_loads(answer.text)
+    except ValueError:
+        return _NOT_JSON
+
+
+def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
+    """Return the value of a path. Raises ToolExecutionError if there is none."""
+    for number, step in enumerate(steps):
+        if step is None and isinstance(value, list):
+            rest = steps[number + 1 :]
+            return [_follow(item, rest, written) for item in value]
+        value = _step(value, step)
+        if value is _NOT_JSON:
+            raise ToolExecutionError(f"The server's answer holds no {written}")
+    return value
+
+
+def _step(value: Any, step: PathStep) -> Any:
+    if isinstance(value, dict):
+        return value.get(str(step), _NOT_JSON)
+    if isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+        return value[step]
+    return _NOT_JSON
+
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 READING: Final = frozenset({"GET", "HEAD"})

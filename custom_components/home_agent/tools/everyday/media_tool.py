@@ -22,7 +22,7 @@ from ...knowledge.names import phrase_similarity, squash
 from ...texts import fold, one_line
 from ..base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from ..control.asked import check_asked
-from ..control.readback import Expectation, Settling
+from ..control.planning import Expectation, Settling
 from ..telling import Told
 from .choosing import choose_one, records_of
 

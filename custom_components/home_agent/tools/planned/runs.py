@@ -25,8 +25,7 @@ from ...safety.frozen import CallOrigin
 from ...safety.ledger import EarlierState
 from ..base import PartlyFailed, ToolRun
 from ..call_events import CallEvents, record_of
-from ..control.carrying import async_carry_out
-from ..control.outcome import NOT_EXPOSED, ControlOutcome
+from ..control.carrying import NOT_EXPOSED, ControlOutcome, async_carry_out
 from ..control.planning import Plan
 from ..control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
 from ..everyday.notify_tool import NotifyTool

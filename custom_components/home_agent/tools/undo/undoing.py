@@ -14,8 +14,7 @@ from ...domains.base import STATE
 from ...errors import ValidationError
 from ...safety.ledger import SCENE, EarlierState, RecordedAction
 from ..base import PartlyFailed, TargetsFailed, ToolRun
-from ..control.carrying import async_carry_out
-from ..control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
+from ..control.carrying import NOT_EXPOSED, OFFLINE, ControlOutcome, async_carry_out
 from ..control.planning import Plan, expectation_of
 from ..control.restoring import CannotRestoreError, restoring, taking_back, value_of
 from ..ha_control import entity_locks

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ...const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
-from ...languages.sentence import read
-from ...tools.turn_calls import CallRecord
-from ..intent_results import area_of
-from ..log import async_say, end_with_words_beside_calls, note_unspoken, words_beside_calls
-from ..phrases import async_error_sentence
-from ..turn import Turn
-from .sentences import async_sentence
+from ..const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
+from ..languages.sentence import read
+from ..tools.turn_calls import CallRecord
+from .intent_results import area_of
+from .log import async_say, end_with_words_beside_calls, note_unspoken, words_beside_calls
+from .phrases import async_error_sentence
+from .quick_sentences import async_sentence
+from .turn import Turn
 
 SEVERAL: Final = 2
 """The fewest things that a sentence with a join means."""

@@ -7,11 +7,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 
-from ...languages import DEFAULT, find, words
-from ...timers.repeating import EVERY_DAY, WEEKEND, WORKDAYS
-from ...tools.control.telling import UNTIL
-from ...tools.telling import Told, ToldValue, ValueKind
-from ..phrases import async_phrase
+from ..languages import DEFAULT, find, words
+from ..timers.repeating import EVERY_DAY, WEEKEND, WORKDAYS
+from ..tools.control.telling import UNTIL
+from ..tools.telling import Told, ToldValue, ValueKind
+from .phrases import async_phrase
 
 COUNTED: Final = frozenset(("cover", "light"))
 """Kinds with a word of their own where they are too many to name."""

@@ -1,1 +1,0 @@
-"""Confirmations of plain commands in sentences of Home Agent's own, without another request to the model."""
