@@ -117,7 +117,7 @@ async def house(hass: HomeAssistant) -> HomeAssistant:
 @pytest.fixture(autouse=True)
 def _no_servers_nearby(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the config flow find none of the model servers that may run on this machine."""
-    monkeypatch.setattr("custom_components.home_agent.config.found_servers.PORTS", {})
+    monkeypatch.setattr("custom_components.home_agent.config.adding.PORTS", {})
 
 
 @pytest.fixture(autouse=True)

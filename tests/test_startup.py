@@ -125,7 +125,6 @@ asyncio.run(main(*sys.argv[1:]))
 """
 PARTS = (
     "config.learning",
-    "config.search",
     "config.servers",
     "config.vector_store",
     "memory.learner.influxdb",

@@ -7,7 +7,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
-from custom_components.home_agent.config import adding, found_servers, probe_steps
+from custom_components.home_agent.config import adding, probe
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.self_test.cases import Capability, cases
@@ -51,8 +51,8 @@ def _calls_tools(model_server: ModelServer) -> None:
 @pytest.fixture
 def nearby(hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
     """Return a model server on a port at which the flow looks, by two names of this machine."""
-    monkeypatch.setattr(found_servers, "PORTS", {model_server.port: ("llama.cpp", "/v1/models")})
-    monkeypatch.setattr(found_servers, "_hosts", lambda _hass: ["127.0.0.1", "127.0.0.1"])
+    monkeypatch.setattr(adding, "PORTS", {model_server.port: ("llama.cpp", "/v1/models")})
+    monkeypatch.setattr(adding, "_hosts", lambda _hass: ["127.0.0.1", "127.0.0.1"])
     monkeypatch.setattr(adding, "SEARCH_SECONDS", 30)
     return model_server
 
@@ -142,7 +142,7 @@ async def test_a_server_in_use_is_not_suggested(
 ) -> None:
     used, free = f"http://127.0.0.1:{nearby.port}", f"http://127.0.0.1:{other_model_server.port}"
     ports = {nearby.port: ("llama.cpp", "/v1/models"), other_model_server.port: ("vLLM", "/v1/models")}
-    monkeypatch.setattr(found_servers, "PORTS", ports)
+    monkeypatch.setattr(adding, "PORTS", ports)
     MockConfigEntry(domain=DOMAIN, data={"llm_base_url": f"{used}/v1"}).add_to_hass(hass)
     result = await start(hass)
     assert options_of(result, "llm_base_url") == [free, used]
@@ -257,7 +257,7 @@ async def test_a_model_that_takes_its_time(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page says that the model is asked; then the flow goes on, or the form comes back."""
-    monkeypatch.setattr(probe_steps, "UNSEEN_SECONDS", 0)
+    monkeypatch.setattr(probe, "UNSEEN_SECONDS", 0)
     result = await start(hass, {"llm_base_url": model_server.url})
     model_server.on(lambda request: request.is_chat, status(404))
     for error in ("model_not_found", None):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.config import probe_steps
+from custom_components.home_agent.config import probe
 from homeassistant.config_entries import SubentryFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
@@ -191,7 +191,7 @@ async def test_a_model_that_takes_its_time(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page says that the model is asked, and the agent is added or the form comes back with the reason."""
-    monkeypatch.setattr(probe_steps, "UNSEEN_SECONDS", 0)
+    monkeypatch.setattr(probe, "UNSEEN_SECONDS", 0)
     agent = await async_agent(hass, model_server)
     typed = {"name": "Guests", "copy_from": "connection", "llm_model": "small"}
     model_server.on(heard_model("small"), status(404))

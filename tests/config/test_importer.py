@@ -11,8 +11,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 import yaml
 
 from custom_components.home_agent.config import importer
-from custom_components.home_agent.config.import_functions import HANDLERS, NATIVE, REASONS, convert
-from custom_components.home_agent.config.importer import OPTIONS
+from custom_components.home_agent.config.importer import HANDLERS, OPTIONS, OWN_TOOLS, REASONS, convert
 from custom_components.home_agent.const import DOMAIN, EXTENDED_OPENAI
 from homeassistant.components import persistent_notification
 from homeassistant.config_entries import SOURCE_IGNORE, SOURCE_USER, ConfigFlowResult, ConfigSubentryData
@@ -641,5 +640,5 @@ def test_every_sentence_is_there() -> None:
 def test_documented() -> None:
     """The page says of each option, type and built-in function what becomes of it."""
     page = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
-    for name in (*OPTIONS, *HANDLERS, *NATIVE, *REASONS):
+    for name in (*OPTIONS, *HANDLERS, *OWN_TOOLS, *REASONS):
         assert f"`{name}`" in page, name

@@ -8,7 +8,7 @@ from homeassistant.config_entries import ConfigSubentry
 from homeassistant.core import HomeAssistant
 
 from ..agent_options import CONF_SHARED_MEMORY, CONF_VISIBLE
-from ..config.agent_pages import AGENT_KEYS
+from ..config.schemas import AGENT_KEYS
 from ..const import (
     CONF_LEARNING,
     CONF_MEMORY_COLLECTION,

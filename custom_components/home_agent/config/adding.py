@@ -1,14 +1,18 @@
 """Adding an agent, beside the connection itself: the servers that are found, the self-test, the last page."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+import json
 from typing import Any, Final, override
 
+import aiohttp
 import probatio
 
 from homeassistant.config_entries import ConfigEntry, ConfigFlow, ConfigFlowResult
+from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.selector import (
     SelectOptionDict,
     SelectSelector,
@@ -16,17 +20,196 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
 )
 
+from ..agent.phrases import async_phrase
+from ..agent.spoken_names import Case, with_article
 from ..agents.assistants import async_make_assistant, may_be_assistant
-from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN
+from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN, LOGGER
 from ..embeds import without_embeds
+from ..knowledge.records import EntityRecord, HouseSnapshot
 from ..runtime import DATA_SHARED
 from ..self_test.cases import Capability
 from ..self_test_reports import Report
 from .fields import Field, form, stripped, switch
-from .first_sentences import async_first_sentences
-from .found_servers import FoundServer, async_find_servers
 from .language import async_language
-from .trying import Draft, async_shared, async_try
+from .probe import Draft, async_shared, async_try
+
+SENTENCES: Final = 3
+MIN_LIGHTS: Final = 2
+_COMMANDS: Final = ("light", "switch", "fan", "media_player", "cover")
+_OPENINGS: Final = frozenset({"door", "garage_door", "window", "opening", "garage"})
+_BLINDS: Final = frozenset({"blind", "curtain", "shade", "shutter", "awning"})
+_ROOMS: Final = frozenset({"temperature", "lights_off"})
+"""Sentences about a room."""
+
+type Try = tuple[str, str]
+"""The key of a sentence in the translations, and the name in it."""
+
+
+async def async_first_sentences(hass: HomeAssistant, house: HouseSnapshot) -> list[str]:
+    """Return three sentences in the language of Home Assistant, each of another kind."""
+    language = hass.config.language
+    return [await _async_sentence(hass, language, key, name) for key, name in _tries(hass, house)]
+
+
+async def _async_sentence(hass: HomeAssistant, language: str, key: str, name: str) -> str:
+    """Return a sentence with the name in it. A preposition precedes the name of a room."""
+    case = Case.PREPOSITION if key in _ROOMS else Case.OBJECT
+    named = with_article(name, language, case) if name else ""
+    return await async_phrase(hass, language, f"try_{key}", name=named)
+
+
+def _tries(hass: HomeAssistant, house: HouseSnapshot) -> Sequence[Try]:
+    """Return what to try: a command, a question, several things at once, then what needs no device."""
+    kinds = (_command(hass, house), _question(house), _several(house))
+    found = [entry for kind in kinds if (entry := next(kind, None))]
+    return [*found, ("ability", ""), ("timer", ""), ("memory", "")][:SENTENCES]
+
+
+def _records(house: HouseSnapshot, domain: str) -> Iterator[EntityRecord]:
+    """Yield the entities of a domain that people use, those in a room first."""
+    of_it = [each for each in house.entities.values() if each.domain == domain and each.category is None]
+    yield from sorted(of_it, key=lambda record: record.area_id is None)
+
+
+def _command(hass: HomeAssistant, house: HouseSnapshot) -> Iterator[Try]:
+    """Yield commands that change something and do no harm."""
+    for domain in _COMMANDS:
+        for record in _records(house, domain):
+            state = hass.states.get(record.entity_id)
+            if state is None or (domain == "cover" and record.device_class not in _BLINDS):
+                continue
+            if state.state in ("on", "playing"):
+                yield "turn_off", record.name
+            elif state.state in ("off", "idle", "standby"):
+                yield "turn_on", record.name
+            elif state.state in ("open", "closed"):
+                yield ("close" if state.state == "open" else "open"), record.name
+
+
+def _question(house: HouseSnapshot) -> Iterator[Try]:
+    """Yield questions about the home."""
+    for record in _records(house, "binary_sensor"):
+        if record.device_class in _OPENINGS:
+            yield "is_open", record.name
+    for record in _records(house, "lock"):
+        yield "is_locked", record.name
+    for record in _records(house, "climate"):
+        if record.area_id in house.areas:
+            yield "temperature", house.areas[str(record.area_id)].name
+    for record in _records(house, "sensor"):
+        if record.device_class == "temperature" and record.area_id in house.areas:
+            yield "temperature", house.areas[str(record.area_id)].name
+
+
+def _several(house: HouseSnapshot) -> Iterator[Try]:
+    """Yield commands about a room, or about later."""
+    lights = [record.area_id for record in _records(house, "light")]
+    for area_id, area in house.areas.items():
+        if lights.count(area_id) >= MIN_LIGHTS:
+            yield "lights_off", area.name
+    for domain in ("light", "switch"):
+        for record in _records(house, domain):
+            yield "turn_off_later", record.name
+
+
+PORTS: Final[Mapping[int, tuple[str, str]]] = {
+    11434: ("Ollama", "/api/tags"),
+    1234: ("LM Studio", "/v1/models"),
+    8080: ("llama.cpp", "/v1/models"),
+    8000: ("vLLM", "/v1/models"),
+}
+"""Usual ports of model servers, and where each lists its models."""
+HOSTS: Final = ("localhost", "host.docker.internal")
+ANSWER_SECONDS: Final = 2.0
+MAX_ADDONS: Final = 4
+MAX_BYTES: Final = 2_000_000
+_ADDONS: Final = ("ollama", "llama", "vllm", "lmstudio", "lm_studio", "localai")
+"""Parts of the slugs of add-ons that are model servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A model server that answered."""
+
+    url: str
+    name: str
+    models: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """Return what the form shows."""
+        return f"{self.name}: {self.url}"
+
+
+async def async_find_servers(hass: HomeAssistant) -> list[FoundServer]:
+    """Return the model servers on this machine and in its add-ons, each once, after some seconds at most."""
+    hosts = list(_hosts(hass))
+    asked = [(host, port) for port in PORTS for host in hosts]
+    asking = (_async_ask(hass, host, port) for host, port in asked)
+    found: dict[tuple[str, tuple[str, ...]], FoundServer] = {}
+    for server in await asyncio.gather(*asking, return_exceptions=True):
+        if isinstance(server, FoundServer):
+            found.setdefault((server.name, server.models), server)
+        elif server is not None:
+            LOGGER.debug("Looking for a model server failed: %s", server)
+    return list(found.values())
+
+
+def _hosts(hass: HomeAssistant) -> Iterator[str]:
+    """Yield the names and addresses of this machine, the best to remember first."""
+    yield from HOSTS
+    yield from _addon_hosts(hass)
+    if (api := hass.config.api) is not None:
+        yield api.local_ip
+
+
+def _addon_hosts(hass: HomeAssistant) -> Iterator[str]:
+    """Yield the hosts of installed add-ons that are model servers."""
+    if "hassio" not in hass.config.components:
+        return
+    from homeassistant.components.hassio import (  # noqa: PLC0415 - only where there is a Supervisor
+        HassioNotReadyError,
+        get_addons_list,
+        hostname_from_addon_slug,
+    )
+
+    try:
+        slugs = [str(addon["slug"]) for addon in get_addons_list(hass)]
+    except HassioNotReadyError:
+        return
+    servers = [slug for slug in slugs if any(part in slug for part in _ADDONS)]
+    yield from map(hostname_from_addon_slug, servers[:MAX_ADDONS])
+
+
+async def _async_ask(hass: HomeAssistant, host: str, port: int) -> FoundServer | None:
+    """Return the server at a port, if one answers there in time with a list of models."""
+    name, path = PORTS[port]
+    url = f"http://{host}:{port}"
+    try:
+        async with (
+            asyncio.timeout(ANSWER_SECONDS),
+            async_get_clientsession(hass).get(f"{url}{path}", allow_redirects=False) as response,
+        ):
+            if response.status != 200:  # noqa: PLR2004 - HTTP's OK
+                return None
+            body = b""
+            async for part in response.content.iter_any():
+                body += part
+                if len(body) > MAX_BYTES:
+                    return None
+            models = _models(json.loads(body))
+    except aiohttp.ClientError, OSError, TimeoutError, ValueError:
+        return None
+    return FoundServer(url, name, tuple(models)) if models is not None else None
+
+
+def _models(answer: Any) -> Sequence[str] | None:
+    """Return the names in a list of models, None if it is something else."""
+    listed = answer.get("models", answer.get("data")) if isinstance(answer, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+        return None
+    return sorted(str(item.get("id") or item.get("name")) for item in listed)
+
 
 FIELD_TEST: Final = "test_model"
 FIELD_ASSISTANT: Final = "make_assistant"

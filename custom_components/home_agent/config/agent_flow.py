@@ -26,14 +26,11 @@ from ..embeds import without_embeds
 from ..errors import InvalidInput
 from ..inference.errors import ModelServerError
 from ..knowledge.view import AgentView, ViewedHouse
-from .agent_pages import AGENT_KEYS, AGENT_PAGES, MEMORY
-from .allow_lists import allow_list_field
 from .fields import Checked, Field, check, choice, form, stripped, text
 from .pages import OptionPages, page_step
-from .probe import typed_endpoint
-from .probe_steps import ProbeSteps
+from .probe import ProbeSteps, async_shared, typed_endpoint
 from .recommended import ranked
-from .trying import async_shared
+from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
 
 AGENT: Final = "agent"
 """The type of the subentries, and the page with what only further agents have."""
@@ -63,7 +60,7 @@ SHARED: Final = Field(
     show=lambda shared: next((name for name, stored in MEMORIES.items() if stored is shared), AUTOMATIC),
 )
 ADDED: Final = (NAME, allow_list_field(CONF_VISIBLE), allow_list_field(CONF_CONTROLLABLE), MODEL, SHARED)
-ABOUT: Final = (NAME, MODEL, SHARED, *MEMORY)
+ABOUT: Final = (NAME, MODEL, SHARED, *AGENT_MEMORY)
 
 
 def named(fields: tuple[Field, ...], entry: ConfigEntry) -> tuple[Field, ...]:
@@ -169,7 +166,7 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         if page == ADD:
             return {FIELD_COPY: CONNECTION, CONF_SHARED_MEMORY: None}
         subentry = self._get_reconfigure_subentry()
-        defaults = {field.key: DEFAULTS[field.key] for field in MEMORY}
+        defaults = {field.key: DEFAULTS[field.key] for field in AGENT_MEMORY}
         return {**defaults, CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
 
     def _stored_model(self) -> str | None:

@@ -26,8 +26,7 @@ from homeassistant.helpers.selector import (
 from .. import const
 from ..errors import InvalidInput
 from ..settings import defaults_of
-from .durations import clean_span, shown_span
-from .validators import clean_names, is_pattern, is_saved_secret
+from .validators import clean_names, clean_span, is_pattern, is_saved_secret, shown_span
 
 type Values = dict[str, Any]
 type Condition = dict[str, Any]

@@ -50,7 +50,7 @@ class ImportSteps(ConfigFlow):
 
     async def _async_show_imported(self, made: Imported) -> ConfigFlowResult:
         """Report the imported settings, the others, and the remaining steps."""
-        part = await async_part(self.hass, "config.import_report")
+        part = await async_part(self.hass, "config.importer")
         await part.async_check_tools(self.hass, made)
         await part.async_find_file(self.hass, made)
         return self.async_show_form(
@@ -62,5 +62,5 @@ class ImportSteps(ConfigFlow):
 
     async def _async_save_imported(self, made: Imported, title: str) -> None:
         """Write the tools to a file, and the report to a notification."""
-        part = await async_part(self.hass, "config.import_report")
+        part = await async_part(self.hass, "config.importer")
         await part.async_save(self.hass, made, title)

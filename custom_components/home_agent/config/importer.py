@@ -3,20 +3,28 @@
 Nothing of the old agent is changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final
+import json
+from pathlib import Path
+import re
+from typing import Any, Final, override
 
 from jinja2 import TemplateError as SyntaxProblem
 from jinja2.meta import find_undeclared_variables
+import yaml
 
+from homeassistant.components import persistent_notification
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
+from homeassistant.helpers.redact import REDACTED
 from homeassistant.helpers.template import TemplateEnvironment
 
+from ..agent.phrases import async_phrase
 from ..agent.prompt import render
+from ..connection import is_template
 from ..const import (
     CONF_API_KEY,
     CONF_AZURE_API_VERSION,
@@ -33,13 +41,269 @@ from ..const import (
     CONF_TOOLS_MAX_CALLS,
     CONF_TOP_P,
     DEFAULTS,
+    DOMAIN,
     EXTENDED_OPENAI,
+    LOGGER,
 )
+from ..embeds import without_embeds
 from ..inference.models import Dialect
 from ..regex import lazy_regex
+from ..safety.redaction import is_secret
+from ..tools.custom.checks import SINGLE
+from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
+from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools
+from ..tools.native import NATIVE
 from .fields import Checked, check
-from .import_functions import Functions, Note, convert, read_functions
+from .language import async_language
 from .schemas import PAGES
+
+MAX_TEXT: Final = 200_000
+"""Characters of the text that holds the functions."""
+
+OWN_TOOLS: Final[Mapping[str, str]] = {
+    "execute_service": "ha_control",
+    "execute_service_single": "ha_control",
+    "get_state": "ha_query",
+    "get_states": "ha_query",
+    "get_history": "ha_query",
+    "get_statistics": "ha_query",
+    "get_energy": "energy",
+    "add_automation": "automation",
+}
+"""Functions that were built in, and which tool of ours does the same."""
+ANSWERING: Final[Mapping[str, str]] = {
+    "calendar.get_events": "calendar",
+    "calendar.list_events": "calendar",
+    "todo.get_items": "todo_list",
+    "weather.get_forecast": "weather",
+    "weather.get_forecasts": "weather",
+}
+"""Actions whose response was the function's result, and our tools with the same result."""
+REASONS: Final[Mapping[str, str]] = {
+    "get_user_from_user_id": "import_speaker",
+    "bash": "import_no_programs",
+    "composite": "import_composite",
+    "file": "import_no_programs",
+    "scrape": "import_scrape",
+    "sqlite": "import_sqlite",
+}
+"""Messages about functions and types that do not become a tool."""
+
+RESULT: Final = "_function_result"
+"""The variable of a script that held the function's answer."""
+BESIDES: Final = frozenset({"alias", "continue_on_error", "enabled", "metadata"})
+"""Keys of a step that do not define its action."""
+BEARER: Final = "bearer "
+MAX_SECONDS: Final = 120
+_ENCODED = lazy_regex(r"(?<!\s)\s*\|\s*url_?encode(?:\s*\(\s*\))?(?=[^{]*\}\})")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence of the report: its translation key and its placeholders."""
+
+    key: str
+    details: Mapping[str, str]
+
+
+class NoTool(Exception):
+    """Says why a function becomes no tool."""
+
+    def __init__(self, key: str, /, *, covered: bool = False, **details: str) -> None:
+        """Take the reason; `covered` if nothing is lost."""
+        super().__init__(key)
+        self.note = Note(key, details)
+        self.covered = covered
+
+
+@dataclass(slots=True)
+class Functions:
+    """What becomes of an agent's functions."""
+
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    """The tools in the form of `custom_tools`."""
+    covered: list[Note] = field(default_factory=list)
+    left: list[Note] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Names of functions that our own tools replace."""
+
+
+def read_functions(text: str) -> list[Any]:
+    """Return the functions of a text of YAML. Raises ValueError for anything else."""
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"more than {MAX_TEXT} characters")
+    try:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as err:
+        raise ValueError(" ".join(str(err).split())) from err
+    if found is not None and not isinstance(found, list):
+        raise ValueError("no list")
+    return found or []
+
+
+def convert(functions: Iterable[Any]) -> Functions:
+    """Return the tools made of functions, and messages about the others."""
+    done = Functions()
+    for number, entry in enumerate(functions, 1):
+        name = f"#{number}"
+        try:
+            spec, function = _part(entry, "spec"), _part(entry, "function")
+            name = str(spec.get("name") or name)
+            done.tools.append(_tool(name, spec, _handler(function)))
+        except NoTool as none:
+            said = Note(none.note.key, {"name": name, **none.note.details})
+            (done.covered if none.covered else done.left).append(said)
+            if tool := none.note.details.get("tool"):
+                done.renamed[name] = tool
+    return done
+
+
+def _part(entry: Any, key: str) -> Mapping[str, Any]:
+    """Return one half of a function."""
+    part = entry.get(key) if isinstance(entry, Mapping) else None
+    if not isinstance(part, Mapping):
+        raise NoTool("import_incomplete", part=key)
+    return part
+
+
+def _tool(name: str, spec: Mapping[str, Any], handler: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool as it is written."""
+    tool = {"name": name, "description": str(spec.get("description") or name.replace("_", " "))}
+    parameters = spec.get("parameters")
+    shown = {"parameters": parameters} if isinstance(parameters, Mapping) and parameters else {}
+    return {**tool, **shown, "handler": handler}
+
+
+def _handler(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the handler of a function. Raises NoTool."""
+    kind = str(function.get("type") or "")
+    if make := HANDLERS.get(kind):
+        return make(function)
+    if kind in REASONS:
+        raise NoTool(REASONS[kind])
+    raise NoTool("import_unknown_type", type=kind[:40])
+
+
+def _native(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Report which tool of ours replaces a built-in function."""
+    name = str(function.get("name") or "")
+    if tool := OWN_TOOLS.get(name):
+        raise NoTool("import_covered_by", covered=True, tool=tool)
+    if reason := REASONS.get(name):
+        raise NoTool(reason, covered=reason == "import_speaker")
+    raise NoTool("import_unknown_type", type=name[:40])
+
+
+def _template(function: Mapping[str, Any]) -> dict[str, Any]:
+    if not function.get("value_template"):
+        raise NoTool("import_incomplete", part="value_template")
+    return {"type": "template", "value_template": function["value_template"]}
+
+
+def _script(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the one action of a script, or the one value that it works out."""
+    steps = function.get("sequence")
+    steps = steps if isinstance(steps, list) else [steps]
+    if len(steps) != 1:
+        raise NoTool("import_steps")
+    step = steps[0] if isinstance(steps[0], Mapping) else {}
+    keys = [str(key) for key in step if key not in BESIDES]
+    if keys == ["variables"] and isinstance(step["variables"], Mapping) and [*step["variables"]] == [RESULT]:
+        return {"type": "template", "value_template": step["variables"][RESULT]}
+    action = next((step[key] for key in ("action", "service", "service_template") if key in step), None)
+    if not isinstance(action, str):
+        raise NoTool("import_step", step=", ".join(keys)[:40])
+    return _service(action, step, keys)
+
+
+def _service(action: str, step: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """Return one action with its targets and data."""
+    if "response_variable" in step:
+        if tool := ANSWERING.get(action):
+            raise NoTool("import_covered_by", covered=True, tool=tool)
+        raise NoTool("import_answer", action=action[:60])
+    known = {"action", "service", "service_template", "target", "entity_id", "data", "data_template"}
+    if others := [key for key in keys if key not in known]:
+        raise NoTool("import_step", step=", ".join(others)[:40])
+    target = step.get("target") or ({"entity_id": step["entity_id"]} if step.get("entity_id") else None)
+    data = step.get("data") or step.get("data_template")
+    parts = {"target": target, "data": data}
+    return {"type": "service", "action": action} | {key: part for key, part in parts.items() if part}
+
+
+def _rest(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request."""
+    url = function.get("resource_template") or function.get("resource")
+    if not isinstance(url, str):
+        raise NoTool("import_incomplete", part="resource")
+    headers, auth = _credentials(function)
+    method = str(function.get("method") or "GET").upper()
+    answer = function.get("value_template")
+    seconds = function.get("timeout")
+    parts = {
+        "url": _ENCODED.sub("", url.strip()),
+        "method": method if method != "GET" else None,
+        "headers": headers,
+        "query": function.get("params"),
+        **_body(function, headers),
+        "auth": auth,
+        "response": {"template": answer} if answer else None,
+        "timeout": min(max(seconds, 1), MAX_SECONDS) if isinstance(seconds, (int, float)) else None,
+    }
+    handler = {"type": "rest"} | {key: part for key, part in parts.items() if part}
+    return handler | ({"verify_ssl": False} if function.get("verify_ssl") is False else {})
+
+
+def _body(function: Mapping[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
+    """Return the body; JSON stays JSON, so that a quotation mark in an argument cannot break it."""
+    payload = function.get("payload_template") or function.get("payload")
+    types = [name for name in headers if str(name).lower() == "content-type"]
+    if all("json" in str(headers[name]).lower() for name in types):
+        try:
+            found = json.loads(payload or "")
+        except ValueError, TypeError:
+            return {"body": payload}
+        for name in types:
+            del headers[name]
+        return {"json": _as_texts(found)}
+    return {"body": payload}
+
+
+def _as_texts(value: Any) -> Any:
+    """Return JSON whose templates give texts, as they did between quotation marks."""
+    if isinstance(value, Mapping):
+        return {key: _as_texts(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_as_texts(part) for part in value]
+    single = SINGLE.fullmatch(value) if isinstance(value, str) else None
+    return f"{{{{ ({single[1].strip()}) | string }}}}" if single else value
+
+
+def _credentials(function: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the headers without the API key, and where that key belongs. Raises NoTool."""
+    written = function.get("headers")
+    headers = dict(written) if isinstance(written, Mapping) else {}
+    if function.get("username"):
+        if str(function.get("authentication") or "basic").lower() != "basic":
+            raise NoTool("import_digest")
+        user, password = str(function["username"]), str(function.get("password") or "")
+        return headers, {"type": "basic", "username": user, "password": password}
+    for name, value in headers.items():
+        if str(name).lower() == "authorization" and str(value).lower().startswith(BEARER):
+            del headers[name]
+            return headers, {"type": "bearer", "token": str(value)[len(BEARER) :].strip()}
+    return headers, {}
+
+
+HANDLERS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
+    "native": _native,
+    "predefined": _native,
+    "rest": _rest,
+    "script": _script,
+    "template": _template,
+}
+"""The types that become tools, and those that were built in."""
+
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 SUBENTRY: Final = "conversation"
@@ -218,3 +482,168 @@ def _variables(hass: HomeAssistant) -> dict[str, Any]:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+FILE: Final = "home_agent_import"
+MAX_FILES: Final = 100
+MAX_SHOWN: Final = 20_000
+"""Characters of YAML in a dialog; the file has all."""
+HEADER: Final = "# Custom tools of Home Agent, made of the functions of Extended OpenAI Conversation.\n"
+SCRIPTED: Final = ("script.", "scene.")
+READING: Final = frozenset({"GET", "HEAD"})
+SECRET_PARAMETERS: Final = frozenset({"appid", "key", "sig", "signature"})
+"""Names in an address that are secret there and nowhere else."""
+_TICKS = lazy_regex(r"`+")
+_PARAMETER = lazy_regex(r"([?&])([^=&?{}]+)=([^&{}]+)")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as such, and uses no references."""
+
+    @override
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write each part where it belongs."""
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Return a text, in a block where it has lines."""
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def as_yaml(tools: Iterable[Mapping[str, Any]]) -> str:
+    """Return the tools as they are in a file that `home_agent:` includes."""
+    return yaml.dump(
+        {CONF_CUSTOM_TOOLS: list(tools)}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
+
+
+async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
+    """Keep the tools that our own loader accepts, and report the problems of the others."""
+    known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
+    taken = {*NATIVE, *(recipe.name for recipe in known.known())}
+    kept = []
+    for tool in made.functions.tools:
+        problems = async_problems(hass, yaml.safe_load(as_yaml([tool]))[CONF_CUSTOM_TOOLS][0], taken)
+        if not problems:
+            kept.append(tool)
+            taken.add(tool["name"])
+            continue
+        made.functions.left.append(
+            Note("import_wrong", {"name": tool["name"], "problems": "; ".join(problems)})
+        )
+    made.functions.tools = kept
+
+
+async def async_find_file(hass: HomeAssistant, made: Imported) -> None:
+    """Choose a file that is not there yet."""
+    if made.functions.tools:
+        made.file = await hass.async_add_executor_job(_free_name, Path(hass.config.config_dir))
+
+
+def _free_name(folder: Path) -> str:
+    """Return the name of a file that is not there."""
+    names = (f"{FILE}{f'_{number}' if number > 1 else ''}.yaml" for number in range(1, MAX_FILES))
+    return next((name for name in names if not (folder / name).exists()), f"{FILE}_{MAX_FILES}.yaml")
+
+
+async def async_report(hass: HomeAssistant, made: Imported, *, failure: str = "") -> str:
+    """Return a report on the import, in the language in which it is read."""
+    language = await async_language(hass)
+
+    async def phrase(key: str, **details: str) -> str:
+        return await async_phrase(hass, language, key, **details)
+
+    connection = Note("import_connection", {"url": made.connection[CONF_BASE_URL]})
+    sections = {
+        "import_taken": [connection, *made.taken, *map(_of_tool, made.functions.tools)],
+        "import_covered": made.functions.covered,
+        "import_left": [*made.left, *made.functions.left],
+    }
+    lines = []
+    for heading, notes in sections.items():
+        if notes:
+            lines += [f"**{await phrase(heading)}**", ""]
+            lines += [without_embeds(f"- {await phrase(note.key, **note.details)}") for note in notes]
+            lines.append("")
+    if made.functions.tools:
+        lines += [line async for line in _steps(made, phrase, failure)]
+    return "\n".join([*lines, await phrase("import_next")])
+
+
+async def _steps(made: Imported, phrase: Callable[..., Awaitable[str]], failure: str) -> AsyncIterator[str]:
+    """Yield instructions for the tools, and the tools."""
+    key = "import_not_written" if failure else "import_file"
+    yield await phrase(key, file=made.file, error=failure)
+    yield f"\n```yaml\n{DOMAIN}: !include {made.file}\n```\n"
+    yield await phrase("import_merge")
+    masked = [_masked(tool) for tool in made.functions.tools]
+    if masked != made.functions.tools:
+        yield await phrase("import_secrets")
+    shown = as_yaml(masked)
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in _TICKS.findall(shown)), 0)
+    yield f"\n{fence}yaml\n{shown[:MAX_SHOWN]}{'…' if len(shown) > MAX_SHOWN else ''}\n{fence}\n"
+
+
+def _of_tool(tool: Mapping[str, Any]) -> Note:
+    """Return the sentence about a tool."""
+    handler = tool["handler"]
+    acts = handler["type"] == "rest" and handler.get("method", "GET") not in READING
+    scripted = str(handler.get("action", "")).startswith(SCRIPTED)
+    key = "import_tool_asks" if acts else "import_tool_scripts" if scripted else "import_tool"
+    return Note(key, {"name": tool["name"]})
+
+
+def _masked(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool without the keys in its handler; templates are none."""
+    return {**tool, "handler": _without_keys(tool["handler"], "")}
+
+
+def _without_keys(value: Any, key: str) -> Any:
+    """Return a part of a handler without keys."""
+    if isinstance(value, Mapping):
+        return {name: _without_keys(part, str(name)) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_without_keys(part, key) for part in value]
+    if key == "url":
+        return _PARAMETER.sub(_without_value, str(value))
+    is_key = is_secret(key) or key in SECRET_PARAMETERS
+    return REDACTED if is_key and value and not is_template(str(value)) else value
+
+
+def _without_value(found: re.Match[str]) -> str:
+    """Return a parameter of an address without its value, if that is a key."""
+    mark, name, value = found.groups()
+    is_key = is_secret(name) or name.lower() in SECRET_PARAMETERS
+    return f"{mark}{name}={REDACTED if is_key else value}"
+
+
+async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
+    """Write the file, and leave a notification that can be read again."""
+    failure = ""
+    if made.functions.tools:
+        try:
+            made.file = await hass.async_add_executor_job(
+                _write, Path(hass.config.config_dir), made.file, as_yaml(made.functions.tools)
+            )
+        except OSError as err:
+            LOGGER.warning("The imported tools could not be written: %s", err)
+            failure = err.strerror or type(err).__name__
+    message = await async_report(hass, made, failure=failure)
+    persistent_notification.async_create(hass, message, title, f"{DOMAIN}_import_{made.old_id}")
+
+
+def _write(folder: Path, name: str, text: str) -> str:
+    """Write a new file, never over one that is there, and return its name. Raises OSError."""
+    try:
+        with (folder / name).open("x", encoding="utf-8") as file:
+            file.write(HEADER + text)
+    except FileExistsError:
+        name = _free_name(folder)
+        with (folder / name).open("x", encoding="utf-8") as file:
+            file.write(HEADER + text)
+    return name

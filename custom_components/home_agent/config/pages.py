@@ -1,9 +1,9 @@
 """Pages of options in a flow: shown, checked and saved one by one."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import yarl
 
@@ -11,31 +11,38 @@ from homeassistant import data_entry_flow
 from homeassistant.config_entries import ConfigEntry, ConfigEntryState
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import llm
-from homeassistant.helpers.selector import (
-    SelectOptionDict,
-    Selector,
-    SelectSelector,
-    SelectSelectorConfig,
-)
+from homeassistant.helpers.selector import SelectOptionDict, Selector, SelectSelector, SelectSelectorConfig
 from homeassistant.helpers.translation import async_get_translations
 
 from ..connection import is_cloud
 from ..const import (
+    BACKEND_CHROMA,
     CONF_BASE_URL,
     CONF_DIALECT,
+    CONF_EMBEDDING_MODEL,
+    CONF_EMBEDDING_PROVIDER,
     CONF_LLM_APIS,
+    CONF_MEMORY_COLLECTION,
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_RULES,
     CONF_PROMPT_CUSTOM,
     CONF_PROMPT_USE_DEFAULT,
     CONF_QUICK_CONFIRMATIONS,
     CONF_TELEGRAM_CHATS,
+    CONF_VECTOR_BACKEND,
+    CONF_VECTOR_COLLECTION,
+    CONF_VECTOR_DATABASE,
+    CONF_VECTOR_HOST,
+    CONF_VECTOR_PORT,
+    CONF_VECTOR_TENANT,
     DEFAULTS,
     DOMAIN,
+    EMBEDDING_BUILTIN,
 )
 from ..errors import InvalidInput
 from ..inference.models import Dialect
 from ..inference.router import PRIMARY
+from ..knowledge.indexer import knowledge_collection, profile_collection
 from ..parts import async_part
 from ..safety.disclosure import DataPolicy
 from ..settings import defaults_of, is_own_api
@@ -55,7 +62,76 @@ from .fields import (
 from .language import async_language
 from .lists import chats_selector, notify_selector, proactive_labels, with_proactive_labels
 from .schemas import EXAMPLES, label_path
-from .sharing import check_sharing
+
+DATABASE_KEYS = (CONF_VECTOR_HOST, CONF_VECTOR_PORT, CONF_VECTOR_TENANT, CONF_VECTOR_DATABASE)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOptions:
+    """What an agent keeps in which Chroma database."""
+
+    database: Sequence[Any]
+    embedder: Sequence[str]
+    """Vectors of two embedders cannot be compared."""
+    house: Sequence[str]
+    own: Sequence[str]
+    """Collections of memories and of the profile, which each agent has for itself."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self | None:
+        """Read options, None if no Chroma server is chosen."""
+        settings = {**DEFAULTS, **options}
+        if settings[CONF_VECTOR_BACKEND] != BACKEND_CHROMA:
+            return None
+        provider, model = settings[CONF_EMBEDDING_PROVIDER], settings[CONF_EMBEDDING_MODEL]
+        house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]
+        return cls(
+            database=[settings[key] for key in DATABASE_KEYS],
+            embedder=[provider, "" if provider == EMBEDDING_BUILTIN else model],
+            house=[house, knowledge_collection(house)],
+            own=[memories, profile_collection(memories)],
+        )
+
+    def clash(self, other: Self) -> tuple[str, str] | None:
+        """Return the option and the collection that cannot be the other's too, None if all is well."""
+        same_house = self.house == other.house and self.embedder == other.embedder
+        for name in self.house:
+            if name in other.own or (name in other.house and not same_house):
+                return CONF_VECTOR_COLLECTION, name
+        for name in self.own:
+            if name in other.own or name in other.house:
+                return CONF_MEMORY_COLLECTION, name
+        return None
+
+
+def check_sharing(
+    hass: HomeAssistant, entry: ConfigEntry, options: Mapping[str, Any], page: Sequence[str], checked: Checked
+) -> None:
+    """Refuse options with which two agents would fill one collection over each other.
+
+    `page` are the fields that can be marked; what belongs to another page is said at the store.
+    """
+    kept = StoredOptions.of(options)
+    if kept is None or not {CONF_VECTOR_BACKEND, CONF_MEMORY_COLLECTION}.intersection(page):
+        return
+    for title, other in _others(hass, entry):
+        if other.database != kept.database or (clash := kept.clash(other)) is None:
+            continue
+        option, collection = clash
+        told = {"agent": title, "collection": collection}
+        error = InvalidInput("collection_shared", **told)
+        if option == CONF_MEMORY_COLLECTION:
+            error = InvalidInput("memories_shared", **told)
+        field = option if option in page else CONF_VECTOR_BACKEND
+        if field in page:
+            checked.fail(field, error)
+
+
+def _others(hass: HomeAssistant, entry: ConfigEntry) -> Iterator[tuple[str, StoredOptions]]:
+    """Yield the other agents that keep something on a Chroma server, by their titles."""
+    for other in hass.config_entries.async_entries(DOMAIN):
+        if other.entry_id != entry.entry_id and (kept := StoredOptions.of(other.options)):
+            yield other.title, kept
 
 
 async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:

@@ -23,8 +23,7 @@ from ..knowledge.view import FLOORS
 from ..safety.choices import LABELS
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
-from .choice_labels import async_labels
-from .choices import check_choices
+from .choices import async_labels, check_choices
 from .fields import Checked
 from .rule_names import RuleNames, async_rule_names
 

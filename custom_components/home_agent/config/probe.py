@@ -1,7 +1,7 @@
 """Reaching a model server from a form: which address answers, which models it has, what a model can do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -9,17 +9,25 @@ from typing import Any, Final
 import yarl
 
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.data_entry_flow import FlowHandler, FlowResultType
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
+from homeassistant.setup import async_setup_component
 
+from ..agents.building import build
 from ..connection import endpoint
-from ..const import CONF_MODEL
+from ..const import CONF_MODEL, DOMAIN
 from ..errors import InvalidInput
 from ..inference.client import ModelClient
 from ..inference.dialects import address
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Dialect, Endpoint, Probe
 from ..inference.probing import probe
+from ..parts import async_load_parts, async_part
 from ..regex import lazy_regex
+from ..runtime import DATA_SHARED, SharedData
+from ..self_test_reports import Report
+from ..settings import settings_of
+from ..store import EntryStore
 
 LIST_SECONDS: Final = 20
 PROBE_SECONDS: Final = 90
@@ -151,3 +159,88 @@ def failure_of(err: ModelServerError, asked: Endpoint, keys: Mapping[ErrorKind, 
     if key == "invalid_auth" and not asked.api_key and not asked.headers:
         return InvalidInput("key_needed", **told)
     return InvalidInput(key, **told)
+
+
+UNSEEN_SECONDS: Final = 3
+"""How long a form waits before a page says that the model is asked: a server may have to load it first."""
+
+
+class ProbeSteps(FlowHandler[Any, Any, Any]):
+    """Asks a model. The flow goes on in `async_step_probed`, which takes the result from `probed`."""
+
+    _asked: Endpoint | None = None
+    _probing: asyncio.Task[Probe] | None = None
+
+    async def async_ask_model(self, endpoint: Endpoint) -> Any:
+        """Begin; return the page that is shown next."""
+        self._asked = endpoint
+        return await self.async_step_probing()
+
+    async def async_step_probing(self, _user_input: dict[str, Any] | None = None) -> Any:
+        """Ask the model, and show that if it takes longer."""
+        assert self._asked is not None
+        if self._probing is None:
+            task = async_probe_model(self.hass, self._asked)
+            self._probing = self.hass.async_create_background_task(task, "home_agent probe of a model")
+            await asyncio.wait([self._probing], timeout=UNSEEN_SECONDS)
+        if not self._probing.done():
+            return self.async_show_progress(
+                step_id="probing",
+                progress_action="probing",
+                progress_task=self._probing,
+                description_placeholders={"model": self._asked.model},
+            )
+        if self.cur_step is not None and self.cur_step["type"] is FlowResultType.SHOW_PROGRESS:
+            return self.async_show_progress_done(next_step_id="probed")
+        return await self.async_step_probed()
+
+    async def async_step_probed(self, _user_input: dict[str, Any] | None = None) -> Any:
+        """Go on with what was found out."""
+        raise NotImplementedError
+
+    def probed(self) -> Probe:
+        """Return what was found out, once. Raises InvalidInput if the model could not be asked."""
+        assert self._probing is not None
+        task, self._probing = self._probing, None
+        return task.result()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """An agent as the config flow has it so far."""
+
+    entry_id: str
+    title: str
+    data: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+async def async_shared(hass: HomeAssistant) -> SharedData:
+    """Return what all agents share, also before the first one is added.
+
+    An integration that is in `configuration.yaml` was set up when Home Assistant started.
+    """
+    if DATA_SHARED not in hass.data:
+        await async_setup_component(hass, DOMAIN, {})
+    return hass.data[DATA_SHARED]
+
+
+async def async_try(
+    hass: HomeAssistant, shared: SharedData, draft: Draft, progress: Callable[[float], None], language: str
+) -> Report:
+    """Run the self-test of a draft, with advice in a language; `progress` gets the share that is done.
+
+    Raises LLMError if the server cannot be asked, and ServiceValidationError if options leave out tools that
+    the test needs.
+    """
+    await async_load_parts(hass, settings_of(draft))
+    runner = await async_part(hass, "self_test.runner")
+    try:
+        report: Report = await runner.SelfTest(hass, build(hass, draft)).async_run(
+            lambda done, total: progress(done / total), language
+        )
+    finally:
+        for store in shared.stores:
+            if isinstance(store, EntryStore):
+                store.forget(draft.entry_id)
+    return report

@@ -1,10 +1,12 @@
 """The pages as tables: which fields each has, in which order."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from homeassistant.helpers.selector import (
     EntitySelector,
     EntitySelectorConfig,
+    TargetSelector,
     TemplateSelector,
     TextSelector,
     TextSelectorConfig,
@@ -14,23 +16,13 @@ from homeassistant.helpers.selector import (
 
 from .. import const
 from ..agent_options import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
-from .allow_lists import allow_list_field
+from ..errors import InvalidInput
+from ..knowledge.view import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
+from ..safety.profiles import as_texts
 from .channels import clean_chats
-from .choice_labels import NO_LABELS
-from .choices import choices_selector, clean_choices
+from .choices import NO_LABELS, choices_selector, clean_choices
 from .expert import EXPERT
-from .fields import (
-    Field,
-    choice,
-    in_section,
-    int_field,
-    key,
-    shown_if,
-    stripped,
-    switch,
-    text,
-    texts,
-)
+from .fields import Field, choice, in_section, int_field, key, shown_if, stripped, switch, text, texts
 from .lists import (
     chats_selector,
     clean_proactive,
@@ -48,6 +40,50 @@ from .validators import (
     clean_targets,
     normalise_url,
 )
+
+MAX_NAMED: Final = 500
+KEYS: Final = {
+    ENTITIES: "entity_id",
+    DEVICES: "device_id",
+    AREAS: "area_id",
+    FLOORS: "floor_id",
+    LABELS: "label_id",
+}
+"""The name that Home Assistant's selector has for each."""
+EXCLUDE: Final = "exclude"
+
+
+def clean_allow_list(value: Any) -> dict[str, Any] | None:
+    """Return what a target selector gave as it is stored, None for nothing. Raises InvalidInput."""
+    if not isinstance(value, Mapping):
+        return None
+    named, excluded = _named(value), _named(value.get(EXCLUDE))
+    if sum(map(len, (*named.values(), *excluded.values()))) > MAX_NAMED:
+        raise InvalidInput("too_many_listed", limit=str(MAX_NAMED))
+    return named | ({EXCLUDED: excluded} if excluded else {}) or None
+
+
+def _named(value: Any) -> dict[str, list[str]]:
+    """Return what a target names, by the stored keys."""
+    if not isinstance(value, Mapping):
+        return {}
+    named = {key: list(dict.fromkeys(as_texts(value.get(picked)))) for key, picked in KEYS.items()}
+    return {key: texts for key, texts in named.items() if texts}
+
+
+def show_allow_list(stored: Any) -> dict[str, Any] | None:
+    """Return a stored list as the selector shows it."""
+    if not isinstance(stored, Mapping):
+        return None
+    shown: dict[str, Any] = {KEYS[key]: as_texts(texts) for key, texts in stored.items() if key in KEYS}
+    excluded = show_allow_list(stored.get(EXCLUDED))
+    return shown | ({EXCLUDE: excluded} if excluded else {})
+
+
+def allow_list_field(key: str) -> Field:
+    """Return the field of a list."""
+    return Field(key=key, selector=TargetSelector(), clean=clean_allow_list, show=show_allow_list)
+
 
 EXAMPLES: Final = {
     "example_local": "http://192.168.1.5:11434",
@@ -206,3 +242,23 @@ def label_path(option: str) -> str:
     page = page_of(option)
     section = next(field.section for field in PAGES[page] if field.key == option)
     return f"{page}.sections.{section}.data.{option}" if section else f"{page}.data.{option}"
+
+
+AGENT_MEMORY: Final = tuple(
+    switch(key) for key in (const.CONF_MEMORY, const.CONF_MEMORY_EXTRACTION, const.CONF_PROFILE)
+)
+AGENT_PAGES: Final[dict[str, tuple[Field, ...]]] = {
+    "answers": HOUSEHOLD["answers"],
+    "permissions": HOUSEHOLD["permissions"],
+    "tools": EXPERT["tools"],
+    "safety": EXPERT["safety"],
+    "prompt": EXPERT["prompt"],
+    "llm": tuple(field for field in EXPERT["llm"] if not field.section),
+    "context": EXPERT["context"],
+    "history": EXPERT["history"],
+}
+"""Pages that a further agent has in common with the options of the connection."""
+AGENT_KEYS: Final = frozenset(
+    field.key for fields in (AGENT_MEMORY, *AGENT_PAGES.values()) for field in fields
+)
+"""The options that each agent has of its own."""
