@@ -14,8 +14,7 @@ import aiohttp
 import numpy as np
 import numpy.typing as npt
 
-from custom_components.home_agent.vector.chroma import ChromaStore
-from custom_components.home_agent.vector.chroma_api import ChromaAddress
+from custom_components.home_agent.vector.chroma import ChromaAddress, ChromaStore
 from custom_components.home_agent.vector.embedded import EmbeddedStore
 from custom_components.home_agent.vector.store import Entry, VectorStore, in_batches
 from tests.servers.chroma import ChromaServer, name_of, programs

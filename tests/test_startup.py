@@ -140,7 +140,6 @@ PARTS = (
     "tools.search",
     "vector.chroma",
     "vector.embedded",
-    "vector.table",
 )
 """What a house with the defaults needs nothing of."""
 EVERYTHING = {

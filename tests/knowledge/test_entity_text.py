@@ -2,10 +2,9 @@
 
 import pytest
 
-from custom_components.home_agent.knowledge.class_words import async_class_words, known_language
-from custom_components.home_agent.knowledge.house import House
-from custom_components.home_agent.knowledge.records import Area, EntityRecord, Floor, HouseSnapshot
+from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, House, HouseSnapshot
 from custom_components.home_agent.knowledge.sources.entities import entity_text
+from custom_components.home_agent.knowledge.spoken_words import async_class_words, known_language
 from homeassistant.core import HomeAssistant
 from tests.helpers.homes import build_home
 

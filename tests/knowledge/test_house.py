@@ -7,8 +7,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.knowledge.house import House, is_exposed
-from custom_components.home_agent.knowledge.reader import abilities_of
+from custom_components.home_agent.knowledge.house import House, abilities_of, is_exposed
 from homeassistant.components.climate import ClimateEntityFeature
 from homeassistant.components.cover import CoverEntityFeature
 from homeassistant.components.fan import FanEntityFeature

@@ -12,8 +12,7 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.events import EventEmitter
 from custom_components.home_agent.knowledge import semantic
 from custom_components.home_agent.knowledge.documents import KnowledgeDocument, Source
-from custom_components.home_agent.knowledge.health import Part
-from custom_components.home_agent.knowledge.semantic import SemanticIndex
+from custom_components.home_agent.knowledge.semantic import Part, SemanticIndex
 from custom_components.home_agent.vector.embeddings import Embedder
 from custom_components.home_agent.vector.store import StoreProblem, VectorStore
 from homeassistant.core import HomeAssistant

@@ -8,7 +8,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 import uuid
 
-from custom_components.home_agent.vector.chroma_api import ChromaAddress
+from custom_components.home_agent.vector.chroma import ChromaAddress
 from scripts.lib.processes import free_port
 
 from .process import ServerProcess

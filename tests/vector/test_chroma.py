@@ -18,9 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 import numpy as np
 import pytest
 
-from custom_components.home_agent.vector import chroma as chroma_store, chroma_api
-from custom_components.home_agent.vector.chroma import ChromaStore
-from custom_components.home_agent.vector.chroma_api import ChromaAddress
+from custom_components.home_agent.vector import chroma, chroma as chroma_store
+from custom_components.home_agent.vector.chroma import ChromaAddress, ChromaStore
 from custom_components.home_agent.vector.store import Entry, StoreProblem, VectorStoreError
 from tests.servers import replies
 from tests.servers.chroma import ChromaServer
@@ -413,9 +412,9 @@ async def test_errors(
 ) -> None:
     """Each fault is one problem with a short sentence, in every request; afterwards everything works."""
     reply, problem = ERRORS[fault]
-    monkeypatch.setattr(chroma_api, "MAX_ANSWER", 1000)
+    monkeypatch.setattr(chroma, "MAX_ANSWER", 1000)
     if fault == "hang":
-        monkeypatch.setattr(chroma_api, "SECONDS", 0.1)
+        monkeypatch.setattr(chroma, "SECONDS", 0.1)
     store = store_at(session, chroma_stand_in, token=TOKEN)
     await store.async_start()
     works: list[tuple[str, Callable[[], Awaitable[object]]]] = [
@@ -430,7 +429,7 @@ async def test_errors(
         assert (await failure(work())).problem is problem, ending
         chroma_stand_in.clear()
     if fault == "hang":
-        monkeypatch.setattr(chroma_api, "SECONDS", 30)
+        monkeypatch.setattr(chroma, "SECONDS", 30)
     for _, work in works:
         await work()
 

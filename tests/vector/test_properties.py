@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import numpy as np
 import pytest
 
+from custom_components.home_agent.vector.embedded import Table, file_name, read_table
 from custom_components.home_agent.vector.store import Entry, StoreProblem, Value, VectorStoreError
-from custom_components.home_agent.vector.table import Table, file_name, read_table
 from tests.helpers.examples import many
 
 DIMENSION = 4

@@ -6,7 +6,7 @@ import re
 from string import ascii_lowercase, digits
 from typing import Final
 
-from ..knowledge.records import HouseSnapshot
+from ..knowledge.house import HouseSnapshot
 from ..languages import DEFAULT, find, words
 from ..regex import lazy_regex
 from ..texts import fold

@@ -25,7 +25,7 @@ from ..agent.spoken_names import Case, with_article
 from ..agents.assistants import async_make_assistant, may_be_assistant
 from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN, LOGGER
 from ..embeds import without_embeds
-from ..knowledge.records import EntityRecord, HouseSnapshot
+from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..runtime import DATA_SHARED
 from ..self_test.cases import Capability
 from ..self_test_reports import Report

@@ -36,8 +36,7 @@ from ..inference.errors import ModelServerError
 from ..inference.models import Endpoint
 from ..knowledge.backends import async_create_embedder, chroma_address
 from ..knowledge.indexer import knowledge_collection
-from ..vector.chroma import ChromaStore
-from ..vector.chroma_api import ChromaAddress, ChromaAPI
+from ..vector.chroma import ChromaAddress, ChromaAPI, ChromaStore
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .fields import Checked, Values

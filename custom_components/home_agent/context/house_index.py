@@ -5,11 +5,10 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass
 from typing import Final
 
-from ..knowledge.class_words import ClassWords
-from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, differing
 from ..knowledge.name_index import place_id, place_names
 from ..knowledge.names import Phrases, longest
-from ..knowledge.records import differing
+from ..knowledge.spoken_words import ClassWords
 from ..texts import words
 from ..vector.lexical import Document, LexicalIndex
 from .concepts import class_concepts, place_synonyms, thing_synonyms, vocabulary, wished

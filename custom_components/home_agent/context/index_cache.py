@@ -7,9 +7,8 @@ from typing import Final
 
 from homeassistant.core import HomeAssistant
 
-from ..knowledge.class_words import async_class_words
-from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from ..knowledge.records import differing
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, differing
+from ..knowledge.spoken_words import async_class_words
 from ..texts import words
 from .house_index import HouseIndex
 

@@ -18,8 +18,7 @@ from ..const import (
 )
 from ..errors import ContextInjectionError
 from ..inference.router import PRIMARY
-from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..knowledge.records import Snapshots
+from ..knowledge.house import EntityRecord, HouseSnapshot, Snapshots
 from ..knowledge.speaker import Speaker
 from ..languages import find
 from .catalogue import Catalogue, build_catalogue, build_summary

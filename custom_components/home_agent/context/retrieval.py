@@ -7,9 +7,8 @@ from typing import Final, cast
 from homeassistant.core import HomeAssistant
 
 from ..domains import DOMAINS
-from ..knowledge.class_words import known_language
 from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
-from ..knowledge.spoken_words import asks_for_all, domain_words, everything_words
+from ..knowledge.spoken_words import asks_for_all, domain_words, everything_words, known_language
 from ..texts import fold
 from ..vector.lexical import fuse
 from .house_index import PLACE_NAMED, EntityKind, HouseIndex, SentenceMeaning

@@ -7,8 +7,8 @@ from typing import Final
 from homeassistant.core import HomeAssistant
 
 from ..domains import DOMAINS
-from ..knowledge.class_words import known_language
 from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
+from ..knowledge.spoken_words import known_language
 from ..languages import DEFAULT, languages_with
 from .concepts import vocabulary
 from .earlier import MAX_BEFORE, Earlier

@@ -40,13 +40,12 @@ from ..inference.quotes import without_quotes
 from ..issues import report, withdraw
 from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
-from ..vector.builtin import REQUIREMENTS, BuiltinModel
-from ..vector.embeddings import CachedEmbedder, EmbeddingError, Model
+from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
 from ..vector.store import StoreProblem, VectorStore, VectorStoreError
 from .indexer import knowledge_collection, profile_collection
 
 if TYPE_CHECKING:
-    from ..vector.chroma_api import ChromaAddress
+    from ..vector.chroma import ChromaAddress
     from ..vector.embedded import FileReport
 
 NUMPY: Final = "numpy"
@@ -157,7 +156,7 @@ async def async_open_store(hass: HomeAssistant, entry_id: str, settings: Mapping
 
 def chroma_address(settings: Mapping[str, Any]) -> ChromaAddress:
     """Return the Chroma server of these options."""
-    from ..vector.chroma_api import ChromaAddress  # noqa: PLC0415 - loads where it is chosen
+    from ..vector.chroma import ChromaAddress  # noqa: PLC0415 - loads where it is chosen
 
     return ChromaAddress(
         host=settings[CONF_VECTOR_HOST],

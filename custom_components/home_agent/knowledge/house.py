@@ -1,14 +1,15 @@
 """The home as the agent may see it, kept up to date at next to no cost."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 from homeassistant.components.homeassistant import exposed_entities
 from homeassistant.components.homeassistant.const import DATA_EXPOSED_ENTITIES
-from homeassistant.const import EVENT_STATE_CHANGED
-from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, callback
+from homeassistant.const import ATTR_SUPPORTED_FEATURES, EVENT_STATE_CHANGED
+from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, State, callback
 from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
@@ -16,12 +17,335 @@ from homeassistant.helpers import (
     floor_registry as fr,
     label_registry as lr,
 )
+from homeassistant.util import slugify
 
 from ..const import ASSISTANT
 from ..domains import DOMAINS
+from ..domains.features import feature_bits
 from ..idle import in_slices
-from .reader import read_areas, read_floors, read_record
-from .records import Area, EntityRecord, Floor, HouseSnapshot
+from ..regex import lazy_regex
+
+MAX_DERIVED = 64
+"""Values cached on one snapshot; callers use a handful of keys."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRecord:
+    """An exposed entity: everything about it that a change of state leaves alone."""
+
+    entity_id: str
+    domain: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    area_id: str | None = None
+    floor_id: str | None = None
+    device: str | None = None
+    device_class: str | None = None
+    labels: tuple[str, ...] = ()
+    category: str | None = None
+    abilities: tuple[str, ...] = ()
+    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Parameters with few choices, and these."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the name and the aliases."""
+        return tuple(filter(None, (self.name, *self.aliases)))
+
+    @property
+    def object_id(self) -> str:
+        """Return the entity id without its domain."""
+        return self.entity_id.partition(".")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """A room or another place."""
+
+    area_id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    floor_id: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the name and the aliases."""
+        return tuple(filter(None, (self.name, *self.aliases)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """A floor of the home."""
+
+    floor_id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    level: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the name and the aliases."""
+        return tuple(filter(None, (self.name, *self.aliases)))
+
+
+class HouseSnapshot:
+    """The home at one moment; it never changes once made.
+
+    Entities are the exposed ones, sorted by entity id; areas and floors by their id.
+    """
+
+    __slots__ = ("_by_area", "_by_domain", "_derived", "areas", "carried", "entities", "floors", "version")
+
+    def __init__(
+        self,
+        *,
+        version: int = 0,
+        entities: Mapping[str, EntityRecord] | None = None,
+        areas: Mapping[str, Area] | None = None,
+        floors: Mapping[str, Floor] | None = None,
+        carried: dict[Hashable, object] | None = None,
+    ) -> None:
+        """Take sorted copies of the parts.
+
+        `carried` is data that outlives this snapshot; the snapshots of one home share it.
+        """
+        self.carried: dict[Hashable, object] = {} if carried is None else carried
+        self.version = version
+        self.entities: Mapping[str, EntityRecord] = _frozen(entities or {})
+        self.areas: Mapping[str, Area] = _frozen(areas or {})
+        self.floors: Mapping[str, Floor] = _frozen(floors or {})
+        self._by_area: dict[str, tuple[EntityRecord, ...]] | None = None
+        self._by_domain: dict[str, tuple[EntityRecord, ...]] | None = None
+        self._derived: dict[Hashable, object] = {}
+
+    @property
+    def domains(self) -> frozenset[str]:
+        """Return the domains of the entities."""
+        return frozenset(self._domains())
+
+    def of_domain(self, domain: str) -> tuple[EntityRecord, ...]:
+        """Return the entities of a domain, sorted by entity id."""
+        return self._domains().get(domain, ())
+
+    def _domains(self) -> Mapping[str, tuple[EntityRecord, ...]]:
+        """Return the entities by domain, sorted once for each snapshot."""
+        if self._by_domain is None:
+            found: dict[str, list[EntityRecord]] = {}
+            for record in self.entities.values():
+                found.setdefault(record.domain, []).append(record)
+            self._by_domain = {key: tuple(records) for key, records in found.items()}
+        return self._by_domain
+
+    def in_area(self, area_id: str) -> tuple[EntityRecord, ...]:
+        """Return the entities of an area, sorted by entity id."""
+        if self._by_area is None:
+            members: dict[str, list[EntityRecord]] = {}
+            for record in self.entities.values():
+                if record.area_id is not None:
+                    members.setdefault(record.area_id, []).append(record)
+            self._by_area = {key: tuple(records) for key, records in members.items()}
+        return self._by_area.get(area_id, ())
+
+    def in_places(self, place_ids: Collection[str]) -> Iterator[EntityRecord]:
+        """Yield the entities of areas and floors, area by area."""
+        for area in self.areas.values():
+            if area.area_id in place_ids or area.floor_id in place_ids:
+                yield from self.in_area(area.area_id)
+
+    def derived[T](self, key: Hashable, factory: Callable[[HouseSnapshot], T]) -> T:
+        """Return `factory(snapshot)`, computed once for each key.
+
+        The oldest values are dropped when there are more than MAX_DERIVED.
+        """
+        if key in self._derived:
+            return self._derived[key]  # type: ignore[return-value]
+        value = factory(self)
+        while len(self._derived) >= MAX_DERIVED:
+            del self._derived[next(iter(self._derived))]
+        self._derived[key] = value
+        return value
+
+    def has_derived(self, key: Hashable) -> bool:
+        """Return whether a derived value is there already."""
+        return key in self._derived
+
+    def same_content(self, other: HouseSnapshot) -> bool:
+        """Return whether the other snapshot differs in its version at most."""
+        return self.entities == other.entities and self.areas == other.areas and self.floors == other.floors
+
+
+class Snapshots(Protocol):
+    """The home, complete or as one agent sees it."""
+
+    async def async_snapshot(self) -> HouseSnapshot:
+        """Return the home as it is now."""
+
+
+def differing[T](new: Mapping[str, T], old: Mapping[str, T]) -> list[str]:
+    """Return the keys whose value is new or different."""
+    return [key for key, value in new.items() if (before := old.get(key)) is not value and before != value]
+
+
+def _frozen[T](parts: Mapping[str, T]) -> Mapping[str, T]:
+    """Return a read-only copy sorted by key."""
+    return MappingProxyType({key: parts[key] for key in sorted(parts)})
+
+
+NAMED_OUTSIDE: Final = frozenset({"router", "bluetooth", "bluetooth_le"})
+"""Sources of presence that take names from the devices that they see."""
+
+MAX_CHOICES: Final = 8
+_CHOICE: Final = lazy_regex(r"[\w .+-]{1,20}")
+
+
+@callback
+def read_areas(hass: HomeAssistant) -> dict[str, Area]:
+    """Return all areas by id."""
+    return {
+        area.id: Area(
+            area_id=area.id,
+            name=area.name.strip(),
+            aliases=_other_names(area.name, sorted(area.aliases)),
+            floor_id=area.floor_id,
+        )
+        for area in ar.async_get(hass).async_list_areas()
+    }
+
+
+@callback
+def read_floors(hass: HomeAssistant) -> dict[str, Floor]:
+    """Return all floors by id."""
+    return {
+        floor.floor_id: Floor(
+            floor_id=floor.floor_id,
+            name=floor.name.strip(),
+            aliases=_other_names(floor.name, sorted(floor.aliases)),
+            level=floor.level,
+        )
+        for floor in fr.async_get(hass).async_list_floors()
+    }
+
+
+def _is_named_outside(state: State, entry: er.RegistryEntry | None) -> bool:
+    """Return whether the name of an entity is what the owner of a phone has named it.
+
+    A router or a Bluetooth receiver repeats that name. It is trusted as long as it is the one by which the
+    entity was registered: the household has exposed the entity with it.
+    """
+    if state.domain != "device_tracker" or (entry and entry.name) or slugify(state.name) == state.object_id:
+        return False
+    source = state.attributes.get("source_type")
+    return source in NAMED_OUTSIDE or (entry is not None and source is None)
+
+
+@callback
+def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None = None) -> EntityRecord:
+    """Return the record of an entity, which need not be in the registry.
+
+    `previous` keeps abilities that this kind of entity shows only in some states.
+    """
+    entry = er.async_get(hass).async_get(state.entity_id)
+    attributes = state.attributes
+    strange = _is_named_outside(state, entry)
+    name = state.object_id.replace("_", " ").title() if strange else str(state.name).strip()
+    abilities = abilities_of(
+        state.domain,
+        attributes,
+        entry.capabilities if entry else None,
+        entry.supported_features if entry else 0,
+    )
+    if previous is not None and DOMAINS[state.domain].features_vary:
+        abilities = tuple(sorted({*abilities, *previous.abilities}))
+    choices = choices_of(state.domain, attributes, entry.capabilities if entry else None)
+    device_class = attributes.get("device_class")
+    if entry is None:
+        return EntityRecord(
+            entity_id=state.entity_id,
+            domain=state.domain,
+            name=name,
+            device_class=str(device_class) if device_class else None,
+            abilities=abilities,
+            choices=choices,
+        )
+    device_class = entry.device_class or device_class or entry.original_device_class
+    device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
+    aliases = er.async_get_entity_aliases(hass, entry)
+    if strange:
+        aliases = [alias for alias in aliases if alias.strip() != str(state.name).strip()]
+    area_id = er.async_get_effective_area_id(hass, entry)
+    area = ar.async_get(hass).async_get_area(area_id) if area_id else None
+    return EntityRecord(
+        entity_id=state.entity_id,
+        domain=state.domain,
+        name=name,
+        aliases=_other_names(name, aliases),
+        area_id=area.id if area else None,
+        floor_id=area.floor_id if area else None,
+        device=(device.name_by_user or (None if strange else device.name)) if device else None,
+        device_class=str(device_class) if device_class else None,
+        labels=_label_names(hass, entry.labels.union(*(one.labels for one in (device, area) if one))),
+        category=entry.entity_category.value if entry.entity_category else None,
+        abilities=abilities,
+        choices=choices,
+    )
+
+
+def abilities_of(
+    domain: str,
+    attributes: Mapping[str, Any],
+    capabilities: Mapping[str, Any] | None = None,
+    features: int = 0,
+) -> tuple[str, ...]:
+    """Return the parameters that can be set, sorted by name.
+
+    `capabilities` and `features` are what the registry remembers; the state's own attributes count more.
+    """
+    facts = DOMAINS[domain]
+    bits = attributes.get(ATTR_SUPPORTED_FEATURES, features)
+    found = {
+        ability
+        for ability, needed in facts.feature_abilities.items()
+        if not needed or (isinstance(bits, int) and bits and bits & feature_bits(domain, needed))
+    }
+    if facts.find_abilities is not None:
+        found.update(facts.find_abilities({**(capabilities or {}), **attributes}))
+    return tuple(sorted(found))
+
+
+def choices_of(
+    domain: str, attributes: Mapping[str, Any], capabilities: Mapping[str, Any] | None = None
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the parameters whose choices are few and plain words, with these."""
+    known = {**(capabilities or {}), **attributes}
+    found = []
+    for name, parameter in DOMAINS[domain].parameters.items():
+        given = known.get(parameter.choices or "")
+        if not parameter.has_few_choices or not isinstance(given, list | tuple) or len(given) > MAX_CHOICES:
+            continue
+        words = tuple(str(choice) for choice in given)
+        if words and all(_CHOICE.fullmatch(word) for word in words):
+            found.append((name, words))
+    return tuple(found)
+
+
+def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that differ from the first and from each other, in order."""
+    seen = {name.strip().casefold(), ""}
+    found = []
+    for candidate in candidates:
+        text = candidate.strip()
+        if (key := text.casefold()) not in seen:
+            seen.add(key)
+            found.append(text)
+    return tuple(found)
+
+
+@callback
+def _label_names(hass: HomeAssistant, label_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of labels, sorted."""
+    labels = lr.async_get(hass)
+    return tuple(sorted(label.name for key in label_ids if (label := labels.async_get_label(key))))
+
 
 __all__ = ["Area", "EntityRecord", "Floor", "House", "HouseSnapshot", "is_exposed"]
 

@@ -16,13 +16,12 @@ from ..const import DOMAIN, EVENT_INDEX_PROGRESS
 from ..event_data import IndexProgress
 from ..events import EventEmitter
 from ..idle import in_slices
-from .class_words import ClassWords, async_class_words, known_language
 from .documents import KnowledgeDocument, Source
-from .filling import SyncReport
 from .house import House, HouseSnapshot
 from .house_knowledge import HouseKnowledge
-from .semantic import SemanticIndex
+from .semantic import SemanticIndex, SyncReport
 from .sources.entities import entity_text
+from .spoken_words import ClassWords, async_class_words, known_language
 
 CALM_SECONDS = 20
 """How long the home must be unchanged before the index is updated."""

@@ -6,8 +6,8 @@ from typing import Final
 
 from ..regex import lazy_regex
 from ..texts import fold
+from .house import EntityRecord, HouseSnapshot
 from .names import MARGIN, content_words, phrase_similarity, squash, without_article
-from .records import EntityRecord, HouseSnapshot
 from .spoken_words import all_words, domain_words, stop_words
 
 DERIVED: Final = "labels"

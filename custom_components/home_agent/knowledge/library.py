@@ -16,10 +16,17 @@ from homeassistant.core import HomeAssistant, callback
 from ..const import DOMAIN
 from ..store import UNREADABLE, Content, KeptStore
 from ..vector.lexical import Document, LexicalIndex
-from .documents import KnowledgeDocument, Source
-from .files import MAX_PASSAGES, FolderContent, FolderRefused, TextFile, find_folder, read_folder
-from .filling import SyncReport
-from .semantic import SemanticIndex
+from .documents import (
+    MAX_PASSAGES,
+    FolderContent,
+    FolderRefused,
+    KnowledgeDocument,
+    Source,
+    TextFile,
+    find_folder,
+    read_folder,
+)
+from .semantic import SemanticIndex, SyncReport
 
 ID_CHARS: Final = 12
 TITLE_WEIGHT: Final = 0.5

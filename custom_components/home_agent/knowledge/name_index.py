@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Final
 
-from ..vector.similar import SimilarWords
+from ..vector.lexical import SimilarWords
+from .house import Area, EntityRecord, Floor, HouseSnapshot
 from .names import Phrases, content_words, phrase_similarity, squash, word_similarity
-from .records import Area, EntityRecord, Floor, HouseSnapshot
 from .spoken_words import domain_words
 
 MAX_NEAR: Final = 40

@@ -8,9 +8,9 @@ from homeassistant.core import HomeAssistant
 
 from ..texts import words
 from .documents import KnowledgeDocument
+from .house import EntityRecord, HouseSnapshot
 from .name_index import place_id, place_names
 from .names import Phrases, content_words, longest
-from .records import EntityRecord, HouseSnapshot
 
 SURE: Final = 2
 """Words that the name of a thing needs: a single one may describe many things."""

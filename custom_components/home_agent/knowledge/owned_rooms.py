@@ -8,8 +8,8 @@ from typing import Final
 from ..languages import find, languages, languages_with, table, words as entries_of
 from ..languages.lexicon import Word, clauses
 from ..texts import fold, plain, words
+from .house import Area, HouseSnapshot
 from .names import Mention, Phrases, longest
-from .records import Area, HouseSnapshot
 from .spoken_words import inflected_kinds_of_room, stop_words
 
 OWNERS: Final = "owners of rooms"

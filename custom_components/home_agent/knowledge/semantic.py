@@ -2,23 +2,316 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from hashlib import blake2b
+import json
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.helpers.event import async_call_later
 
 from ..const import EVENT_VECTOR_QUERIED, LOGGER
 from ..event_data import VectorQueried
 from ..events import EventEmitter
+from ..idle import in_slices
 from ..issues import report, withdraw
 from ..vector.embeddings import Embedder, EmbeddingError
-from ..vector.store import Hit, StoreProblem, Value, VectorStore, VectorStoreError
+from ..vector.store import Entry, Hit, StoreProblem, Value, VectorStore, VectorStoreError
 from .documents import KnowledgeDocument, Source
-from .filling import Filling, Progress, SyncReport, fingerprint, uncached_probe_text
-from .health import Health, Part
 
 if TYPE_CHECKING:
     from ..vector.store import Vector
+
+
+FIRST_PAUSE = 15
+LONGEST_PAUSE = 600
+"""Seconds between two tries; each pause is twice the one before."""
+FORGOTTEN_SECONDS = 1800
+"""A part that worked for so long starts with the first pause again."""
+
+
+class Part(StrEnum):
+    """What can fail on its own."""
+
+    STORE = "store"
+    WRITING = "writing"
+    """The store can be searched but takes nothing."""
+    EMBEDDER = "embedder"
+
+
+ISSUES = {
+    Part.STORE: "vector_store_unavailable",
+    Part.WRITING: "vector_store_unwritable",
+    Part.EMBEDDER: "embedder_unavailable",
+}
+REFUSED = {
+    Part.STORE: "vector_store_refused",
+    Part.WRITING: "vector_store_unwritable",
+    Part.EMBEDDER: "embedder_refused",
+}
+
+
+class Fault(NamedTuple):
+    """What is wrong with a part; `issue` is the translation key of its repair issue."""
+
+    issue: str
+    detail: str
+
+
+class Health:
+    """Keeps the faults of one entry.
+
+    A fault is tried again at once; the issue appears when that fails too, and goes when a try succeeds.
+    """
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry_id: str,
+        title: str,
+        *,
+        emitter: EventEmitter,
+        probe: Callable[[Part], Awaitable[None]],
+        recovered: Callable[[Part], None],
+    ) -> None:
+        """Take what tries a part, raising what is wrong with it, and whom to tell that one works again."""
+        self._hass = hass
+        self._entry_id = entry_id
+        self._title = title
+        self._emitter = emitter
+        self._probe = probe
+        self._recovered = recovered
+        self.faults: dict[Part, Fault] = {}
+        self._tries: dict[Part, int] = {}
+        self._well_since: dict[Part, float] = {}
+        self._planned: dict[Part, CALLBACK_TYPE] = {}
+        self._running: dict[Part, asyncio.Task[None]] = {}
+        self._closed = False
+
+    @callback
+    def note(self, part: Part, err: Exception) -> None:
+        """Note that a part failed, and plan to try it again."""
+        if self._closed:
+            return
+        new = part not in self.faults
+        fault = self.faults[part] = _fault(part, err)
+        if not new:
+            return
+        LOGGER.warning("%s: the %s of the vector index failed: %s", self._title, part.value, fault.detail)
+        self._emitter.fire_error("index", err, fault.detail, part=part.value)
+        if self._hass.loop.time() - self._well_since.get(part, 0.0) > FORGOTTEN_SECONDS:
+            self._tries[part] = 0
+        self._plan(part)
+
+    async def async_close(self) -> None:
+        """Stop trying and take the issues back."""
+        self._closed = True
+        for stop in self._planned.values():
+            stop()
+        for task in self._running.values():
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running.values())
+        for part in Part:
+            withdraw(self._hass, self._issue_id(part))
+
+    @callback
+    def _plan(self, part: Part) -> None:
+        """Try a part at once if this is the first time, else after a pause, and report it."""
+        if (tries := self._tries.get(part, 0)) == 0:
+            self._try(part)
+            return
+
+        @callback
+        def retry(_now: datetime) -> None:
+            self._try(part)
+
+        self._report(part)
+        pause = min(FIRST_PAUSE * 2 ** (tries - 1), LONGEST_PAUSE)
+        job = HassJob(retry, cancel_on_shutdown=True)
+        self._planned[part] = async_call_later(self._hass, pause, job)
+
+    @callback
+    def _try(self, part: Part) -> None:
+        """Try a part in the background."""
+        self._planned.pop(part, None)
+        self._tries[part] = self._tries.get(part, 0) + 1
+        self._running[part] = self._hass.async_create_background_task(
+            self._async_try(part), f"home_agent try the {part.value} again", eager_start=False
+        )
+
+    async def _async_try(self, part: Part) -> None:
+        """Find out whether a part works again."""
+        try:
+            await self._probe(part)
+        except Exception as err:  # noqa: BLE001 - whatever it is, it does not work yet
+            self.faults[part] = _fault(part, err)
+            self._plan(part)
+            return
+        del self.faults[part]
+        self._well_since[part] = self._hass.loop.time()
+        withdraw(self._hass, self._issue_id(part))
+        LOGGER.info("%s: the %s of the vector index works", self._title, part.value)
+        self._recovered(part)
+
+    @callback
+    def _report(self, part: Part) -> None:
+        """Raise the repair issue of a part."""
+        fault = self.faults[part]
+        report(
+            self._hass,
+            self._issue_id(part),
+            fault.issue,
+            fix={"entry_id": self._entry_id},
+            title=self._title,
+            error=fault.detail,
+        )
+
+    def _issue_id(self, part: Part) -> str:
+        """Return the id of a part's issue."""
+        return f"vector_{part.value}_{self._entry_id}"
+
+
+def _fault(part: Part, err: Exception) -> Fault:
+    """Return an error as a fault."""
+    refused, detail = False, f"{type(err).__name__}: {err}"
+    match err:
+        case VectorStoreError():
+            refused, detail = err.problem is StoreProblem.REFUSED, err.detail
+        case EmbeddingError():
+            refused, detail = err.refused, err.detail
+        case TimeoutError():
+            detail = "no answer in time"
+    return Fault((REFUSED if refused else ISSUES)[part], detail[:200])
+
+
+BATCH = 64
+WITHOUT_WORDS = frozenset({Source.MEMORY, Source.PROFILE})
+"""Of these a store gets vectors and ids alone: some stores keep deleted texts in their files."""
+
+type Progress = Callable[[int, int], None]
+"""Called with how many documents are done and how many there are."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SyncReport:
+    """What a sync did. `skipped` were there already; `failed` are tried again with the next one."""
+
+    total: int
+    indexed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Filling:
+    """One sync. `made_by` is the fingerprint of the collection, None if it is to be recreated."""
+
+    store: VectorStore
+    embedder: Embedder
+    collection: str
+    made_by: str | None
+    report: SyncReport
+    progress: Progress | None
+
+    async def async_run(self, documents: Sequence[KnowledgeDocument], *, complete: bool) -> None:
+        """Embed what is new or differs and, if these are all documents, delete what no longer exists.
+
+        Raises EmbeddingError and VectorStoreError; the report counts what was done until then.
+        """
+        kept = await self.store.async_hashes(self.collection) if self.made_by is not None else {}
+        hashes = await _async_hashes(documents)
+        pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
+        self.report.skipped = len(documents) - len(pending)
+        if complete and (gone := kept.keys() - hashes.keys()):
+            await self.store.async_delete(self.collection, gone)
+        while pending:
+            batch, pending = pending[:BATCH], pending[BATCH:]
+            vectors = await self._async_vectors(batch)
+            if not vectors:
+                continue
+            if await self._async_recreate_if_changed(next(iter(vectors.values()))):
+                asked = {document.id for document in batch}
+                pending = [document for document in documents if document.id not in asked]
+                self.report.indexed = self.report.skipped = 0
+            entries = [
+                Entry(
+                    id=document.id,
+                    text="" if document.source in WITHOUT_WORDS else document.text,
+                    vector=vectors[document.id],
+                    content_hash=hashes[document.id],
+                    metadata=metadata(document),
+                )
+                for document in batch
+                if document.id in vectors
+            ]
+            await self.store.async_upsert(self.collection, entries)
+            self.report.indexed += len(entries)
+            if self.progress is not None:
+                self.progress(len(documents) - len(pending), len(documents))
+
+    async def _async_recreate_if_changed(self, vector: Vector) -> bool:
+        """Empty the collection if it holds another embedder's vectors; return whether that was so."""
+        made_now = fingerprint(self.embedder, vector)
+        if self.made_by == made_now:
+            return False
+        await self.store.async_create(self.collection, made_now)
+        self.made_by = made_now
+        return True
+
+    async def _async_vectors(self, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
+        """Return vectors by id, without those of texts that the embedder rejects.
+
+        Raises EmbeddingError if it is the embedder that fails.
+        """
+        try:
+            vectors = await self.embedder.async_embed([document.text for document in batch])
+        except EmbeddingError:
+            await self.embedder.async_embed([uncached_probe_text()])
+        else:
+            return {document.id: vector for document, vector in zip(batch, vectors, strict=True)}
+        found: dict[str, Vector] = {}
+        for document in batch:
+            try:
+                (found[document.id],) = await self.embedder.async_embed([document.text])
+            except EmbeddingError:
+                await self.embedder.async_embed([uncached_probe_text()])
+        return found
+
+
+def fingerprint(embedder: Embedder, vector: Vector) -> str:
+    """Return which embedder made a vector, with its dimension."""
+    return f"{embedder.fingerprint}|{len(vector)}"
+
+
+def uncached_probe_text() -> str:
+    """Return a text that is in no cache, to find out whether an embedder works."""
+    return f"light {perf_counter()}"
+
+
+def metadata(document: KnowledgeDocument) -> dict[str, Value]:
+    """Return the metadata of a text, which `where` can filter by."""
+    return {
+        "source": document.source.value,
+        "title": document.title,
+        "entity_ids": ",".join(document.entity_ids),
+        "person": document.person or "",
+    }
+
+
+async def _async_hashes(documents: Iterable[KnowledgeDocument]) -> dict[str, str]:
+    """Return the content hash of each document by id, a slice of the loop at a time."""
+    return {document.id: content_hash(document) async for document in in_slices(documents)}
+
+
+def content_hash(document: KnowledgeDocument) -> str:
+    """Return the hash of the text and the metadata of a document."""
+    content = json.dumps([document.text, metadata(document)], ensure_ascii=False)
+    return blake2b(content.encode(errors="replace"), digest_size=16).hexdigest()
+
 
 SEARCH_SECONDS = 1.5
 """What a search may take: a provider of context has two seconds."""

@@ -14,8 +14,7 @@ from homeassistant.helpers import area_registry as ar, device_registry as dr, en
 
 from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from ..idle import in_slices
-from .house import House, is_exposed
-from .records import Area, EntityRecord, Floor, HouseSnapshot
+from .house import Area, EntityRecord, Floor, House, HouseSnapshot, is_exposed
 
 ENTITIES: Final = "entities"
 DEVICES: Final = "devices"

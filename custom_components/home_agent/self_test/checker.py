@@ -10,7 +10,7 @@ from homeassistant.helpers import llm
 from ..agent.honesty import may_answer_order
 from ..domains import domains_of
 from ..errors import HomeAgentError
-from ..knowledge.records import HouseSnapshot
+from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..texts import plain
 from ..tools.base import HomeAgentTool

@@ -6,7 +6,7 @@ from typing import Any, Final
 from homeassistant.core import State
 
 from ..context.states import describe_state
-from ..knowledge.records import Area, EntityRecord, Floor, HouseSnapshot
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 
 FLOORS: Final = {"ground": Floor(floor_id="ground", name="Ground floor", level=0)} | {
     "upstairs": Floor(floor_id="upstairs", name="Upstairs", level=1)

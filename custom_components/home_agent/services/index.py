@@ -10,7 +10,7 @@ from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 
 from ..const import CONF_COLLECTIONS, DOMAIN
-from ..knowledge.files import FolderRefused
+from ..knowledge.documents import FolderRefused
 from ..knowledge.indexer import index_failed
 from ..runtime import Agent
 from .base import Service

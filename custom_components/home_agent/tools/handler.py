@@ -20,7 +20,7 @@ from homeassistant.helpers import llm
 from ..const import LOGGER
 from ..errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ToolNotFound, ValidationError
 from ..events import EventEmitter
-from ..knowledge.records import Snapshots
+from ..knowledge.house import Snapshots
 from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
 from ..safety.firewall.own_values import comes_from_outside, has_text, is_news

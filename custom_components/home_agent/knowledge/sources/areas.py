@@ -9,8 +9,7 @@ from homeassistant.core import CALLBACK_TYPE
 from ...idle import in_slices
 from ...texts import clean
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
-from ..house import House
-from ..records import Area, EntityRecord, Floor, HouseSnapshot
+from ..house import Area, EntityRecord, Floor, House, HouseSnapshot
 from .words import NAME_CHARS, kind, together
 
 MAX_LISTED: Final = 30

@@ -1,7 +1,7 @@
 """Entities as texts to be found by meaning."""
 
-from ..class_words import ClassWords
-from ..records import EntityRecord, HouseSnapshot
+from ..house import EntityRecord, HouseSnapshot
+from ..spoken_words import ClassWords
 
 
 def entity_text(record: EntityRecord, house: HouseSnapshot, class_words: ClassWords) -> str:

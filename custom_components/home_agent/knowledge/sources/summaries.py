@@ -25,8 +25,7 @@ from ...texts import clean
 from ...timespans import format_largest
 from ...vector.store import in_batches
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
-from ..house import House
-from ..records import EntityRecord, HouseSnapshot
+from ..house import EntityRecord, House, HouseSnapshot
 from .words import NAME_CHARS
 
 EVERY: Final = timedelta(hours=6)

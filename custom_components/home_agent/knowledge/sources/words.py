@@ -20,8 +20,7 @@ from homeassistant.helpers.template import Template
 
 from ...regex import lazy_regex
 from ...texts import clean
-from ..house import HouseSnapshot
-from ..records import EntityRecord
+from ..house import EntityRecord, HouseSnapshot
 
 NAME_CHARS: Final = 60
 TEXT_CHARS: Final = 80

@@ -11,8 +11,8 @@ import probatio
 from ...domains import DOMAINS, verbs
 from ...domains.base import ANY, Action, DomainFacts
 from ...errors import ValidationError
+from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.labels import labels_in
-from ...knowledge.records import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import words_of
 from ...texts import fold
 from ..resolving.resolver import NO_VALUE, SLOTS, Target, texts, tidy

@@ -6,8 +6,8 @@ from homeassistant.core import HomeAssistant
 
 from ...context.named import Finder, fits
 from ...context.topics import language_of, topic_reader
-from ...knowledge.class_words import known_language
 from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.spoken_words import known_language
 from ...languages import DEFAULT
 
 NAMED, KIND, PLACE = 3, 2, 1

@@ -13,9 +13,8 @@ from ...domains import DOMAINS
 from ...domains.binary_sensor import BATTERY, BINARY_WORDS, LOW_BATTERY
 from ...domains.showing import AT_REST, GONE
 from ...errors import ValidationError
-from ...knowledge.class_words import known_language
 from ...knowledge.house import EntityRecord
-from ...knowledge.spoken_words import state_meanings
+from ...knowledge.spoken_words import known_language, state_meanings
 from ...regex import lazy_regex
 from ...texts import as_number, fold, one_line
 
