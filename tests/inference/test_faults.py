@@ -1,6 +1,7 @@
 """Everything a model server does wrong, seen from the client."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -200,9 +201,11 @@ async def test_retry_after_is_honoured(
     assert naps.taken == taken
 
 
-@pytest.mark.parametrize("value", ["11", _http_date(3600)], ids=["seconds", "date"])
-async def test_long_waits_are_not_waited(hass: HomeAssistant, model_server: ModelServer, value: str) -> None:
-    naps = Naps()
+@pytest.mark.parametrize("written", [str, _http_date], ids=["seconds", "date"])
+async def test_long_waits_are_not_waited(
+    hass: HomeAssistant, model_server: ModelServer, written: Callable[[int], str]
+) -> None:
+    naps, value = Naps(), written(3600)
     model_server.script([status(503, "busy", headers={"Retry-After": value})])
     with pytest.raises(ModelServerError) as caught:
         await client_of(hass, model_server.url, naps=naps).complete(ask())
