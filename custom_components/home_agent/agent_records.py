@@ -17,7 +17,6 @@ class AgentRecord:
     """What is known of one agent. The store of all agents is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start with an agent that nothing is known of."""
         self._changed = changed
         self.connection_id = ""
         self.title = ""
@@ -64,7 +63,6 @@ class AgentRecords(EntryStore[AgentRecord]):
     """Keeps what is known of the agents."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, AgentRecord)
 
     @callback

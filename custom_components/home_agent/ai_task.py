@@ -55,7 +55,6 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
     _attr_translation_key = "task"
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
-        """Name the entity beside the agent."""
         super().__init__(entry)
         self._attr_unique_id = f"{entry.entry_id}_ai_task"
 
@@ -130,7 +129,6 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
 
 
 def _schema(structure: probatio.Schema, api: llm.APIInstance | None) -> dict[str, object]:
-    """Return a structure as the JSON Schema that a server enforces."""
     return dict(
         probatio.to_openapi(
             structure,

@@ -31,7 +31,6 @@ class ServerSensor(HomeAgentBaseEntity, BinarySensorEntity):
     _attr_should_poll = False
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
-        """Name the sensor."""
         super().__init__(entry)
         self._attr_unique_id = f"{entry.entry_id}_server"
 

@@ -31,7 +31,6 @@ class SyncButton(HomeAgentBaseEntity, ButtonEntity):
     _attr_entity_category = EntityCategory.CONFIG
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
-        """Name the button."""
         super().__init__(entry)
         self._attr_unique_id = f"{entry.entry_id}_{KEY}"
 

@@ -35,13 +35,11 @@ class AgentCondition(Condition):
         return checked(hass, cls.schema, config)
 
     def __init__(self, hass: HomeAssistant, config: ConditionConfig) -> None:
-        """Take the options."""
         super().__init__(hass, config)
         self._options = config.options or {}
 
     @property
     def _agents(self) -> list[HomeAgentData]:
-        """Return the agents that it is about."""
         wanted = self._options.get(CONF_AGENT)
         agents = async_agents(self._hass)
         return [agent.runtime_data for agent in agents if not wanted or wanted in ids_of(agent)]
@@ -58,7 +56,6 @@ class PersonCondition(AgentCondition):
 
     @override
     def _async_check(self, **kwargs: Unpack[ConditionCheckParams]) -> bool:
-        """Return whether there is something of one of these people."""
         persons = self._options.get(CONF_PERSON)
         owners = [owner for agent in self._agents for owner in self._owners(agent)]
         return any(not persons or person_of(self._hass, owner) in persons for owner in owners)
@@ -69,7 +66,6 @@ class ConfirmationPending(PersonCondition):
 
     @override
     def _owners(self, agent: HomeAgentData) -> Iterable[Mapping[str, Any]]:
-        """Return who was asked."""
         return [
             {"person": action.speaker.person_id, "user_id": action.owner.user_id}
             for action in agent.confirmations.pending
@@ -91,7 +87,6 @@ class ServerReachable(AgentCondition):
 
     @override
     def _async_check(self, **kwargs: Unpack[ConditionCheckParams]) -> bool:
-        """Return whether the server of each agent answers."""
         agents = self._agents
         return bool(agents) and all(agent.server_reachable is True for agent in agents)
 

@@ -59,7 +59,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
     MINOR_VERSION = MINOR_VERSION
 
     def __init__(self) -> None:
-        """Start empty."""
         AddingSteps.__init__(self)
         ImportSteps.__init__(self)
         self._connection_step = "user"
@@ -109,7 +108,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
     async def _async_connection_step(
         self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
     ) -> ConfigFlowResult:
-        """Show the form of a connection, or test its values."""
         self._fields = with_removals(CONNECTION, stored)
         if user_input is None:
             return self._show_connection(step_id, stored_values(self._fields, stored))
@@ -131,14 +129,12 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
     def _show_connection(
         self, step_id: str, shown: Mapping[str, Any], checked: Checked | None = None
     ) -> ConfigFlowResult:
-        """Show the form of a connection."""
         errors = placed_errors(self._fields, checked.errors) if checked else {}
         schema = connection_form(self._fields, shown, self._servers, errors)
         placed = replace(checked, errors=errors) if checked else None
         return self._show(step_id, schema, placed, last_step=False)
 
     async def _async_test(self, checked: Checked) -> None:
-        """Reach the server, complete its address and learn its models."""
         try:
             server = await async_find_server(self.hass, typed_endpoint(self.hass, checked.values))
         except InvalidInput as err:
@@ -202,7 +198,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         return await self.async_step_finish()
 
     async def _async_model_fields(self) -> tuple[Field, ...]:
-        """Return the fields of the page of models."""
         at_home = not is_cloud(self._data[CONF_BASE_URL])
         language = await async_language(self.hass)
         offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
@@ -222,7 +217,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         )
 
     def _model_in_use(self) -> str | None:
-        """Return the model of what is being changed or imported, if the server is likely to have it."""
         if self._imported is not None:
             wanted = self._imported.model
             return wanted if not self._models or wanted in self._models else None
@@ -249,7 +243,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
 
     @override
     def _draft(self) -> Draft:
-        """Return the agent as far as it is known."""
         if self.source == SOURCE_RECONFIGURE:
             options: Mapping[str, Any] = self._get_reconfigure_entry().options
         else:
@@ -257,16 +250,13 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         return Draft(entry_id=self.flow_id, title=self._title(), data=self._stored(), options=options)
 
     def _stored(self) -> dict[str, Any]:
-        """Return the connection as it is stored."""
         return {key: value for key, value in self._data.items() if value is not None}
 
     def _title(self) -> str:
-        """Return the name of the agent."""
         return str(self._data.get(CONF_NAME) or self._data[CONF_MODEL])
 
     @override
     async def _async_store(self) -> ConfigFlowResult:
-        """Create the entry, or change the one this flow began with."""
         data, title = self._stored(), self._title()
         if (made := self._imported) is not None:
             await self._async_save_imported(made, title)
@@ -320,7 +310,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         *,
         last_step: bool | None = None,
     ) -> ConfigFlowResult:
-        """Show a form with its errors."""
         placeholders = {**EXAMPLES, "url": self._url(), **(checked.placeholders if checked else {})}
         return self.async_show_form(
             step_id=step_id,
@@ -331,6 +320,5 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         )
 
     def _url(self) -> str:
-        """Return the address that is in use, if any."""
         url: str = self._get_reauth_entry().data[CONF_BASE_URL] if self.source == "reauth" else ""
         return url

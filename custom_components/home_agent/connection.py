@@ -201,7 +201,6 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _header_pairs(text: str) -> list[tuple[str, str]]:
-    """Split the text of the headers' field into names and values."""
     text = text.strip()
     if not text.startswith("{"):
         return [_header_line(number, line) for number, line in _filled_lines(text)]

@@ -19,7 +19,6 @@ class HomeAgentBaseEntity(Entity):
     _attr_has_entity_name = True
 
     def __init__(self, entry: Agent) -> None:
-        """Take the parts that the entry was set up with; a turn still needs them while the entry unloads."""
         self.entry = entry
         self.data: HomeAgentData = entry.runtime_data
         self.settings = self.data.settings

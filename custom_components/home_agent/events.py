@@ -37,7 +37,6 @@ class EventEmitter:
     def __init__(
         self, hass: HomeAssistant, enabled: bool, entry_id: str = "", subentry_id: str | None = None
     ) -> None:
-        """Store whether events are wanted, and their agent; an empty ID means all agents."""
         self._hass = hass
         self._enabled = enabled
         self._entry_id = entry_id

@@ -52,7 +52,6 @@ class IdleQueue[T]:
         *,
         is_busy: Callable[[], bool],
     ) -> None:
-        """Take the function that does the work, and a check whether a turn is running."""
         self._hass = hass
         self._name = name
         self._work = work
@@ -86,7 +85,6 @@ class IdleQueue[T]:
 
     @callback
     def _wait(self) -> None:
-        """Begin when no turn has run for a while."""
         if self._timer is not None:
             self._timer()
         tried = next(iter(self._waiting.values())).attempts if self._waiting else 0
@@ -103,7 +101,6 @@ class IdleQueue[T]:
         self._hass.async_create_background_task(self._async_work(), f"home_agent {self._name}")
 
     async def _async_work(self) -> None:
-        """Run the queue until a turn starts."""
         self._working = True
         try:
             while self._waiting and not self._is_busy():

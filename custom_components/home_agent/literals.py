@@ -78,8 +78,6 @@ def _first_object(text: str) -> Any:
 
 
 def _as_python(text: str) -> Any:
-    """Return an object in a mixture of the notations of JSON, JavaScript and Python."""
-
     def write(found: re.Match[str]) -> str:
         if found[2]:
             return _PYTHON[found[2]]
@@ -89,7 +87,6 @@ def _as_python(text: str) -> Any:
 
 
 def _by_name(text: str) -> dict[str, Any] | None:
-    """Return arguments as Python writes them in a call."""
     if not _BY_NAME.match(text):
         return None
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):

@@ -86,30 +86,25 @@ def _request(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
 
 @callback
 def _question(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    """Return the question that a person was asked to confirm."""
     return _phrase(hass, "logbook_question", question=str(data.get("summary", "")))
 
 
 @callback
 def _outcome(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    """Return the outcome of the question."""
     return _phrase(hass, f"outcome_{data.get('outcome')}")
 
 
 def _phrase(hass: HomeAssistant, key: str, **placeholders: str) -> str:
-    """Return a sentence in the language of Home Assistant."""
     return cached_phrase(hass, hass.config.language, key, **placeholders) or key.replace("_", " ")
 
 
 @callback
 def _person(hass: HomeAssistant, user_id: str | None) -> str | None:
-    """Return the name of a user's person."""
     states = hass.states.async_all("person") if user_id else ()
     return next((state.name for state in states if state.attributes.get("user_id") == user_id), None)
 
 
 @callback
 def _device(hass: HomeAssistant, device_id: str | None) -> str | None:
-    """Return the name of a device."""
     device = dr.async_get(hass).async_get(device_id) if device_id else None
     return (device.name_by_user or device.name) if device else None

@@ -21,7 +21,6 @@ class _Lazy:
     __slots__ = (*_METHODS, *_OTHER, "pattern", "_wanted")
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
-        """Remember what to compile."""
         self.pattern = pattern
         self._wanted = flags
 

@@ -49,7 +49,6 @@ class FixFlow(RepairsFlow):
     """Describes the problem, and fixes it after confirmation."""
 
     def __init__(self, fix: Fix) -> None:
-        """Store the function that fixes the issue."""
         self._fix = fix
 
     async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
@@ -125,7 +124,6 @@ class SuggestionFlow(RepairsFlow):
         return self.async_create_entry(data={})
 
     def _entry(self) -> HomeAgentConfigEntry | None:
-        """Return the agent that asks, while it runs."""
         entry = _entry_of(self.hass, self.data or {})
         return entry if entry and entry.state is ConfigEntryState.LOADED else None
 
@@ -192,7 +190,6 @@ def _agent_of(hass: HomeAssistant, data: Data) -> Agent | None:
 
 
 async def _async_reconfigure(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
-    """Open the form of server and model."""
     if (entry := _entry_of(hass, data)) is None:
         return None
     context: Any = {"source": SOURCE_RECONFIGURE, "entry_id": entry.entry_id}
@@ -201,7 +198,6 @@ async def _async_reconfigure(hass: HomeAssistant, data: Data) -> tuple[FlowType,
 
 
 async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> tuple[FlowType, str] | None:
-    """Open a page of the options, or of those of a further agent."""
     if (entry := _agent_of(hass, data)) is None:
         return None
     if isinstance(entry, FurtherAgent):
@@ -215,7 +211,6 @@ async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> 
 
 
 async def _async_open_agent(hass: HomeAssistant, agent: FurtherAgent, page: str) -> tuple[FlowType, str]:
-    """Open a page of a further agent."""
     flows = hass.config_entries.subentries
     context: Any = {"source": SOURCE_RECONFIGURE, "subentry_id": agent.entry_id}
     handler = (agent.config_entry.entry_id, agent.subentry.subentry_type)
@@ -225,14 +220,12 @@ async def _async_open_agent(hass: HomeAssistant, agent: FurtherAgent, page: str)
 
 
 async def _async_open_prompt(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
-    """Open the page of the options with the template that failed."""
     entry = _agent_of(hass, data)
     is_own = entry is not None and not entry.options.get(CONF_PROMPT_USE_DEFAULT, True)
     return await _async_open_options(hass, data, page="prompt" if is_own else "answers")
 
 
 async def _async_use_own_model(hass: HomeAssistant, data: Data) -> None:
-    """Have the agent's own model note what is remembered."""
     if entry := _entry_of(hass, data):
         options = {**entry.options, CONF_MEMORY_EXTRACTION_LLM: EXTRACTION_LOCAL}
         hass.config_entries.async_update_entry(entry, options=options)

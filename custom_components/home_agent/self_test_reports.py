@@ -62,7 +62,6 @@ class SelfTestResult:
     """The last report of one agent. The store of all agents is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start without a report."""
         self._changed = changed
         self.report: Report | None = None
         self.task: asyncio.Task[Report] | None = None
@@ -94,5 +93,4 @@ class SelfTestStore(EntryStore[SelfTestResult]):
     """Keeps the reports by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, SelfTestResult)

@@ -60,7 +60,6 @@ class TotalDescription(SensorEntityDescription):
 
 
 def _total(key: str, *counts: str, enabled: bool = False) -> TotalDescription:
-    """Return a counter."""
     return TotalDescription(
         key=key, translation_key=key, counts=counts, entity_registry_enabled_default=enabled
     )
@@ -160,7 +159,6 @@ class TotalSensor(HomeAgentBaseEntity, RestoreSensor):
     _attr_should_poll = False
 
     def __init__(self, entry: HomeAgentConfigEntry, description: TotalDescription) -> None:
-        """Name the counter."""
         super().__init__(entry)
         self.entity_description = description
         self._attr_unique_id = f"{entry.entry_id}_{description.key}"
@@ -190,7 +188,6 @@ class FigureSensor(HomeAgentBaseEntity, SensorEntity):
     _attr_should_poll = False
 
     def __init__(self, entry: HomeAgentConfigEntry, description: FigureDescription) -> None:
-        """Name the figure."""
         super().__init__(entry)
         self.entity_description = description
         self._attr_unique_id = f"{entry.entry_id}_{description.key}"

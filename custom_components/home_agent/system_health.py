@@ -20,7 +20,6 @@ def async_register(hass: HomeAssistant, register: system_health.SystemHealthRegi
 
 
 async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
-    """Return the data for the page."""
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
     info: dict[str, Any] = {"agents": len(entries)}
     if entries:
@@ -36,7 +35,6 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
 
 
 async def _async_servers(hass: HomeAssistant, entries: Sequence[HomeAgentConfigEntry]) -> Any:
-    """Return whether the server of the agent, or of each agent if there are several, can be reached."""
     check = system_health.async_check_can_reach_url
     found = await asyncio.gather(*(check(hass, entry.data[CONF_BASE_URL]) for entry in entries))
     if len(found) == 1:

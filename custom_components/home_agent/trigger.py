@@ -53,7 +53,6 @@ class AgentTrigger(Trigger):
         return checked(hass, cls.schema, config)
 
     def __init__(self, hass: HomeAssistant, config: TriggerConfig) -> None:
-        """Take the options."""
         super().__init__(hass, config)
         self._key = config.key
         self._options = config.options or {}

@@ -63,7 +63,6 @@ class Usage:
     """The days of one agent, the oldest first. The store of all agents is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start empty."""
         self._changed = changed
         self._days: dict[date, Day] = {}
 
@@ -112,5 +111,4 @@ class UsageStore(EntryStore[Usage]):
     """Keeps the days by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, Usage)

@@ -129,7 +129,6 @@ class Summarizer:
         settings: Mapping[str, Any],
         is_busy: Callable[[], bool],
     ) -> None:
-        """Take the agent of the conversations, and the model to ask."""
         self._entry_id = entry_id
         self._history = history
         self._router = router

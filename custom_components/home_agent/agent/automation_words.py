@@ -76,7 +76,6 @@ async def _async_rule(
 async def _async_clause(
     hass: HomeAssistant, language: str, clause: Clause, role: str, states: StateWords
 ) -> str:
-    """Return one trigger or condition in words."""
     if clause.key == "days":
         return await _async_days(hass, language, clause.days)
     values = dict(clause.values)
@@ -98,7 +97,6 @@ async def _async_clause(
 async def _async_states(
     hass: HomeAssistant, language: str, clause: Clause, words: StateWords
 ) -> dict[str, str]:
-    """Return the names of the states of a clause."""
     if (state := hass.states.get(clause.entity_ids[0])) is None:
         return {}
 
@@ -115,7 +113,6 @@ async def _async_states(
 
 
 async def _async_days(hass: HomeAssistant, language: str, days: tuple[int, ...]) -> str:
-    """Return days of the week in words."""
     keys = [GROUPS[days]] if days in GROUPS else [WEEKDAYS[day].lower() for day in days]
     named = [await async_phrase(hass, language, f"days_{key}") for key in keys]
     return await async_joined(hass, language, named, "names_and")

@@ -21,7 +21,6 @@ class BoundedDict[T](OrderedDict[str, T]):
     """A mapping that drops its oldest entry when it is full."""
 
     def __init__(self, limit: int) -> None:
-        """Hold so many entries."""
         super().__init__()
         self._limit = limit
 
@@ -80,7 +79,6 @@ class RunningTurns:
     """The turns of one agent that wait for a model; a server that hangs must not outlive the agent."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._scopes: set[asyncio.Timeout] = set()
         self.stopped = False
 

@@ -51,7 +51,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
     _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
 
     def __init__(self, entry: Any) -> None:
-        """Take the parts of the agent: of an entry, or of a further agent."""
         super().__init__(entry)
         self._attr_unique_id = entry.entry_id
         self._attr_supports_streaming = bool(self.settings[CONF_STREAMING])
@@ -71,7 +70,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
     async def _async_handle_message(
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
     ) -> conversation.ConversationResult:
-        """Answer one sentence."""
         turn = await self._async_begin(user_input, chat_log)
         try:
             await self._async_respond(turn)
@@ -164,7 +162,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
             recent.speakers[conversation_id] = turn.calls.speaker.person_id
 
     async def _async_respond(self, turn: Turn) -> None:
-        """Add an answer to the chat log."""
         self._check_limits(turn)
         if await async_settle(turn):
             return
@@ -204,7 +201,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         return self.settings[CONF_LOCAL_FIRST] or (alone and self.settings[CONF_LOCAL_FALLBACK])
 
     async def _async_try_locally(self, turn: Turn) -> bool:
-        """Let Home Assistant's own sentences answer, through the same guard."""
         return await async_answer_locally(turn) or await async_ask(turn)
 
     async def _async_recover(self, turn: Turn, err: LLMError) -> bool:
@@ -217,7 +213,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         return await self._async_try_locally(turn)
 
     async def _async_ensure_words(self, turn: Turn) -> None:
-        """Say a fallback sentence if the model said nothing."""
         if last_words(turn).strip():
             return
         if turn.calls.attempts_exhausted:
@@ -230,7 +225,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))
 
     async def _async_fail(self, turn: Turn, err: HomeAgentError) -> conversation.ConversationResult:
-        """Describe the error in one sentence."""
         problem = problem_of(turn, err)
         LOGGER.warning("The turn failed: %s: %s", type(err).__name__, problem)
         ids = (turn.calls.conversation_id, turn.calls.speaker.context)
@@ -247,7 +241,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         )
 
     def _finish(self, turn: Turn) -> conversation.ConversationResult:
-        """Return the answer and leave the rest for later."""
         assert turn.user_input is not None
         result = close_turn(turn, turn.user_input)
         record(turn, listens=result.continue_conversation)

@@ -25,7 +25,6 @@ class AnswerGate:
     """Holds back the answer to an order until it ends: words beside a call are early, and left out."""
 
     def __init__(self, language: str) -> None:
-        """Begin an answer in a language."""
         self._language = language
         self._text = ""
         self._has_calls = False

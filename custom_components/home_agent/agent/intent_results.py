@@ -51,7 +51,6 @@ def _entities(hass: HomeAssistant, entity_ids: Iterable[str]) -> Iterator[Target
 
 
 def _places(hass: HomeAssistant, calls: TurnCalls, entity_ids: Iterable[str]) -> Iterator[Target]:
-    """Yield the floors or the areas of entities that were called by floor or by area."""
     asked = {slot for record in calls.records for slot in ("area", "floor") if record.args.get(slot)}
     if not asked:
         return

@@ -236,7 +236,6 @@ class HomeAgentAPI(llm.API):
 
 
 def _own_instance(hass: HomeAssistant, handler: ToolHandler, turn: TurnCalls) -> GuardedAPIInstance:
-    """Return the agent's own tools for one turn."""
     return GuardedAPIInstance(
         api=HomeAgentAPI(hass=hass, id=DOMAIN, name="Home Agent"),
         api_prompt="",
@@ -249,7 +248,6 @@ def _own_instance(hass: HomeAssistant, handler: ToolHandler, turn: TurnCalls) ->
 
 
 def _guarded_instance(inner: llm.APIInstance, handler: ToolHandler, turn: TurnCalls) -> GuardedAPIInstance:
-    """Return another API's instance with the guard in front of its tools."""
     return GuardedAPIInstance(
         api=inner.api,
         api_prompt=inner.api_prompt,

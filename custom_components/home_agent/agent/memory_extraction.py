@@ -40,7 +40,6 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
         )
 
     def _sum_up(self, turn: Turn) -> None:
-        """Have a conversation summed up, if the options want that and it is long enough."""
         if not (self.settings[CONF_HISTORY] and self.settings[CONF_HISTORY_SUMMARIZE]):
             return
         if turn.fitted is None or turn.history_id is None:

@@ -48,7 +48,6 @@ def as_agent_error(err: ModelServerError, *, with_pictures: bool = False) -> Hom
 
 
 def _class(err: ModelServerError) -> type[HomeAgentError]:
-    """Return the error that tells the speaker about a failure."""
     kind = err.kind
     if kind is ErrorKind.AUTH and not err.answered:
         return KeyUnusable

@@ -57,12 +57,10 @@ async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgen
 
 
 def _languages() -> frozenset[str]:
-    """Return the languages that have a file of translations."""
     return frozenset(path.stem for path in _TRANSLATIONS.glob("*.json"))
 
 
 def _spoken(hass: HomeAssistant, language: str, languages: frozenset[str]) -> str:
-    """Return the closest language that has a file for the requested language, or English."""
     asked = hass.config.language if language in ("", MATCH_ALL) else language
     return nearest(asked, languages, hass.config.country) or _ENGLISH
 

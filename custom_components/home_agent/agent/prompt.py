@@ -64,7 +64,6 @@ class PromptBuilder:
     """Builds the system prompt of one agent."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self._hass = hass
         self._settings = settings
         self._custom = "" if settings[CONF_PROMPT_USE_DEFAULT] else settings[CONF_PROMPT_CUSTOM].strip()
@@ -146,7 +145,6 @@ class PromptBuilder:
         ]
 
     def _default_head(self) -> str:
-        """Return role, rules and style as the options say."""
         persona = self._settings[CONF_PERSONA].strip() or "Home Agent"
         role = ROLE.format(persona=persona, home=self._hass.config.location_name)
         style = STYLES[self._settings[CONF_RESPONSE_STYLE]]
@@ -161,7 +159,6 @@ class PromptBuilder:
         *,
         states: bool,
     ) -> dict[str, Any]:
-        """Return the variables of a custom prompt."""
         machine = self._hass.states
         return {
             "entity_context": context.catalogue.text,

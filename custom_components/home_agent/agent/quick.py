@@ -101,7 +101,6 @@ def _clean(records: Sequence[CallRecord], before: int) -> list[CallRecord]:
 
 
 def _referents(done: Sequence[CallRecord]) -> int:
-    """Return how many things calls named."""
     return sum(max(one.referents for one in record.told) for record in done)
 
 

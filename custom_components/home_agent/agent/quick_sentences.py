@@ -32,7 +32,6 @@ async def async_sentence(hass: HomeAssistant, language: str, told: Sequence[Told
 
 
 async def _async_one(hass: HomeAssistant, language: str, told: Told) -> str | None:
-    """Return the sentence about one thing that was done."""
     values = [await _async_value(hass, language, value) for value in told.values]
     if None in values:
         return None
@@ -71,7 +70,6 @@ async def _async_timing(hass: HomeAssistant, language: str, told: Told) -> dict[
 
 
 async def _async_targets(hass: HomeAssistant, language: str, told: Told) -> str:
-    """Return the names of what something was done to, or what kind of thing it is and how many."""
     if not told.count:
         return ", ".join(told.names)
     kind = told.kind if told.kind in COUNTED else "device"
@@ -92,7 +90,6 @@ async def _async_value(hass: HomeAssistant, language: str, value: ToldValue) -> 
 
 
 async def _async_number(hass: HomeAssistant, language: str, value: str | float) -> str:
-    """Return a number with the decimal separator of a language."""
     whole, _, part = f"{value:g}".partition(".")
     if not part:
         return whole
@@ -100,7 +97,6 @@ async def _async_number(hass: HomeAssistant, language: str, value: str | float) 
 
 
 def _color(language: str, english: str) -> str | None:
-    """Return the name of a colour in a language."""
     own = find(language) or DEFAULT
     if own == DEFAULT:
         return english
@@ -108,7 +104,6 @@ def _color(language: str, english: str) -> str | None:
 
 
 async def _async_mode(hass: HomeAssistant, language: str, mode: str) -> str | None:
-    """Return Home Assistant's own name of a mode of climate, if it is translated."""
     key = f"component.{CLIMATE}.entity_component._.state.{mode}"
     texts = await async_get_translations(hass, language, "entity_component", {CLIMATE})
     english = await async_get_translations(hass, DEFAULT, "entity_component", {CLIMATE})

@@ -31,7 +31,6 @@ def receivers_of(hass: HomeAssistant, part: FrozenLook) -> str:
 
 
 def _room(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the room of a device, or its own name if it is in none."""
     entry = er.async_get(hass).async_get(entity_id)
     area_id = er.async_get_effective_area_id(hass, entry) if entry else None
     area = ar.async_get(hass).async_get_area(area_id) if area_id else None
@@ -39,7 +38,6 @@ def _room(hass: HomeAssistant, entity_id: str) -> str:
 
 
 def _chat(hass: HomeAssistant, chat: object) -> str:
-    """Return the name of a Telegram chat."""
     domain, _service = TELEGRAM
     titles = (
         part.title

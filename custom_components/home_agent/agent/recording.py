@@ -73,7 +73,6 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
 
 
 def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None, *, listens: bool) -> None:
-    """Record the turn for the panel, except for text that the person wants to forget."""
     data, speaker, figures = turn.data, turn.calls.speaker, turn.figures
     error, at = type(err).__name__ if err else None, dt_util.utcnow()
     if turn.calls.forgotten:
@@ -178,7 +177,6 @@ def _without_numbers(message: Message, language: str) -> Message:
 
 
 def _without(message: Message, pattern: re.Pattern[str]) -> Message:
-    """Return one message with all codes masked."""
     masked: Message = {**message, "content": pattern.sub(MASKED, message["content"])}
     if calls := message.get("tool_calls"):
         masked["tool_calls"] = [{**call, "function": _shown(call["function"])} for call in calls]
@@ -192,12 +190,10 @@ def _shown(function: FunctionCall) -> FunctionCall:
 
 
 def _parsed(arguments: str) -> dict[str, Any]:
-    """Return the arguments of a call."""
     found = json.loads(arguments)
     return found if isinstance(found, dict) else {}
 
 
 def _pattern(secret: str) -> str:
-    """Return a pattern for a secret on its own, with its digits together or apart."""
     text = r"[\s.-]*".join(secret) if secret.isdecimal() else re.escape(secret)
     return rf"(?<!\w){text}(?!\w)"

@@ -24,7 +24,6 @@ class NamesForIds:
     """Filters one answer as it arrives. The result does not depend on how the answer was cut."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        """Take the names by entity id, sorted."""
         self._names = names
         self._ids = list(names)
         self._held = ""

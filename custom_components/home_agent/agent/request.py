@@ -195,7 +195,6 @@ def _current_for(
 def _keeps_something(
     draft: RequestDraft, messages: Sequence[Message], away: Disclosure, calls: TurnCalls
 ) -> bool:
-    """Return whether an external model would receive less than this request contains."""
     return (
         any(AT_HOME_ONLY in message for message in draft.history)
         or any(slot.outside not in (None, slot.lines) for slot in draft.slots)
@@ -204,7 +203,6 @@ def _keeps_something(
 
 
 def _unmarked(message: Message) -> Message:
-    """Return a message as it is sent."""
     sent = message.copy()
     sent.pop("at_home", None)
     return sent

@@ -74,7 +74,6 @@ async def _async_located(
     device_id: str | None,
     owners: Iterable[Mapping[str, Any]],
 ) -> Speaker:
-    """Return the person of a user or of a device, with area and floor of the device."""
     area_id = floor_id = None
     if device_id and (device := dr.async_get(hass).async_get(device_id)):
         area_id = dr.async_get_effective_area_id(hass, device)

@@ -53,7 +53,6 @@ def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
 
 
 def _with_article(name: str, language: str, case: Case, *, known: bool) -> str:
-    """Return a name with the article that a language puts before it."""
     own = find(language) or DEFAULT
     first, *others = fold(name).split() or [""]
     if not known or case is Case.TITLE:
@@ -84,7 +83,6 @@ def _has_name(hass: HomeAssistant, entity_id: str) -> bool:
 
 
 def _name(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the name of an entity, with its room where another one has this name, or with its id."""
     name = _friendly(hass, entity_id)
     alike = [
         one
@@ -106,7 +104,6 @@ def _friendly(hass: HomeAssistant, entity_id: str) -> str:
 
 
 def _area(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the name of the room of an entity, or of its device."""
     if (entry := er.async_get(hass).async_get(entity_id)) is None:
         return ""
     area_id = entry.area_id

@@ -113,7 +113,6 @@ class StreamingMixin(HomeAgentBaseEntity):
             yield waiting
 
     async def _async_while_tools_run(self, turn: Turn) -> AsyncGenerator[LogDelta]:
-        """Keep a spoken stream alive until the tools it started are done."""
         told = not turn.calls.speaker.voice or not turn.said
         while turn.calls.answered < turn.calls.announced:
             try:

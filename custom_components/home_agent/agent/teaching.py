@@ -45,5 +45,4 @@ def _tells(part: str, language: str) -> bool:
 
 @cache
 def _facts(language: str) -> re.Pattern[str]:
-    """Return the pattern of the words by which people tell of themselves in a language."""
     return re.compile(any_of(word_list(language, "memory.facts"), fold_letters))

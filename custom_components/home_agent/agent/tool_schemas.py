@@ -60,7 +60,6 @@ class OwnTools:
     """The agent's own tools as requests carry them. They change only with the home."""
 
     def __init__(self, hass: HomeAssistant, handler: ToolHandler, scripts: ScriptTools) -> None:
-        """Write the schemas."""
         self._hass, self._handler, self._scripts = hass, handler, scripts
         self.write(handler.tools.values())
 
@@ -86,7 +85,6 @@ class OwnTools:
         ]
 
     def _schema_of(self, tool: llm.Tool, house: HouseSnapshot) -> dict[str, Any]:
-        """Return the schema of a tool for this home."""
         general = self._schemas[tool]
         here = parameters_in(self._hass, house, tool)
         if here is None:

@@ -280,7 +280,6 @@ class TurnLog:
     """
 
     def __init__(self) -> None:
-        """Keep nothing until the options are known."""
         self._turns: deque[LoggedTurn] = deque(maxlen=0)
         self.models: Mapping[str, str] = {}
         """The names of the router's models."""
@@ -324,12 +323,10 @@ class TurnLog:
         self._keep(kept for kept in self._turns if kept.at >= oldest)
 
     def _keep(self, turns: Iterable[LoggedTurn]) -> None:
-        """Keep these and no others."""
         self._turns = deque(turns, self._turns.maxlen)
 
 
 def _sent(message: Message) -> SentMessage:
-    """Return a message as it was sent."""
     content = message["content"]
     if not isinstance(content, str):
         content = "\n".join(str(part.get("text", f"[{part.get('type')}]")) for part in content)
@@ -344,7 +341,6 @@ def _sent(message: Message) -> SentMessage:
 
 
 def _slot(slot: Slot, asked: AskedModel) -> SlotRow:
-    """Return one part of the context of the sentence."""
     scores = slot.scores if len(slot.scores) == len(slot.lines) else ({},) * len(slot.lines)
     shown = zip(slot.lines[:MAX_LINES], scores, strict=False)
     return {

@@ -48,7 +48,6 @@ class Warmer:
         tools: OwnTools,
         policy: DataPolicy,
     ) -> None:
-        """Take the parts of a request."""
         self._hass = hass
         self._settings = settings
         self._router = router
@@ -111,7 +110,6 @@ class Warmer:
                 self._context.window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)
 
     async def _async_stable_part(self) -> FittedRequest:
-        """Return the common beginning of every request, shortened to fit the model."""
         stable = await self._context.async_stable()
         context, language = Context(), self._hass.config.language
         others = await async_other_tools(

@@ -34,7 +34,6 @@ def may_be_assistant(hass: HomeAssistant) -> bool | None:
 
 @callback
 def _is_free(hass: HomeAssistant, pipeline: Pipeline) -> bool:
-    """Return whether an assistant has Home Assistant's own agent, or one that no longer exists."""
     agent = pipeline.conversation_engine
     return agent == HOME_ASSISTANT_AGENT or ("." in agent and hass.states.get(agent) is None)
 

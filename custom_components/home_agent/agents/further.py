@@ -73,7 +73,6 @@ class FurtherParts(AgentParts):
     """The parts of a further agent. It shares the model server, the index and the household's texts."""
 
     def __init__(self, hass: HomeAssistant, agent: FurtherAgent, first: HomeAgentData) -> None:
-        """Take the parts of the first agent."""
         super().__init__(hass, agent, first.entry_id)
         self._first = first
         self.owns_memory = not self.settings[CONF_SHARED_MEMORY]

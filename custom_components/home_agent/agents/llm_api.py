@@ -174,12 +174,10 @@ def first_agent_id(hass: HomeAssistant) -> str | None:
 
 
 def _is_of(other: Agent, agent: Agent) -> bool:
-    """Return whether two agents are on the same connection."""
     return _connection(other) == _connection(agent)
 
 
 def _connection(agent: Agent) -> str:
-    """Return the id of an agent's connection."""
     return agent.config_entry.entry_id if isinstance(agent, FurtherAgent) else agent.entry_id
 
 

@@ -88,7 +88,6 @@ async def _async_watch_names(hass: HomeAssistant, agent: Agent) -> None:
 
 
 async def _async_show_panel(hass: HomeAssistant, agent: Agent) -> None:
-    """Show the panel as long as an agent wants it, also while that one is reloaded."""
     if is_panel_enabled(agent.runtime_data.settings):
         await (await async_part(hass, "panel.websocket")).async_show(hass, agent)
     else:
@@ -105,7 +104,6 @@ async def async_hide_panel(hass: HomeAssistant) -> None:
 
 @callback
 def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
-    """Forget conversations, sessions and memories when their time is over."""
     data = agent.runtime_data
 
     @callback

@@ -179,7 +179,6 @@ class OwnAutomations:
     """The automations of one agent."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start with none; `changed` has a change written soon."""
         self._changed = changed
         self._automations: dict[str, OwnAutomation] = {}
         self._changes: deque[Change] = deque(maxlen=MAX_CHANGES)
@@ -294,5 +293,4 @@ class AutomationStore(EntryStore[OwnAutomations]):
     """The file of all agents."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, OwnAutomations)

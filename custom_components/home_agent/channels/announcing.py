@@ -46,7 +46,6 @@ class Announcer:
     """Announces the timers of one agent, and what became of its planned commands."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, people: People, emitter: EventEmitter) -> None:
-        """Take the reachable people."""
         self._hass = hass
         self._entry_id = entry_id
         self._people = people
@@ -124,7 +123,6 @@ class Announcer:
         return "notification"
 
     async def _async_message(self, timer: Timer, due: datetime, late: timedelta) -> str:
-        """Return the sentence of the announcement."""
         key = "timer_named" if timer.name else "timer_unnamed"
         message = await async_phrase(self._hass, timer.language, key, name=timer.name)
         if late < LATE:
@@ -174,7 +172,6 @@ class Announcer:
 
     @callback
     def _satellites(self, device_id: str | None) -> list[str]:
-        """Return the satellites of a device that can announce now."""
         if device_id is None:
             return []
         entries = er.async_entries_for_device(er.async_get(self._hass), device_id)

@@ -52,7 +52,6 @@ async def async_first_sentences(hass: HomeAssistant, house: HouseSnapshot) -> li
 
 
 async def _async_sentence(hass: HomeAssistant, language: str, key: str, name: str) -> str:
-    """Return a sentence with the name in it. A preposition precedes the name of a room."""
     case = Case.PREPOSITION if key in _ROOMS else Case.OBJECT
     named = with_article(name, language, case) if name else ""
     return await async_phrase(hass, language, f"try_{key}", name=named)
@@ -72,7 +71,6 @@ def _records(house: HouseSnapshot, domain: str) -> Iterator[EntityRecord]:
 
 
 def _command(hass: HomeAssistant, house: HouseSnapshot) -> Iterator[Try]:
-    """Yield commands that change something and do no harm."""
     for domain in _COMMANDS:
         for record in _records(house, domain):
             state = hass.states.get(record.entity_id)
@@ -87,7 +85,6 @@ def _command(hass: HomeAssistant, house: HouseSnapshot) -> Iterator[Try]:
 
 
 def _question(house: HouseSnapshot) -> Iterator[Try]:
-    """Yield questions about the home."""
     for record in _records(house, "binary_sensor"):
         if record.device_class in _OPENINGS:
             yield "is_open", record.name
@@ -102,7 +99,6 @@ def _question(house: HouseSnapshot) -> Iterator[Try]:
 
 
 def _several(house: HouseSnapshot) -> Iterator[Try]:
-    """Yield commands about a room, or about later."""
     lights = [record.area_id for record in _records(house, "light")]
     for area_id, area in house.areas.items():
         if lights.count(area_id) >= MIN_LIGHTS:
@@ -164,7 +160,6 @@ def _hosts(hass: HomeAssistant) -> Iterator[str]:
 
 
 def _addon_hosts(hass: HomeAssistant) -> Iterator[str]:
-    """Yield the hosts of installed add-ons that are model servers."""
     if "hassio" not in hass.config.components:
         return
     from homeassistant.components.hassio import (  # noqa: PLC0415 - only where there is a Supervisor
@@ -182,7 +177,6 @@ def _addon_hosts(hass: HomeAssistant) -> Iterator[str]:
 
 
 async def _async_ask(hass: HomeAssistant, host: str, port: int) -> FoundServer | None:
-    """Return the server at a port, if one answers there in time with a list of models."""
     name, path = PORTS[port]
     url = f"http://{host}:{port}"
     try:
@@ -234,7 +228,6 @@ def connection_form(
 
 
 def _offering(field: Field, servers: Sequence[FoundServer]) -> Field:
-    """Return the field of the address with the servers that were found."""
     options = [SelectOptionDict(value=server.url, label=server.label) for server in servers]
     mode = SelectSelectorMode.DROPDOWN
     selector = SelectSelector(SelectSelectorConfig(options=options, mode=mode, custom_value=True))
@@ -264,7 +257,6 @@ class AddingSteps(ConfigFlow):
     """Looks for servers, tests the model, and makes an assistant."""
 
     def __init__(self) -> None:
-        """Start without anything."""
         self._search: asyncio.Task[list[FoundServer]] | None = None
         self._test: asyncio.Task[Report] | None = None
         self._test_error = ""
@@ -273,7 +265,6 @@ class AddingSteps(ConfigFlow):
         self._told: dict[str, str] = {}
 
     def _draft(self) -> Draft:
-        """Return the agent as far as it is known."""
         raise NotImplementedError
 
     async def async_step_finish(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -343,7 +334,6 @@ class AddingSteps(ConfigFlow):
         return self._show_test("test_failed", options, error=self._test_error)
 
     def _show_test(self, step_id: str, options: list[str], **placeholders: str) -> ConfigFlowResult:
-        """Show a page about the test."""
         told = {"model": str(self._draft().data[CONF_MODEL]), **placeholders}
         shown = {name: without_embeds(text) for name, text in told.items()}
         return self.async_show_menu(step_id=step_id, menu_options=options, description_placeholders=shown)
@@ -368,7 +358,6 @@ class AddingSteps(ConfigFlow):
         )
 
     async def _async_store(self) -> ConfigFlowResult:
-        """Create the entry, or change the one this flow began with."""
         raise NotImplementedError
 
     def _create(self, title: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> ConfigFlowResult:
@@ -391,7 +380,6 @@ class AddingSteps(ConfigFlow):
         return result
 
     def _keep_report(self, entry_id: str) -> None:
-        """Keep what the test found out about the model of an agent."""
         report, shared = self._report, self.hass.data.get(DATA_SHARED)
         if report is not None and shared is not None and report["model"] == self._draft().data[CONF_MODEL]:
             shared.self_tests.of(entry_id).keep(report)

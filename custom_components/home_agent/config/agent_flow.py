@@ -81,7 +81,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
     """Adds an agent, or changes one; a page takes effect when it is saved."""
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         self._about = ""
         """The page with the name and the model that was filled in last."""
@@ -97,7 +96,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         return await self._async_about(AGENT, user_input)
 
     async def _async_about(self, page: str, user_input: dict[str, Any] | None) -> SubentryFlowResult:
-        """Show one of the two pages with the name and the model, or try the model and go on."""
         if user_input is None:
             return await self._async_show(page, self._shown(page))
         self._about, self._filled = page, user_input
@@ -124,7 +122,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         return await self._async_finish(checked)
 
     async def _async_finish(self, checked: Checked) -> SubentryFlowResult:
-        """Add the agent or save the page, or show what is wrong."""
         if checked.errors:
             return await self._async_show(self._about, self._filled, checked)
         name = checked.values.pop(CONF_NAME)
@@ -177,7 +174,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         return model
 
     def _checked(self) -> Checked:
-        """Return what was filled in. The model of the connection is none of the agent's own."""
         entry = self._get_entry()
         adds = self._about == ADD
         stored = {} if adds else self._get_reconfigure_subentry().data
@@ -226,7 +222,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
     async def _async_show(
         self, page: str, shown: Mapping[str, Any], checked: Checked | None = None
     ) -> SubentryFlowResult:
-        """Show one of the two pages with the name and the model."""
         entry = self._get_entry()
         fields = named(ADDED, entry) if page == ADD else ABOUT
         if models := await self._async_models():

@@ -88,7 +88,6 @@ def _check_person(hass: HomeAssistant, checked: Checked, field: str, person: str
 
 
 def _bot_chats(hass: HomeAssistant) -> Iterator[tuple[int, str]]:
-    """Yield the chats that are allowed to the bots, with their names."""
     for entry in hass.config_entries.async_loaded_entries(TELEGRAM):
         for part in entry.subentries.values():
             if isinstance(chat := part.data.get(CHAT), int):
@@ -96,7 +95,6 @@ def _bot_chats(hass: HomeAssistant) -> Iterator[tuple[int, str]]:
 
 
 def _other_agent(hass: HomeAssistant, entry: ConfigEntry, chat: int) -> str | None:
-    """Return the name of another agent that answers in a chat."""
     others = (other for other in hass.config_entries.async_entries(DOMAIN) if other is not entry)
     answering = (other for other in others if other.options.get(CONF_TELEGRAM))
     found = (one for one in answering if chat in read_chats(one.options.get(CONF_TELEGRAM_CHATS, [])))

@@ -101,7 +101,6 @@ class _Words:
     """The words of one language."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Take the texts by their full names."""
         self._texts = texts
 
     def of(self, group: str, key: str, **values: str) -> str:
@@ -113,7 +112,6 @@ class _Words:
 
 
 async def _async_kinds(hass: HomeAssistant, language: str) -> dict[str, str]:
-    """Return the kinds of devices that there are, by domain and class."""
     kinds = sorted(_kinds(hass))
     domains = {kind.partition(":")[0] for kind in kinds}
     titles = await async_get_translations(hass, language, "title", domains)
@@ -130,7 +128,6 @@ async def _async_kinds(hass: HomeAssistant, language: str) -> dict[str, str]:
 
 @callback
 def _kinds(hass: HomeAssistant) -> set[str]:
-    """Return the kinds of entities that there are and that can do something."""
     found: set[str] = set()
     for state in hass.states.async_all():
         if not DOMAINS[state.domain].actions:
@@ -143,7 +140,6 @@ def _kinds(hass: HomeAssistant) -> set[str]:
 
 @callback
 def _places(hass: HomeAssistant, words: _Words) -> Iterator[tuple[str, str]]:
-    """Yield the areas, floors and labels of the home with their names."""
     for area in ar.async_get(hass).async_list_areas():
         yield f"{AREAS}:{area.id}", area.name
     for floor in fr.async_get(hass).async_list_floors():
@@ -257,7 +253,6 @@ def clean_choices(value: Any) -> list[dict[str, Any]]:
 
 
 def _clean_choice(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one rule."""
     fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS, WHOM)}
     for place in as_texts(item.get(PLACES)):
         key, _, name = place.partition(":")
@@ -388,7 +383,6 @@ def _check_entity(
 
 
 def _class(state: State | None, entry: er.RegistryEntry | None) -> str | None:
-    """Return the device class of an entity."""
     if state is not None:
         return state.attributes.get("device_class")
     return (entry.device_class or entry.original_device_class) if entry else None

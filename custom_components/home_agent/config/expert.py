@@ -52,7 +52,6 @@ HIGHEST_PRICE: Final = 10_000
 
 
 def _price(key: str) -> Field:
-    """Return a field for the price of a million tokens, in the currency of Home Assistant."""
     return Field(
         key=key,
         selector=number(0, HIGHEST_PRICE, 0.001),

@@ -279,7 +279,6 @@ def flat(fields: Iterable[Field], typed: Mapping[str, Any]) -> Values:
 
 
 def _marker(field: Field, value: Any) -> probatio.Marker:
-    """Return the key of a field in a schema, with the value that is shown."""
     description = {"suggested_value": value}
     if field.required:
         return probatio.Required(field.key, description=description)
@@ -368,7 +367,6 @@ def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str
 
 
 def _secret(field: Field, typed: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
-    """Return the secret that was typed, or the saved one where none was."""
     if value := (typed.get(field.key) or "").strip():
         return str(value)
     saved = stored.get(field.key) or ""

@@ -20,7 +20,6 @@ class ImportSteps(ConfigFlow):
     """Offers what can be imported before a new set-up begins, and reports before it is stored."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._offered = False
         self._imported: Imported | None = None
 

@@ -110,7 +110,6 @@ class NoTool(Exception):
     """Says why a function becomes no tool."""
 
     def __init__(self, key: str, /, *, covered: bool = False, **details: str) -> None:
-        """Take the reason; `covered` if nothing is lost."""
         super().__init__(key)
         self.note = Note(key, details)
         self.covered = covered
@@ -159,7 +158,6 @@ def convert(functions: Iterable[Any]) -> Functions:
 
 
 def _part(entry: Any, key: str) -> Mapping[str, Any]:
-    """Return one half of a function."""
     part = entry.get(key) if isinstance(entry, Mapping) else None
     if not isinstance(part, Mapping):
         raise NoTool("import_incomplete", part=key)
@@ -167,7 +165,6 @@ def _part(entry: Any, key: str) -> Mapping[str, Any]:
 
 
 def _tool(name: str, spec: Mapping[str, Any], handler: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool as it is written."""
     tool = {"name": name, "description": str(spec.get("description") or name.replace("_", " "))}
     parameters = spec.get("parameters")
     shown = {"parameters": parameters} if isinstance(parameters, Mapping) and parameters else {}
@@ -185,7 +182,6 @@ def _handler(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _native(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Report which tool of ours replaces a built-in function."""
     name = str(function.get("name") or "")
     if tool := OWN_TOOLS.get(name):
         raise NoTool("import_covered_by", covered=True, tool=tool)
@@ -201,7 +197,6 @@ def _template(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _script(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the one action of a script, or the one value that it works out."""
     steps = function.get("sequence")
     steps = steps if isinstance(steps, list) else [steps]
     if len(steps) != 1:
@@ -217,7 +212,6 @@ def _script(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _service(action: str, step: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    """Return one action with its targets and data."""
     if "response_variable" in step:
         if tool := ANSWERING.get(action):
             raise NoTool("import_covered_by", covered=True, tool=tool)
@@ -232,7 +226,6 @@ def _service(action: str, step: Mapping[str, Any], keys: Iterable[str]) -> dict[
 
 
 def _rest(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request."""
     url = function.get("resource_template") or function.get("resource")
     if not isinstance(url, str):
         raise NoTool("import_incomplete", part="resource")
@@ -394,7 +387,6 @@ def async_import(hass: HomeAssistant, old: OldAgent) -> Imported:
 
 
 def _connection(old: OldAgent) -> dict[str, Any]:
-    """Return the connection as our form keeps it."""
     organization = old.data.get("organization")
     values = {
         CONF_NAME: old.title,
@@ -408,7 +400,6 @@ def _connection(old: OldAgent) -> dict[str, Any]:
 
 
 def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
-    """Import the options that were changed and that are valid here."""
     fields = {field.key: field for page in PAGES.values() for field in page}
     for name, (key, unchosen) in OPTIONS.items():
         value = options.get(name)
@@ -428,7 +419,6 @@ def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
 
 
 def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
-    """Import a custom prompt if it can be rendered here."""
     if not prompt:
         return
     if sha256(_SPACE.sub("", prompt).encode()).hexdigest() in UNCHANGED:
@@ -470,7 +460,6 @@ def _unknown_variables(hass: HomeAssistant, prompt: str) -> list[str]:
 
 
 def _variables(hass: HomeAssistant) -> dict[str, Any]:
-    """Return the variables of a prompt in a turn, to test it."""
     exposed = [
         {"entity_id": state.entity_id, "name": state.name, "state": state.state, "aliases": []}
         for state in hass.states.async_all()
@@ -507,7 +496,6 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Return a text, in a block where it has lines."""
     style = "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -590,7 +578,6 @@ async def _steps(made: Imported, phrase: Callable[..., Awaitable[str]], failure:
 
 
 def _of_tool(tool: Mapping[str, Any]) -> Note:
-    """Return the sentence about a tool."""
     handler = tool["handler"]
     acts = handler["type"] == "rest" and handler.get("method", "GET") not in READING
     scripted = str(handler.get("action", "")).startswith(SCRIPTED)

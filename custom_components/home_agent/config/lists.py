@@ -74,7 +74,6 @@ class Labels:
 
     @staticmethod
     def _mapped(item: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-        """Return an item with other words."""
         found = dict(item)
         for field in found.keys() & words.keys():
             meaning, value = words[field], found[field]
@@ -233,7 +232,6 @@ def _clean_asked(item: Mapping[str, object], name: str, watched: Sequence[str]) 
 
 
 def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
-    """Return one rule of proactive messages."""
     name = str(item[RULE])
     template = TEMPLATES[name]
     entities = clean_names(as_texts(item.get(ENTITIES)))[:MAX_ENTITIES]

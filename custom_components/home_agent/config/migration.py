@@ -85,7 +85,6 @@ def _entities(value: Any) -> list[str]:
 
 
 def _fits(field: Field, value: Any) -> bool:
-    """Return whether a value is valid in a field."""
     if field.secret or not isinstance(field.selector, CHECKED):
         return True
     if isinstance(field.selector, SelectSelector | TextSelector) and field.selector.config.get("multiple"):

@@ -22,7 +22,6 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
     """Show the menus, and the pages that are chosen; a page takes effect when it is saved."""
 
     def __init__(self) -> None:
-        """Start with the menu for households."""
         super().__init__()
         self._menu = "init"
 

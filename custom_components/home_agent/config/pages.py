@@ -128,7 +128,6 @@ def check_sharing(
 
 
 def _others(hass: HomeAssistant, entry: ConfigEntry) -> Iterator[tuple[str, StoredOptions]]:
-    """Yield the other agents that keep something on a Chroma server, by their titles."""
     for other in hass.config_entries.async_entries(DOMAIN):
         if other.entry_id != entry.entry_id and (kept := StoredOptions.of(other.options)):
             yield other.title, kept
@@ -213,7 +212,6 @@ async def async_with_choices(
 
 
 def _api_selector(hass: HomeAssistant) -> SelectSelector:
-    """Return a selector of the LLM APIs of others."""
     options = [
         SelectOptionDict(value=api.id, label=api.name)
         for api in llm.async_get_apis(hass)
@@ -226,7 +224,6 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
     """Shows the pages of an agent; a page takes effect when it is saved, and the menu comes back."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._typed: dict[str, Any] = {}
         self._tried: dict[str, Any] = {}
         self._page = ""
@@ -265,7 +262,6 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         return self._report() if self._reports else await self._async_store()
 
     def _fields(self, page: str) -> tuple[Field, ...]:
-        """Return the fields of a page that the chosen server knows."""
         ollama = may_be_ollama(self.connection)
         return tuple(field for field in self.page_fields(page) if ollama or not field.only_ollama)
 
@@ -307,7 +303,6 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         return self._report() if self._reports else await self._async_store()
 
     def _report(self) -> Any:
-        """Show what a check has found before the page is stored."""
         step, placeholders = self._reports.pop(0)
         return self.async_show_menu(
             step_id=step,
@@ -333,7 +328,6 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
 
     async def _async_note(self, name: str) -> str:
-        """Return a sentence for a description."""
         language = await async_language(self.hass)
         texts = await async_get_translations(self.hass, language, "selector", {DOMAIN})
         return texts.get(f"component.{DOMAIN}.selector.page_notes.options.{name}", "")

@@ -115,7 +115,6 @@ def _gigabytes(model: str, sizes: Mapping[str, int]) -> int | None:
 
 
 async def _async_label(hass: HomeAssistant, language: str, model: str, gigabytes: int | None) -> str:
-    """Return the name of a model with what is known about it."""
     found = known(model)
     if found is None and gigabytes is None:
         return model

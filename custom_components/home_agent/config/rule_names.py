@@ -76,7 +76,6 @@ class RuleNames:
         )
 
     def _has_name(self, domain: str, name: str) -> bool:
-        """Return whether a domain has a service or an entity of that name."""
         known = (*self.services.get(domain, ()), *self.entities.get(domain, ()))
         return self.loading or bool(matching(known, name))
 
@@ -192,12 +191,10 @@ def is_loading(hass: HomeAssistant) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return a text as names are compared."""
     return text.strip().casefold()
 
 
 def _entities(hass: HomeAssistant) -> dict[str, set[str]]:
-    """Return the object ids of all entities by domain, the disabled ones too."""
     found: dict[str, set[str]] = {}
     for entity_id in (*hass.states.async_entity_ids(), *er.async_get(hass).entities):
         domain, _, object_id = entity_id.partition(".")
@@ -215,7 +212,6 @@ def _services(hass: HomeAssistant) -> dict[str, set[str]]:
 
 
 def _classes(hass: HomeAssistant) -> dict[str, set[str]]:
-    """Return the device classes that entities have, by domain."""
     found: dict[str, set[str]] = {}
     for state in hass.states.async_all():
         if kind := state.attributes.get("device_class"):
@@ -227,7 +223,6 @@ def _classes(hass: HomeAssistant) -> dict[str, set[str]]:
 
 
 def _places(hass: HomeAssistant, wanted: Collection[str]) -> dict[str, list[str]]:
-    """Return examples of entities in places, by the IDs, names and aliases of the places."""
     found: dict[str, list[str]] = {}
     areas, floors = ar.async_get(hass).async_list_areas(), fr.async_get(hass).async_list_floors()
     labels = lr.async_get(hass).async_list_labels()

@@ -64,7 +64,6 @@ def clean_allow_list(value: Any) -> dict[str, Any] | None:
 
 
 def _named(value: Any) -> dict[str, list[str]]:
-    """Return what a target names, by the stored keys."""
     if not isinstance(value, Mapping):
         return {}
     named = {key: list(dict.fromkeys(as_texts(value.get(picked)))) for key, picked in KEYS.items()}

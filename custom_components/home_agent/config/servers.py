@@ -52,7 +52,6 @@ async def async_check_search(hass: HomeAssistant, checked: Checked, stored: Mapp
 
 
 async def _async_try(hass: HomeAssistant, checked: Checked, chosen: Values) -> None:
-    """Send a harmless query to the service."""
     try:
         provider = search_provider(hass, chosen)
     except AuthenticationError:
@@ -68,7 +67,6 @@ async def _async_try(hass: HomeAssistant, checked: Checked, chosen: Values) -> N
 
 
 def _explained(err: SearchError, address: str) -> tuple[str, InvalidInput]:
-    """Return the field and the sentence for what went wrong."""
     match err.trouble:
         case SearchTrouble.REFUSED:
             return CONF_SEARCH_KEY, InvalidInput("invalid_auth")
@@ -147,7 +145,6 @@ def warn_about_cloud(checked: Checked, address: str, step: str) -> None:
 def _require(
     checked: Checked, fields: ServerFields, chosen: Mapping[str, str], missing: InvalidInput
 ) -> None:
-    """Ask for an address and a model."""
     for key in (fields.base_url, fields.model):
         if not chosen[key]:
             checked.fail(key, missing)

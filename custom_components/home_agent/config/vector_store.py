@@ -100,7 +100,6 @@ async def async_check_vector_store(
 
 
 def _take_apart(checked: Checked) -> None:
-    """Turn an address that was typed as a host into host, port and TLS."""
     typed: str = checked.values.get(CONF_VECTOR_HOST, "")
     if not typed or ("/" not in typed and typed.count(":") != 1):
         return
@@ -118,7 +117,6 @@ def _take_apart(checked: Checked) -> None:
 
 
 def _check_choices(checked: Checked) -> None:
-    """Check that the chosen values fit together."""
     chosen: Values = {**DEFAULTS, **checked.values}
     provider, house = chosen[CONF_EMBEDDING_PROVIDER], chosen[CONF_VECTOR_COLLECTION]
     if chosen[CONF_VECTOR_BACKEND] == BACKEND_CHROMA and provider == EMBEDDING_NONE:
@@ -131,7 +129,6 @@ def _check_choices(checked: Checked) -> None:
 
 
 def _filled(entry: ConfigEntry, collection: str) -> bool:
-    """Return whether the running agent has texts of a collection."""
     return entry.state is ConfigEntryState.LOADED and entry.runtime_data.library.has(collection)
 
 

@@ -72,7 +72,6 @@ def build_summary(house: HouseSnapshot, *, token_budget: int = SUMMARY_TOKENS) -
 
 
 def _build(house: HouseSnapshot, token_budget: int, include_labels: bool) -> Catalogue:
-    """Return the richest catalogue within the budget."""
     for write, legend in (
         (_full, LEGEND),
         (_named, LEGEND),
@@ -86,7 +85,6 @@ def _build(house: HouseSnapshot, token_budget: int, include_labels: bool) -> Cat
 
 
 def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels: bool) -> str:
-    """Return one line for each area with its entities."""
     lines = [legend]
     groups = list(_groups(house))
     for floor, places in groups:
@@ -131,7 +129,6 @@ def _groups(house: HouseSnapshot) -> Iterator[Group]:
 
 
 def _full(record: EntityRecord, area: Area | None) -> str:
-    """Return id, class, abilities and all names."""
     aliases = (quoted(alias, NAME_CHARS) for alias in record.aliases[:MAX_ALIASES])
     return " ".join((_identified(record, area, _class(record)), *aliases))
 
@@ -155,7 +152,6 @@ def _terse(record: EntityRecord, area: Area | None) -> str:
 
 
 def _name_only(record: EntityRecord, area: Area | None) -> str:
-    """Return domain and name."""
     return f"{record.domain} {quoted(_short_name(record, area), NAME_CHARS)}{_marks(record)}"
 
 
@@ -170,7 +166,6 @@ def tells_name(record: EntityRecord, area: Area | None) -> bool:
 
 
 def _slug_words(text: str) -> list[str]:
-    """Return the words of a text in the form that ids have."""
     return slugify(text, separator=" ").split()
 
 
@@ -196,32 +191,27 @@ def _class(record: EntityRecord) -> str:
 
 
 def _marks(record: EntityRecord) -> str:
-    """Return the abilities to include."""
     marks = MARKS.get(record.domain, {})
     found = [text for ability, text in marks.items() if ability in record.abilities]
     return f"[{','.join(found)}]" if found else ""
 
 
 def _labels(record: EntityRecord) -> str:
-    """Return the labels of an entity."""
     return "".join(f" #{_plain(label)}" for label in record.labels[:MAX_LABELS])
 
 
 def _place(place: Area | Floor) -> str:
-    """Return the name and the aliases of an area or a floor."""
     return " ".join(
         (_plain(place.name), *(quoted(alias, NAME_CHARS) for alias in place.aliases[:MAX_ALIASES]))
     )
 
 
 def _plain(name: str) -> str:
-    """Return a name, in quotes if a part of it could be read as structure."""
     text = clean(name, NAME_CHARS)
     return text if _PLAIN.fullmatch(text) else quoted(name, NAME_CHARS)
 
 
 def _summary(house: HouseSnapshot, token_budget: int) -> Catalogue:
-    """Return the richest overview of areas within the budget."""
     groups = list(_groups(house))
     text = ""
     for count in (_all_domains, _actors, _total, _nothing):
@@ -241,7 +231,6 @@ def _summary(house: HouseSnapshot, token_budget: int) -> Catalogue:
 def _overview(
     house: HouseSnapshot, groups: Sequence[Group], count: Callable[[Sequence[EntityRecord]], str]
 ) -> str:
-    """Return one line for each floor with its areas, or one for each area where domains are counted."""
     lines = [SUMMARY_LEGEND + _all_domains(list(house.entities.values())), *_label_line(house)]
     between = "\n" if count in {_all_domains, _actors} else "; "
     for floor, places in groups:
@@ -254,18 +243,15 @@ def _overview(
 
 
 def _all_domains(records: Sequence[EntityRecord]) -> str:
-    """Return how many entities there are of each domain."""
     counts = Counter(record.domain for record in records)
     return ": " + (", ".join(f"{counts[domain]} {domain}" for domain in sorted(counts)) or EMPTY)
 
 
 def _actors(records: Sequence[EntityRecord]) -> str:
-    """Return how many entities there are of each domain that does something."""
     return _all_domains([record for record in records if record.domain not in READ_ONLY])
 
 
 def _total(records: Sequence[EntityRecord]) -> str:
-    """Return how many entities there are."""
     return f" {len(records)}"
 
 

@@ -14,7 +14,6 @@ class Synonyms:
     """Kinds of rooms or things, each with the names people give it."""
 
     def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
-        """Prepare names for lookup."""
         self.names = names
         self._phrases = Phrases((words(text), kind) for kind, texts in names.items() for text in texts)
 
@@ -93,6 +92,5 @@ def _found(languages: Iterable[Synonyms], name: str) -> list[str]:
 
 
 def _synonyms(languages: Iterable[Synonyms], found: Iterable[str]) -> list[str]:
-    """Return all names of these kinds."""
     kinds = list(found)
     return [name for language in languages for kind in kinds for name in language.names.get(kind, ())]

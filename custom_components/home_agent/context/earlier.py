@@ -26,7 +26,6 @@ class Earlier:
         meant: MeantKinds,
         before: Sequence[EntityRecord],
     ) -> None:
-        """Take the sentence as it was read, and the entities."""
         self._house, self._topic, self._finder, self._meant = house, topic, finder, meant
         self.before = before
 

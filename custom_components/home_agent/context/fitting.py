@@ -201,7 +201,6 @@ def with_volatile(messages: Sequence[Message], volatile: str) -> list[Message]:
 
 
 def _beside(content: Any, volatile: str) -> Any:
-    """Return the content of a message with a text behind it."""
     if isinstance(content, list):
         return [*content, {"type": "text", "text": volatile}]
     return f"{content}\n\n{volatile}"
@@ -216,7 +215,6 @@ def slim_tools(tools: Sequence[ToolSchema]) -> list[ToolSchema]:
 
 
 def _slim(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one tool with as few words as it can be used with."""
     slim = {**function, "parameters": _undescribed(function.get("parameters") or {})}
     if description := function.get("description"):
         end = _SENTENCE_END.search(description)
@@ -250,7 +248,6 @@ def _shorter_system(request: _Request, excess: int, *, levels: int | None = None
 
 
 def _slim_tools(request: _Request, _excess: int) -> int:
-    """Shorten the description of each tool."""
     slim = slim_tools(request.tools)
     saved = tools_tokens(request.tools) - tools_tokens(slim)
     if saved > 0:
@@ -287,7 +284,6 @@ def _fewer_states(request: _Request, excess: int, *, keep: int) -> int:
 
 
 def _fewer_turns(request: _Request, excess: int) -> int:
-    """Leave out the oldest turns, each with its calls and their results."""
     saved = 0
     while request.history and (saved < excess or request.history[0]["role"] != "user"):
         saved += messages_tokens(request.history[:1])

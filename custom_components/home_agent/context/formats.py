@@ -105,7 +105,6 @@ class StateWriter:
     """Writes entities in the format and with the attributes that the options choose."""
 
     def __init__(self, name: str, attributes: Sequence[str]) -> None:
-        """Take the format's name, and names or patterns of attributes, each for all or for some entities."""
         self.heading, self._write = FORMATS.get(name, FORMATS["compact"])
         self._attributes = [read_chosen(attribute) for attribute in attributes]
         self.brief = self._write is compact and not attributes

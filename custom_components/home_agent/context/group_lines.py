@@ -101,7 +101,6 @@ def _measured(record: EntityRecord, state: State) -> str:
 
 
 def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[Draft]:
-    """Return the lines of the kinds of which some are on, then one about all that are not."""
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
         kinds.setdefault(kind_of(member[0]), []).append(member)

@@ -63,7 +63,6 @@ class HouseIndex:
     """The index of one snapshot, and other criteria for the order of its results."""
 
     def __init__(self, house: HouseSnapshot, class_words: ClassWords, languages: Sequence[str]) -> None:
-        """Build the index; it takes a second with thousands of entities."""
         self.house = house
         self._class_words = class_words
         self._languages = languages
@@ -152,7 +151,6 @@ class HouseIndex:
         return factor
 
     def _names_place(self, entity_id: str, meaning: SentenceMeaning) -> bool:
-        """Return whether the name of an entity that is nowhere holds that of a place named."""
         return any(
             said.issubset(self._names[entity_id]) for names in meaning.places.values() for said in names
         )
@@ -192,7 +190,6 @@ class HouseIndex:
         return self._concepts[kind]
 
     def _where(self, record: EntityRecord) -> Iterator[tuple[str, float]]:
-        """Yield the names of where an entity is."""
         area = self.house.areas.get(record.area_id or "")
         floor = self.house.floors.get(record.floor_id or "")
         places: tuple[tuple[Area | Floor | None, float], ...] = ((area, AREA_WEIGHT), (floor, FLOOR_WEIGHT))
@@ -223,7 +220,6 @@ def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:
 
 
 def _own_words(record: EntityRecord, names: Container[tuple[str, ...]]) -> frozenset[str]:
-    """Return the words that set a reading apart from the device whose name it begins with."""
     if record.category is None and record.domain not in READINGS:
         return frozenset()
     parts = tuple(words(record.name))

@@ -24,7 +24,6 @@ class IndexCache:
     """Indexes of one home. An index of thousands of entities takes a second or more in a worker thread."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._built: dict[Sequence[str], HouseIndex] = {}
         self._building: dict[Sequence[str], asyncio.Task[HouseIndex]] = {}
 
@@ -55,7 +54,6 @@ class IndexCache:
         return (recent,) if earlier is None else (recent, earlier)
 
     def _current(self, house: HouseSnapshot, languages: tuple[str, ...]) -> HouseIndex | None:
-        """Return the index of this snapshot if it exists or if an earlier index needs few changes."""
         built = self._built.get(languages)
         if built is not None and (built.house is house or built.update(house)):
             return built
@@ -64,7 +62,6 @@ class IndexCache:
     async def _async_build(
         self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
     ) -> HouseIndex:
-        """Build an index and keep it."""
         class_words = await async_class_words(hass, house, languages)
         index = await hass.async_add_executor_job(HouseIndex, house, class_words, languages)
         self._built.pop(languages, None)

@@ -88,12 +88,10 @@ class Draft:
 
     @cached_property
     def _members(self) -> Sequence[Member]:
-        """Return all entities that the line counts."""
         return self.others or [member for _words, members in self.parts for member in members]
 
     @cached_property
     def _same(self) -> Counter[str]:
-        """Return how many entities have each name."""
         return Counter(record.name for record, _state in self._members)
 
     def line(self, max_names: int | None = None, *, details: bool = True) -> KindLine:
@@ -116,7 +114,6 @@ class Draft:
         return KindLine(text, tuple(everything), len(ids), left_out)
 
     def _name(self, member: Member, shown: Callable[[Member], str] | None) -> str:
-        """Return the name of an entity with what is told of it."""
         record = member[0]
         parts = [clean(record.name, NAME_CHARS)]
         area = self.house.areas.get(record.area_id or "")
@@ -229,7 +226,6 @@ def measure_draft(
 
 
 def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
-    """Return the line of one kind."""
     members = sorted(members, key=lambda member: (member[0].area_id or "", member[0].name))
     record = members[0][0]
     if record.device_class == BATTERY:
@@ -299,11 +295,9 @@ def state_words(record: EntityRecord) -> tuple[str, str]:
 
 
 def _detail(member: Member, word: str, options: LineOptions) -> str:
-    """Return what is to be told of an entity beside its state."""
     parts = [part for part in options.describe(member, aged=False).split(", ") if part != word]
     return f"({', '.join(parts)})" if parts else ""
 
 
 def _in(options: LineOptions) -> str:
-    """Return where the entities of a line are."""
     return f" in {clean(options.place, NAME_CHARS)}" if options.place else ""

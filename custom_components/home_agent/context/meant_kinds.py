@@ -17,7 +17,6 @@ class MeantKinds:
     """Finds the kinds that one sentence is about."""
 
     def __init__(self, house: HouseSnapshot, topic: Topic, finder: Finder) -> None:
-        """Take the sentence as it was read."""
         self._house, self._topic, self._finder = house, topic, finder
         self.keys = topic_reader(topic.language).kinds
         self.implied: set[str] = set()
@@ -48,7 +47,6 @@ class MeantKinds:
         return {index: keys for index, keys in spoken.items() if index not in places}
 
     def _is_there(self, key: str) -> bool:
-        """Return whether there is anything of a kind, in the rooms that are named if there are any."""
         places = self._finder.places
         return any(not places or one.area_id in places or one.floor_id in places for one in self.all_of(key))
 
@@ -112,7 +110,6 @@ def by_kind(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]
 
 
 def _read_kinds(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]:
-    """Sort the entities of a home by their kinds."""
     found: dict[EntityKind, list[EntityRecord]] = {}
     for record in house.entities.values():
         found.setdefault((record.domain, record.device_class), []).append(record)

@@ -111,7 +111,6 @@ def known_names(house: HouseSnapshot, languages: tuple[str, ...], *, places_only
 
 
 def _read(house: HouseSnapshot, languages: tuple[str, ...], *, places_only: bool) -> KnownNames:
-    """Read the names."""
     readers = [topic_reader(language) for language in languages]
     everywhere: list[Area | Floor] = [*house.areas.values(), *house.floors.values()]
     place_words = {
@@ -158,7 +157,6 @@ def _forms(
     readers: Sequence[TopicReader],
     languages: tuple[str, ...],
 ) -> Iterator[NameForm]:
-    """Yield the names of an entity by their words."""
     around = place_words.get(record.area_id or "", frozenset()) | place_words.get(
         record.floor_id or "", frozenset()
     )
@@ -174,12 +172,10 @@ def _forms(
 
 
 def _kinds_of(word: str, readers: Iterable[TopicReader]) -> list[tuple[str, frozenset[str]]]:
-    """Return the kinds that a word of a name is a word for, each with all kinds of its language."""
     return [(key, reader.kinds) for reader in readers for key in reader.kinds_of(word)]
 
 
 def _is_like(said: str, known: str) -> bool:
-    """Return whether a word of a sentence is a word of a name, inflected or misspelt."""
     if said[0] != known[0] or not said.isalpha() or not known.isalpha():
         return False
     shorter, longer = sorted((said, known), key=len)
@@ -206,7 +202,6 @@ class Finder:
         *,
         places_only: bool = False,
     ) -> None:
-        """Work out which words of names the words of the sentence may be."""
         self._places_only = places_only
         self._house, self._topic, self._languages = house, topic, languages
         self._names = known_names(house, languages, places_only=places_only)
@@ -336,7 +331,6 @@ class Finder:
         ]
 
     def _is_there(self, record: EntityRecord) -> bool:
-        """Return whether an entity is in a place that is named."""
         return record.area_id in self.places or record.floor_id in self.places
 
     def _named(self, record: EntityRecord) -> NamedEntity | None:

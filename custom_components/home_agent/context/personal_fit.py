@@ -72,7 +72,6 @@ def _is_about_house(topic: Topic, *, opens_with_is: bool) -> bool:
 
 
 def _content(topic: Topic, beside: set[int]) -> str:
-    """Return the words of a sentence that have a matter of their own."""
     states = {at for found in topic.states.values() for at in found}
     empty = {*topic.weak, *topic.commands, *states, *beside}
     return " ".join(word.plain for at, word in enumerate(topic.words) if at not in empty)
@@ -80,7 +79,6 @@ def _content(topic: Topic, beside: set[int]) -> str:
 
 @cache
 def _lexicon(language: str) -> Lexicon:
-    """Return the words about people, food and diets."""
     return Lexicon(
         {name: [entry for key in keys for entry in words(language, key)] for name, keys in TABLES.items()}
     )

@@ -42,7 +42,6 @@ def _integer(value: int, _depth: int) -> JsonValueType:
 
 
 def _number(value: float | Decimal, _depth: int) -> JsonValueType:
-    """Return a finite number with the digits that matter."""
     return round(float(value), 5) if isfinite(value) else None
 
 
@@ -75,7 +74,6 @@ def _collection(value: Collection[object], depth: int) -> JsonValueType:
 
 
 def _unknown(value: object) -> JsonValueType:
-    """Return the text of an object that has one."""
     if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
         return None
     with suppress(Exception):  # the object's own code runs here

@@ -36,7 +36,6 @@ def describe_state(state: State | None, record: EntityRecord | None = None, *, a
 
 
 def _main(facts: DomainFacts, state: State, record: EntityRecord | None) -> str:
-    """Return the state itself in words."""
     device_class = str(state.attributes.get("device_class") or (record.device_class if record else ""))
     if facts.is_moment or device_class == "timestamp":
         return moment(state.state)

@@ -30,7 +30,6 @@ class Pieces(NamedTuple):
 
 
 def _pieces(pattern: str, each: float, further: float = 0.0, free: int = 0) -> Pieces:
-    """Return a class of pieces."""
     return Pieces(lazy_regex(pattern), each, further, free)
 
 
@@ -94,7 +93,6 @@ def estimate_tokens(text: str) -> int:
 
 
 def _estimate(text: str) -> int:
-    """Return the tokens of all pieces of a text."""
     classes = ANY_TEXT if text.isascii() else (*ANY_TEXT, *BEYOND_ASCII)
     return ceil(sum(pieces.cost(text) for pieces in classes))
 
@@ -174,7 +172,6 @@ def cut_fairly(
 
 
 def _ends(text: str, tokens: int) -> str:
-    """Return the beginning and the end of a text, together about so many tokens."""
     head = text[: _fitting_chars(text, int(tokens * HEAD_SHARE), GAP)]
     back = text[::-1]
     end = back[: _fitting_chars(back, tokens - estimate_tokens(head), GAP)][::-1]
@@ -182,7 +179,6 @@ def _ends(text: str, tokens: int) -> str:
 
 
 def _fitting_chars(text: str, tokens: int, mark: str) -> int:
-    """Return how many characters of a text fit together with the mark behind them."""
     size = len(text)
     while size > 0 and (found := estimate_tokens(text[:size] + mark)) > tokens:
         size = min(size - 1, int(size * max(0, tokens) / found * CAUTION))

@@ -113,7 +113,6 @@ class TopicReader:
     """Reads sentences of one language."""
 
     def __init__(self, language: str) -> None:
-        """Take the tables of the language."""
         self.language = language
         nouns: dict[str, list[str]] = {
             key: list(entries) for key, entries in (table(language, "topics.kinds") or {}).items()
@@ -279,7 +278,6 @@ def _by_word(lexicon: Lexicon, said: tuple[Word, ...]) -> dict[int, frozenset[st
 
 
 def _covered(matches: Mapping[int, object]) -> frozenset[int]:
-    """Return the words that the entries of a table cover."""
     return frozenset(
         index
         for start, match in matches.items()
@@ -298,7 +296,6 @@ def _parts(said: Sequence[Word], numbers: Sequence[int], joins: frozenset[int]) 
 
 
 def _excepted(excepting: Iterable[int], parts: Sequence[int]) -> frozenset[int]:
-    """Return the words behind those that except something, to the end of the part."""
     return frozenset(
         index for start in excepting for index in range(start + 1, len(parts)) if parts[index] == parts[start]
     )
@@ -317,7 +314,6 @@ def _asking(parts: Sequence[int], tables: Mapping[str, frozenset[int]]) -> froze
 
 
 def _opens(openers: frozenset[int], before: frozenset[int], count: int) -> bool:
-    """Return whether a sentence begins with a word that opens a question, or with weak words before one."""
     first = next((index for index in range(count) if index not in before), count)
     return first in openers
 

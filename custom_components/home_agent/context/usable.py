@@ -13,7 +13,6 @@ class Usable:
     """What the options leave of scenes and scripts. Other entities are listed: their states can be read."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self._allowed = bool(settings[CONF_ALLOW_SCRIPTS])
         self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
 

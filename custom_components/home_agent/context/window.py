@@ -128,7 +128,6 @@ class Budget:
 
 
 def _scale(size: int, answer: int) -> float:
-    """Return how the part of a size that can be shared compares with the reference."""
     free = size - answer_space(size, answer) - STANDING
     return free / (REFERENCE - ANSWER - STANDING)
 
@@ -145,7 +144,6 @@ class TokenCalibration:
     """
 
     def __init__(self, limit: int) -> None:
-        """Start with the limit of the options or of the probe."""
         self._limit = limit
         self._learned: tuple[int, float] | None = None
         self._ratios: deque[float] = deque(maxlen=SAMPLES)
@@ -200,7 +198,6 @@ class ContextWindow:
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self._settings = settings
         self._chosen = {
             part: settings[key] for part, key in CONF_BUDGETS.items() if settings.get(key) is not None
@@ -255,7 +252,6 @@ class ContextWindow:
         return max(1, min(max_tokens, max(left, answer_space(limit, max_tokens))))
 
     def _limit(self, model: str) -> int:
-        """Return the limit of options and probe."""
         size: int = self._settings[CONF_MAX_CONTEXT_TOKENS]
         known = self._known(model)
         if known and size == DEFAULTS[CONF_MAX_CONTEXT_TOKENS]:

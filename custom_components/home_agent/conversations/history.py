@@ -53,7 +53,6 @@ class ConversationHistoryManager(StoredFile):
     """
 
     def __init__(self, hass: HomeAssistant, on_saved: Callable[[HistorySaved], None] | None = None) -> None:
-        """Start empty; `on_saved` gets the data of `home_agent.history.saved` after each write."""
         self._hass = hass
         self._on_saved = on_saved
         self._entries: dict[str, Conversations] = {}
@@ -262,17 +261,14 @@ class ConversationHistoryManager(StoredFile):
         return removed
 
     async def _async_clear_disk(self, *, everything: bool) -> None:
-        """Write the current data to disk."""
         await self._store.async_flush()
         if everything:
             await self._store.async_forget_set_aside()
 
     def _find(self, entry_id: str, history_id: str) -> Conversation | None:
-        """Return a conversation, if there is one."""
         return self._entries.get(entry_id, {}).get(history_id)
 
     def _remove(self, is_unwanted: Callable[[str, str, Conversation], bool]) -> int:
-        """Remove conversations and return how many."""
         unwanted = [
             (entry_id, history_id)
             for entry_id, conversations in self._entries.items()
@@ -287,7 +283,6 @@ class ConversationHistoryManager(StoredFile):
 
     @staticmethod
     def _bound(conversations: Conversations) -> None:
-        """Drop the longest silent conversations of an entry beyond its limits."""
         tokens = sum(conversation.tokens for conversation in conversations.values())
         if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
             return
@@ -325,7 +320,6 @@ class ConversationHistoryManager(StoredFile):
 
     @callback
     def _written(self, size: int) -> None:
-        """Tell that the history was saved."""
         if self._on_saved is None:
             return
         known = [conversation for entry in self._entries.values() for conversation in entry.values()]

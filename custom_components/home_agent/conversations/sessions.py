@@ -43,7 +43,6 @@ class ConversationSessionManager(StoredFile):
     """Keeps the open conversation of every device and person, for all entries, in one store."""
 
     def __init__(self, hass: HomeAssistant, has_history: Callable[[str, str], bool]) -> None:
-        """Start empty; `has_history` tells whether an entry knows a history id."""
         self._hass = hass
         self._has_history = has_history
         self._entries: dict[str, dict[str, _Open]] = {}
@@ -139,7 +138,6 @@ class ConversationSessionManager(StoredFile):
         return ended
 
     def _set(self, entry_id: str, key: str, session: _Open) -> None:
-        """Keep a session as the newest of its entry."""
         sessions = self._entries.setdefault(entry_id, {})
         sessions.pop(key, None)
         sessions[key] = session

@@ -317,13 +317,11 @@ def make_turn(
 
 
 def _words_of(message: Message) -> str:
-    """Return all text of a message, including the arguments of tool calls."""
     calls = (call["function"]["arguments"] for call in message.get("tool_calls", ()))
     return " ".join((message["content"], *calls))
 
 
 def _clean(message: Mapping[str, Any]) -> Message:
-    """Return the parts of a message that a request needs, with overlong text cut."""
     kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
     kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
     if calls := kept.pop("tool_calls", None):
@@ -332,7 +330,6 @@ def _clean(message: Mapping[str, Any]) -> Message:
 
 
 def _without_calls(message: Message) -> Message:
-    """Return the text of a message."""
     said = message.copy()
     said.pop("tool_calls", None)
     return said
@@ -346,7 +343,6 @@ def _text(content: Any) -> str:
 
 
 def _clean_call(call: Mapping[str, Any]) -> MessageCall:
-    """Return a tool call whose arguments are text of a bearable length."""
     function = call["function"]
     arguments = str(function.get("arguments") or "{}")
     if len(arguments) > MAX_MESSAGE_CHARS:
@@ -387,7 +383,6 @@ def _fitting(turn: StoredTurn, max_messages: int, max_tokens: int) -> StoredTurn
 
 
 def _fit(turns: Iterable[StoredTurn], max_messages: int, max_tokens: int) -> bool:
-    """Return whether turns fit together."""
     known = list(turns)
     return (
         sum(len(turn.messages) for turn in known) <= max_messages
@@ -396,5 +391,4 @@ def _fit(turns: Iterable[StoredTurn], max_messages: int, max_tokens: int) -> boo
 
 
 def _present(turns: Iterable[StoredTurn]) -> list[StoredTurn]:
-    """Return the turns of which something is left."""
     return [turn for turn in turns if turn.messages]

@@ -34,7 +34,6 @@ class Unsupported(ValidationError):
     """An entity does not have what some parameters set; the detail is a sentence without its subject."""
 
     def __init__(self, detail: str, *parameters: str) -> None:
-        """Store the parameters."""
         super().__init__(detail)
         self.parameters = parameters
 

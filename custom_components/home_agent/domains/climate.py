@@ -49,12 +49,10 @@ def say_heating(state: State) -> str:
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield the preset."""
     yield from text_of("preset_mode", state, unless={"none"})
 
 
 def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that the mode can be set if there are modes."""
     if known.get("hvac_modes"):
         yield "hvac_mode"
 
@@ -73,7 +71,6 @@ def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], chan
 
 
 def _wake(state: State, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return heating for a target above the temperature of a room whose heating is off."""
     target, current = parameters.get("temperature"), state.attributes.get("current_temperature")
     modes = state.attributes.get("hvac_modes") or ()
     if state.state != "off" or HEAT not in modes or not isinstance(current, int | float):

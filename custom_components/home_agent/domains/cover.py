@@ -28,7 +28,6 @@ ACTS: Final = {"opening": "open", "open": "open", "closing": "closed", "closed":
 
 
 def _open_close_stop(domain: str) -> dict[str, Action]:
-    """Return the actions that covers and valves share."""
     return {
         "open": Action(
             f"open_{domain}",
@@ -53,7 +52,6 @@ def _open_close_stop(domain: str) -> dict[str, Action]:
 
 
 def _position(domain: str) -> ControlParameter:
-    """Return the parameter for a position."""
     return ControlParameter(
         "percent",
         f"set_{domain}_position",
@@ -69,7 +67,6 @@ def _position(domain: str) -> ControlParameter:
 def _restore(
     _facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed
 ) -> ServiceCalls:
-    """Yield position and tilt, or open and close if there is no position."""
     if "current_position" in attributes and "current_position" in changed:
         yield "set_cover_position", {"position": attributes["current_position"]}
     elif STATE in changed and state in ("open", "closed"):
@@ -79,7 +76,6 @@ def _restore(
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield position and tilt."""
     position = number_of(state.attributes.get("current_position"))
     if position and (state.state, position) not in {("open", "100"), ("closed", "0")}:
         yield f"{position}%"

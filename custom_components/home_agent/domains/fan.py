@@ -13,7 +13,6 @@ from .showing import number_of, text_of
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield speed and mode."""
     if state.state == "on":
         if percentage := number_of(state.attributes.get("percentage")):
             yield f"{percentage}%"

@@ -11,7 +11,6 @@ from .showing import number_of
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield measured and wanted humidity."""
     if current := number_of(state.attributes.get("current_humidity")):
         yield f"{current}%"
     if state.state == "on" and (target := number_of(state.attributes.get("humidity"))):

@@ -12,7 +12,6 @@ DATETIME_ALIASES: Final = "date_time timestamp"
 def _restore(
     _facts: DomainFacts, state: str, _attributes: Mapping[str, Any], _changed: Changed
 ) -> ServiceCalls:
-    """Yield a date, a time, or both."""
     key = "datetime" if " " in state else "date" if "-" in state else "time"
     yield "set_datetime", {key: state}
 

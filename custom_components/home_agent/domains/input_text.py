@@ -8,7 +8,6 @@ from .showing import quoted_text
 
 
 def _say(state: State) -> str:
-    """Return the text in quotes."""
     return quoted_text(state.state)
 
 

@@ -39,7 +39,6 @@ MODE_ATTRIBUTES: Final[Mapping[str, str]] = {
 
 
 def _modes(state: State) -> set[str]:
-    """Return the colour modes of a light."""
     return {str(mode) for mode in state.attributes.get("supported_color_modes") or ()}
 
 
@@ -82,7 +81,6 @@ def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], chan
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield brightness and colour."""
     attributes = state.attributes
     mode, brightness = attributes.get("color_mode"), attributes.get("brightness")
     if isinstance(brightness, int | float) and 0 < brightness <= FULL_BRIGHTNESS:
@@ -95,7 +93,6 @@ def _details(state: State) -> Iterator[str]:
 
 
 def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parameters that the colour modes allow."""
     modes = known.get("supported_color_modes")
     names = {str(mode) for mode in modes} if isinstance(modes, list | tuple | set | frozenset) else set()
     if names - UNDIMMED_MODES:

@@ -27,7 +27,6 @@ RESTING: Final = words("off standby")
 
 
 def _volume(service: str, direction: int) -> Action:
-    """Return an action that makes it louder or softer."""
     return Action(
         service,
         direction=direction,
@@ -39,7 +38,6 @@ def _volume(service: str, direction: int) -> Action:
 
 
 def _mute(*, is_muted: bool) -> Action:
-    """Return an action that mutes or unmutes."""
     muted = {"is_volume_muted": is_muted}
     return Action("volume_mute", data=muted, shown=muted, features="VOLUME_MUTE", ability="mute")
 
@@ -57,7 +55,6 @@ def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], chan
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield the current media, its source and the volume."""
     attributes = state.attributes
     if state.state == "off":
         return

@@ -15,7 +15,6 @@ _CANCEL: Final = Action("cancel", expected=words("idle"))
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield the remaining time."""
     finishes = dt_util.parse_datetime(str(state.attributes.get("finishes_at") or ""))
     if state.state == "active" and finishes is not None:
         yield f"{format_largest((finishes - dt_util.utcnow()).total_seconds())} left"

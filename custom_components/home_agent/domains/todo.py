@@ -12,7 +12,6 @@ OTHER_STATUS: Final = {"completed": "needs_action", "needs_action": "completed"}
 
 
 def _take_back_item(service: str, data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | str:
-    """Return the call that takes back a change of a list."""
     if service == "add_item":
         return "remove_item", {"item": [data["item"]]}
     if service == "update_item" and data.get("status") in OTHER_STATUS:

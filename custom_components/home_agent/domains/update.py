@@ -15,7 +15,6 @@ SKIPPED: Final = "skipped_version"
 
 
 def _say(state: State) -> str:
-    """Return whether there is an update."""
     return pick(BINARY_WORDS["update"], state.state)
 
 
@@ -40,7 +39,6 @@ def _backup(state: State) -> Mapping[str, Any]:
 
 
 def _check(state: State) -> Mapping[str, Any]:
-    """Return no data for an update that can be skipped."""
     _backup(state)
     return {}
 

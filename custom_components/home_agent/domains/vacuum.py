@@ -21,13 +21,11 @@ _RETURN: Final = Action(
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield the charge."""
     if level := number_of(state.attributes.get("battery_level")):
         yield f"battery {level}%"
 
 
 def _areas(options: Mapping[str, Any]) -> Iterable[str]:
-    """Return the areas that the household has assigned to parts of the vacuum's map."""
     mapping = options.get("area_mapping")
     return [area for area, parts in mapping.items() if parts] if isinstance(mapping, Mapping) else ()
 

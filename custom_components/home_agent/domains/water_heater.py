@@ -20,7 +20,6 @@ from .common import ON_OFF_STATES, STEPS, TARGET_TEMPERATURE, restore_settings, 
 
 
 def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
-    """Yield mode and temperature."""
     if STATE in changed:
         yield "set_operation_mode", {"operation_mode": state}
     yield from restore_settings(facts, state, attributes, changed)

@@ -9,7 +9,6 @@ from .showing import number_of, with_unit
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield temperature, humidity and wind."""
     attributes = state.attributes
     for key, said in (("temperature", ""), ("humidity", "humidity "), ("wind_speed", "wind ")):
         if value := number_of(attributes.get(key)):

@@ -63,7 +63,6 @@ class CallAssembler:
     """Takes the `tool_calls` entries of deltas and gives back calls that are whole."""
 
     def __init__(self) -> None:
-        """Start without calls."""
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._ids: set[str] = set()
@@ -127,7 +126,6 @@ class CallAssembler:
         return done
 
     def _emit(self, call: _Call) -> ToolCall:
-        """Return a call under an id that no other has."""
         call.emitted = True
         self.seen += 1
         call_id = well_formed(call.id)
@@ -163,7 +161,6 @@ def is_json(text: str) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Return a string, whatever type the value has."""
     return value if isinstance(value, str) else ""
 
 

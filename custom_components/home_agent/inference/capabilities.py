@@ -21,8 +21,6 @@ type Step = Callable[[Body], None]
 
 
 def _drop(*names: str) -> Step:
-    """Leave parameters out."""
-
     def step(body: Body) -> None:
         for name in names:
             body.pop(name, None)
@@ -31,8 +29,6 @@ def _drop(*names: str) -> Step:
 
 
 def _rename(old: str, new: str) -> Step:
-    """Send a parameter under another name."""
-
     def step(body: Body) -> None:
         body[new] = body.pop(old)
 
@@ -40,8 +36,6 @@ def _rename(old: str, new: str) -> Step:
 
 
 def _set(name: str, value: Any) -> Step:
-    """Send another value."""
-
     def step(body: Body) -> None:
         body[name] = value
 
@@ -70,7 +64,6 @@ class RefusableParameter:
 
 
 def _optional(name: str, *words: str) -> RefusableParameter:
-    """Return the row of a parameter that is simply left out."""
     return RefusableParameter(name, words, (_drop(name),))
 
 
@@ -129,7 +122,6 @@ class Capabilities:
     """Remembers facts per endpoint and model, the longest unused forgotten first."""
 
     def __init__(self) -> None:
-        """Start without known capabilities."""
         self._models: OrderedDict[tuple[str, str], ModelFacts] = OrderedDict()
         self._dialects: OrderedDict[str, Dialect] = OrderedDict()
 

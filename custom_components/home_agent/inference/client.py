@@ -51,7 +51,6 @@ class ModelClient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         queue: ServerQueue | None = None,
     ) -> None:
-        """Prepare; nothing is sent yet. Times are in seconds. Without a shared queue it has its own."""
         self.endpoint = endpoint
         self.queue = queue or ServerQueue()
         self.capabilities = capabilities or Capabilities()
@@ -142,7 +141,6 @@ class ModelClient:
         return await self._fetch_once(make)
 
     async def _fetch_once(self, make: Callable[[Wire], ServerRequest]) -> Any:
-        """Return the decoded answer to a request."""
         wire = await self.wire()
         return await self.transport.json(_call(make, wire), wire.headers(self.endpoint))
 
@@ -169,7 +167,6 @@ class ModelClient:
         await self._sleep(pause)
 
     async def _in_turn(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
-        """Yield the answer to a request that waits for its turn, sent again if a person interrupts it."""
         caller, kept = request.caller, list[Delta]()
         needed = caller.priority is Priority.TASK
         for interrupted in range(MAX_INTERRUPTED + 1):
@@ -272,7 +269,6 @@ class ModelClient:
             raise _nothing_said(answer, reader)
 
     def _understand(self, answer: AnswerReader, found: Any) -> Delta | None:
-        """Return the delta of one object of an answer."""
         if isinstance(found, list):
             found = found[0] if found else {}
         try:
@@ -327,7 +323,6 @@ class ModelClient:
         learn_model(facts, data)
 
     def _with_extras(self, messages: list[Message]) -> list[Message]:
-        """Return the messages with the extra data that the server expects with its own tool calls."""
         return [
             {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
             if message.get("tool_calls")
@@ -336,7 +331,6 @@ class ModelClient:
         ]
 
     def _with_extra(self, call: MessageCall) -> MessageCall:
-        """Return one earlier call with its extra data."""
         extra = self._extras.get(call["id"])
         return {**call, "extra_content": extra} if extra else call
 
@@ -355,7 +349,6 @@ class _Progress:
     """
 
     def __init__(self, answer: AnswerReader, first: float, idle: float, give_up_at: float | None) -> None:
-        """Start to wait: `first` seconds for the beginning, `idle` for each later part."""
         self._answer = answer
         self._idle = idle
         self._seen = answer.size
@@ -388,7 +381,6 @@ def _call[**P, T](make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def _named(dialect: str) -> Wire:
-    """Return the dialect of this name."""
     return WIRES[Dialect(dialect)]
 
 

@@ -58,7 +58,6 @@ class ModelServerError(Exception):
         plain: str | None = None,
         answered: bool = False,
     ) -> None:
-        """Store the details; for a prompt that is too long, the allowed and the counted tokens."""
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
@@ -81,7 +80,6 @@ class RequestLimitError(ModelServerError):
     """A turn has sent as many requests as it may; no model is to blame."""
 
     def __init__(self) -> None:
-        """Say so."""
         super().__init__(ErrorKind.UNAVAILABLE, "too many requests for one answer", retryable=False)
 
     @property
@@ -218,7 +216,6 @@ def _words(message: Any) -> str:
 
 
 def _place(problem: Any) -> str:
-    """Return where a validator found a problem."""
     where = problem.get("loc") if isinstance(problem, dict) else None
     return f"{'.'.join(map(str, where))}: " if isinstance(where, list) else ""
 

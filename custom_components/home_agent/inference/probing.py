@@ -125,7 +125,6 @@ async def _calls_tools(client: ModelClient) -> bool | None:
 
 
 async def _context_size(client: ModelClient, model: Mapping[str, Any]) -> int | None:
-    """Return the context size of a model in tokens, from its entry in the list or from beside it."""
     base = address.parse(client.endpoint.base_url)
     loaded, *others = (_lookup(model, path) for path in _CONTEXT_SIZES)
     if loaded is not None or address.is_cloud(base):

@@ -48,7 +48,6 @@ def without_quotes(words: str, conversation: str, sentence: str = "") -> str:
 
 
 def _joined(words: str, kept: list[bool]) -> str:
-    """Return the characters that are kept, with a mark where some were cut."""
     out: list[str] = []
     for character, keep in zip(words, kept, strict=True):
         if keep:
@@ -70,5 +69,4 @@ def _unescaped(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text."""
     return "".join(character.casefold()[:1] for character in text if character.isalnum())

@@ -24,7 +24,6 @@ class RoutedModel:
     """A model that may be asked; the router learns how that went."""
 
     def __init__(self, router: Router, name: str, client: ModelClient) -> None:
-        """Take "primary" or "fallback", and the way to it."""
         self._router = router
         self._client = client
         self.name = name
@@ -75,7 +74,6 @@ class Router:
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Store the clients; the clock counts seconds."""
         self.primary = primary
         self.fallback = fallback
         self.last_used = PRIMARY

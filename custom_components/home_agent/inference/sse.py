@@ -32,7 +32,6 @@ class _NotJSONError(Exception):
     """The body is not an answer of a model server; contains the problem and the beginning of the body."""
 
     def __init__(self, problem: str, beginning: bytes = b"") -> None:
-        """Keep a little of the beginning."""
         super().__init__(problem)
         self.problem = problem
         self.quote = beginning[:QUOTED_BYTES].decode("utf-8", "replace")
@@ -57,7 +56,6 @@ class JSONReader:
     """
 
     def __init__(self, *, line_bytes: int = LINE_BYTES, body_bytes: int = BODY_BYTES) -> None:
-        """Start before the first byte."""
         self._line_bytes = line_bytes
         self._left = body_bytes
         self.failure: str | None = None
@@ -98,7 +96,6 @@ class JSONReader:
         return found
 
     def _feed(self, chunk: bytes, found: list[Any]) -> None:
-        """Take the lines that a chunk ends."""
         self._left -= len(chunk)
         if self._left < 0:
             raise _NotJSONError("the answer is too large")
@@ -162,7 +159,6 @@ class JSONReader:
             self._try(found)
 
     def _try(self, found: list[Any], *, last: bool = False) -> None:
-        """Move the pending text to the found objects if it is complete."""
         try:
             found.append(parse(self._pending))
         except ValueError:

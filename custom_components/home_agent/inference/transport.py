@@ -40,7 +40,6 @@ class Transport:
         first_byte_timeout: float,
         idle_timeout: float,
     ) -> None:
-        """Store session and deadlines, in seconds."""
         self._session = session
         self._extra = {**_user_info(endpoint), **endpoint.headers}
         self.first_byte_timeout = first_byte_timeout
@@ -178,7 +177,6 @@ def encode(body: Mapping[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Return something JSON has a word for."""
     return sorted(map(str, value)) if isinstance(value, (set, frozenset)) else str(value)
 
 

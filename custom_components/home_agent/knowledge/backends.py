@@ -59,7 +59,6 @@ class ServedModel:
     """A model on a server that speaks OpenAI's or Ollama's protocol."""
 
     def __init__(self, client: ModelClient, keep_alive: str | None) -> None:
-        """Ask through this client; `keep_alive` is how long the server is to keep the model loaded."""
         self._client = client
         self._keep_alive = keep_alive
         self.fingerprint = f"{client.endpoint.dialect}|{client.endpoint.model}"

@@ -100,7 +100,6 @@ class FolderRefused(Exception):
     """A folder is not read; `key` names the sentence that says why."""
 
     def __init__(self, key: str) -> None:
-        """Say why."""
         super().__init__(key)
         self.key = key
 
@@ -183,7 +182,6 @@ def read_folder(name: str, folder: Path, known: Mapping[str, TextFile], room: in
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files that are texts, in order of their path."""
     for place, folders, files in os.walk(folder, followlinks=False):
         here = Path(place)
         depth = len(here.relative_to(folder).parts)
@@ -250,7 +248,6 @@ def passages(text: str, *, markdown: bool) -> Iterator[str]:
 
 
 def _paragraphs(lines: list[str], *, markdown: bool) -> Iterator[_Paragraph]:
-    """Yield the paragraphs of a text."""
     headings: list[str] = []
     taken: list[str] = []
     fenced = False

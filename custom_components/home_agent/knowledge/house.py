@@ -366,7 +366,6 @@ def is_exposed(hass: HomeAssistant, entity_id: str, assistant: str = ASSISTANT) 
 
 
 def _exposure_check(hass: HomeAssistant) -> Callable[[str, str], bool]:
-    """Return Home Assistant's check, the one that writes nothing if there is one."""
     settings = hass.data[DATA_EXPOSED_ENTITIES]
     check: Callable[[str, str], bool] = getattr(
         settings, "async_get_should_expose", settings.async_should_expose
@@ -378,7 +377,6 @@ class House:
     """Knows the exposed entities, areas and floors, and hands out snapshots of them."""
 
     def __init__(self, hass: HomeAssistant, assistant: str = ASSISTANT) -> None:
-        """Start out with everything to be read."""
         self._hass = hass
         self._assistant = assistant
         self._snapshot = HouseSnapshot()
@@ -464,7 +462,6 @@ class House:
         return self._dirty_all or self._dirty_places or bool(self._dirty)
 
     async def _async_rebuild(self) -> None:
-        """Read what changed and make a new snapshot if that differs."""
         old = self._snapshot
         everything, places, dirty = self._dirty_all, self._dirty_places, self._dirty
         self._dirty_all, self._dirty_places, self._dirty = False, False, set()
@@ -490,7 +487,6 @@ class House:
             self._snapshot = new
 
     async def _async_read(self, entity_ids: Iterable[str], entities: dict[str, EntityRecord]) -> None:
-        """Read records into `entities`, a slice of the loop at a time."""
         exposed = _exposure_check(self._hass)
         async for entity_id in in_slices(sorted(entity_ids)):
             record = None
@@ -503,7 +499,6 @@ class House:
 
     @callback
     def _mark(self, entity_ids: Iterable[str]) -> None:
-        """Note entities to be read again."""
         self._dirty.update(entity_ids)
         if len(self._dirty) > MAX_DIRTY:
             self._dirty.clear()
@@ -512,12 +507,10 @@ class House:
 
     @callback
     def _on_state(self, event: Event[EventStateChangedData]) -> None:
-        """An entity came, went or describes itself differently."""
         self._mark((event.data["entity_id"],))
 
     @callback
     def _on_entity(self, event: Event[er.EventEntityRegistryUpdatedData]) -> None:
-        """An entity's registry entry changed."""
         data = event.data
         self._mark((data["entity_id"],))
         if data["action"] == "update" and (old_entity_id := data.get("old_entity_id")):
@@ -545,7 +538,6 @@ class House:
 
     @callback
     def _on_place(self, _event: Event[Any]) -> None:
-        """An area or a floor changed."""
         self._dirty_places = True
         self._tell()
 
@@ -576,7 +568,6 @@ def _describes(data: EventStateChangedData) -> bool:
 
 
 def _move_floors(entities: dict[str, EntityRecord], areas: Mapping[str, Area]) -> None:
-    """Give entities the floor that their area is on now."""
     for entity_id, record in entities.items():
         area = areas.get(record.area_id) if record.area_id else None
         floor_id = area.floor_id if area else None

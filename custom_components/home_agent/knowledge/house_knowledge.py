@@ -32,7 +32,6 @@ class HouseKnowledge:
     """The documents of all sources with the index of their words; recreated when asked after a change."""
 
     def __init__(self, hass: HomeAssistant, house: House) -> None:
-        """Prepare the sources; nothing is read before a person asks."""
         self._hass = hass
         self._house = house
         self._summaries = SummarySource(hass, house)
@@ -124,7 +123,6 @@ class HouseKnowledge:
         return found
 
     async def _async_kinds(self, language: str) -> dict[Source, str]:
-        """Return the words for automations, scenes and scripts in English and the home's language."""
         texts = [
             await async_get_translations(self._hass, each, "title", DOMAINS.values())
             for each in dict.fromkeys((language, "en"))
@@ -143,7 +141,6 @@ class HouseKnowledge:
 
 
 def _build(documents: Documents, kinds: Mapping[Source, str]) -> LexicalIndex:
-    """Index the words of documents."""
     return LexicalIndex.build(
         Document(
             key,

@@ -43,7 +43,6 @@ class HouseholdTexts:
         semantic: SemanticIndex,
         library: Library,
     ) -> None:
-        """Read the options once; an entry is reloaded when they change. `title` is the agent's."""
         self._hass = hass
         self._entry_id = entry_id
         self._title = title
@@ -99,7 +98,6 @@ class HouseholdTexts:
         return [*by_meaning, *by_words]
 
     async def _async_look_for(self, collection: str) -> None:
-        """Report a collection that is missing, or take that back."""
         missing: bool | None = not self._library.has(collection)
         if missing and self._semantic.configured:
             missing = await self._semantic.async_missing(collection)

@@ -81,7 +81,6 @@ class Indexer:
         told: Callable[[], None],
         left_out: Collection[Source] = (),
     ) -> None:
-        """Take the parts; `told` is called when the figures have changed, `left_out` is never embedded."""
         self._left_out = left_out
         self._hass = hass
         self._minute = zlib.crc32(entry_id.encode()) % 60
@@ -166,7 +165,6 @@ class Indexer:
         return "indexed" if report.indexed else "unchanged" if report.skipped else "failed"
 
     async def _async_wait_and_run(self) -> IndexReport:
-        """Run when the run before has ended."""
         async with self._lock:
             self._next = None  # from here on a change is for the next run
             self._running = True
@@ -178,7 +176,6 @@ class Indexer:
                 self._told()
 
     async def _async_run(self) -> IndexReport:
-        """Sync both collections."""
         self._stop_timer()
         entities = await self._async_entities()
         known = (await self._knowledge.async_documents()).values()
@@ -193,7 +190,6 @@ class Indexer:
         return report
 
     async def _async_fill(self, collection: str, documents: Sequence[KnowledgeDocument]) -> SyncReport:
-        """Sync one collection and report the progress."""
         told = -1
 
         def progress(done: int, total: int) -> None:
@@ -216,14 +212,12 @@ class Indexer:
         )
 
     async def _async_entities(self) -> list[KnowledgeDocument]:
-        """Return a document for each exposed entity, a slice of the loop at a time."""
         house = await self._house.async_snapshot()
         words = await self._async_words(house)
         entity_ids = list(house.entities)[:MAX_ENTITIES]
         return [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
-        """Return the names of the home's domains in the language of Home Assistant."""
         language = known_language(self._hass.config.language)
         key = (language, *sorted({record.domain for record in house.entities.values()}))
         if self._words is None or self._words[0] != key:
@@ -244,14 +238,12 @@ class Indexer:
 
     @callback
     def _stop_timer(self) -> None:
-        """Forget a run that was planned."""
         if self._timer is not None:
             self._timer()
             self._timer = None
 
     @callback
     def _on_calm(self, _now: datetime) -> None:
-        """Nothing has changed for a while."""
         self._timer = None
         self._request()
 
@@ -262,8 +254,6 @@ class Indexer:
 
     @callback
     def _request(self, *, refresh: bool = False) -> None:
-        """Run in the background."""
-
         async def run() -> None:
             if refresh:
                 await self._knowledge.async_refresh()
@@ -292,7 +282,6 @@ def profile_collection(memories: str) -> str:
 
 
 def _entity(house: HouseSnapshot, entity_id: str, words: ClassWords) -> KnowledgeDocument:
-    """Return an entity as a document."""
     record = house.entities[entity_id]
     return KnowledgeDocument(
         id=entity_id,

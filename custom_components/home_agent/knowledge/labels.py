@@ -32,7 +32,6 @@ def labels_in(house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
 
 
 def _read(house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
-    """Read the labels of all entities."""
     found: dict[str, list[EntityRecord]] = {}
     for record in house.entities.values():
         for label in record.labels:
@@ -54,7 +53,6 @@ def find_label(house: HouseSnapshot, text: str) -> NamedLabel | None:
 
 
 def _is_tie(scored: Sequence[tuple[float, str]]) -> bool:
-    """Return whether two labels are about as near as each other."""
     return scored[0][0] - scored[1][0] < MARGIN
 
 
@@ -94,7 +92,6 @@ def _spelled(house: HouseSnapshot) -> Iterator[tuple[str, list[str]]]:
 
 
 def _places(words: Sequence[str], own: Sequence[str]) -> Iterator[int]:
-    """Yield where some words are in a row among others."""
     for at in range(len(words) - len(own) + 1):
         if list(words[at : at + len(own)]) == list(own):
             yield at

@@ -50,7 +50,6 @@ class PassageIndex:
     """An index of passages; it never changes once built."""
 
     def __init__(self, documents: Iterable[KnowledgeDocument]) -> None:
-        """Build the index; it takes time with thousands of passages, so not on an event loop."""
         self.documents = {document.id: document for document in documents}
         self._index = LexicalIndex.build(
             Document(key, ((document.title, TITLE_WEIGHT), (document.text, TEXT_WEIGHT)))
@@ -67,7 +66,6 @@ class Library:
     """The collections of one entry."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, semantic: SemanticIndex) -> None:
-        """Prepare it; nothing is read yet."""
         self._hass = hass
         self._semantic = semantic
         self._collections: dict[str, Files] = {}
@@ -140,12 +138,10 @@ class Library:
         return content
 
     async def _async_sync(self, collection: str) -> SyncReport:
-        """Have the vectors follow."""
         return await self._semantic.async_sync(collection, self.documents(collection))
 
     @callback
     def _take(self, collection: str, files: Files) -> None:
-        """Keep the files of a collection, if they differ from those before."""
         if files == self._collections.get(collection, {}):
             return
         self._collections[collection] = files
@@ -178,7 +174,6 @@ class Library:
         return await asyncio.shield(known[1])
 
     def _content(self) -> Content:
-        """Return the data to store."""
         return {
             "collections": {
                 collection: {
@@ -198,7 +193,6 @@ async def async_remove_library(hass: HomeAssistant, entry_id: str) -> None:
 
 
 def _key(entry_id: str) -> str:
-    """Return the name of an entry's file."""
     return f"{DOMAIN}.library.{entry_id}"
 
 

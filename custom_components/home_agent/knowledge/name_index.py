@@ -66,7 +66,6 @@ class NameIndex:
         return self._hits(self._asked(text), None, limit)
 
     def _asked(self, text: str) -> list[str]:
-        """Return the words to look for, compounds taken apart."""
         return [part for word in content_words(text) for part in self._parts(word)]
 
     def _hits(self, asked: Sequence[str], allowed: Collection[str] | None, limit: int) -> list[str]:
@@ -95,7 +94,6 @@ class NameIndex:
         return found
 
     def _parts(self, word: str) -> Iterator[str]:
-        """Yield the known words that a compound is made of, or the word itself."""
         if word not in self.by_word and word not in domain_words():
             for cut in range(MIN_COMPOUND_PART, len(word) - MIN_COMPOUND_PART + 1):
                 if word[:cut] not in self.by_word:
@@ -107,7 +105,6 @@ class NameIndex:
         yield word
 
     def _score(self, asked: Sequence[str], entity_id: str) -> float:
-        """Return how well an entity's names and surroundings account for what was asked."""
         domain = entity_id.partition(".")[0]
         around = self.places[entity_id]
         best = 0.0
@@ -124,7 +121,6 @@ class NameIndex:
 
 
 def _belongs(word: str, around: frozenset[str], domain: str) -> bool:
-    """Return whether a word tells the room, the device or the kind of an entity."""
     return domain_words().get(word) == domain or any(word_similarity(word, other) for other in around)
 
 
@@ -155,7 +151,6 @@ def build_name_index(house: HouseSnapshot) -> NameIndex:
 
 
 def _spellings(record: EntityRecord, area_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the ways to call an entity, squashed, each with its table."""
     yield "object_ids", squash(record.object_id)
     if record.device:
         yield "devices", squash(record.device)
@@ -182,7 +177,6 @@ def place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
 
 
 def _place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
-    """Read the names of rooms and floors."""
     places: tuple[Area | Floor, ...] = (*house.areas.values(), *house.floors.values())
     return Phrases((content_words(name), place) for place in places for name in place.names)
 

@@ -168,7 +168,6 @@ class Phrases[T]:
     """Phrases with their meanings, to be found in texts."""
 
     def __init__(self, phrases: Iterable[tuple[Iterable[str], T]]) -> None:
-        """Take phrases as their words; those without any are left out."""
         self._by_first: dict[str, list[tuple[tuple[str, ...], T]]] = {}
         self.words: set[str] = set()
         for spoken, value in phrases:
@@ -198,7 +197,6 @@ class Phrases[T]:
 
 
 def _in_a_row(phrase: Sequence[str], start: int, where: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    """Return the words of a text that are a phrase, if it begins at one of them."""
     places = range(start, start + len(phrase))
     is_there = all(_closest(where[word], place) == place for word, place in zip(phrase, places, strict=True))
     return frozenset(places if is_there else ())

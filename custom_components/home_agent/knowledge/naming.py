@@ -65,7 +65,6 @@ def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRec
 
 
 def _is_in(places: Collection[str], record: EntityRecord) -> bool:
-    """Return whether an entity is in one of some rooms or on one of some floors."""
     return record.area_id in places or record.floor_id in places
 
 
@@ -76,7 +75,6 @@ def _says(said: Collection[str], record: EntityRecord) -> bool:
 
 
 def _things(house: HouseSnapshot) -> Phrases[EntityRecord]:
-    """Return the names of entities that say enough."""
     return Phrases(
         (spoken, record)
         for record in house.entities.values()

@@ -110,7 +110,6 @@ def self_words(said: Sequence[Word], language: str) -> frozenset[int]:
 
 @cache
 def _self_words(language: str) -> Sequence[tuple[str, ...]]:
-    """Return the words for oneself of a language, with their accents."""
     return [tuple(plain(entry).split()) for entry in entries_of(language, "memory.self")]
 
 
@@ -121,7 +120,6 @@ def _first_self_words(language: str) -> frozenset[str]:
 
 
 def _owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
-    """Return the names of rooms by the words for their owners."""
     return house.derived(OWNERS, _read)
 
 
@@ -170,7 +168,6 @@ def _room_words(said: Sequence[Word], owners: Collection[int]) -> list[Mention[f
 
 
 def _rooms_in(said: Sequence[str]) -> list[Mention[frozenset[str]]]:
-    """Return the phrases for rooms in folded words, the longest ones."""
     found = _phrases().find([(word,) for word in said], in_a_row=True)
     return longest([one for one in found if one.at])
 
@@ -190,7 +187,6 @@ def _phrases() -> Phrases[frozenset[str]]:
 
 @cache
 def _linking() -> frozenset[str]:
-    """Return the words between an owner and a room, in all languages."""
     return frozenset(fold(entry) for language in languages() for entry in entries_of(language, "names.of"))
 
 
@@ -216,13 +212,11 @@ def _nominatives(word: str, language: str) -> Iterator[str]:
 
 
 def _latin(word: str) -> str:
-    """Return a word in Latin letters."""
     return word if word.isascii() else "".join(_letters().get(letter, "") for letter in word) or word
 
 
 @cache
 def _letters() -> Mapping[str, str]:
-    """Return the letters of other scripts as Latin ones."""
     return {
         fold(letter): latin
         for language in languages()

@@ -79,7 +79,6 @@ class KnowledgeSearch:
         collection: str = "",
         personal: PersonalSource | None = None,
     ) -> None:
-        """Take what is searched; `collection` is where the meanings of the documents are."""
         self._personal = personal
         self._hass = hass
         self._knowledge = knowledge
@@ -124,14 +123,12 @@ class KnowledgeSearch:
         return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
 
     async def _async_personal(self, question: KnowledgeQuery) -> dict[str, KnowledgeDocument]:
-        """Return the documents about the person who asks, by id."""
         if self._personal is None or question.source not in (None, Source.PROFILE):
             return {}
         found = await self._personal.async_find(question.text, question.person_id, question.model)
         return {document.id: document for document in found}
 
     async def _async_by_words(self, index: LexicalIndex, text: str, allowed: set[str]) -> list[str]:
-        """Return documents that share words with the text."""
         if len(index) <= INLINE:
             found = index.search(text, CANDIDATES, allowed)
         else:
@@ -139,7 +136,6 @@ class KnowledgeSearch:
         return [key for key, score in found if score >= WORDS_CUT * found[0][1]]
 
     async def _async_by_meaning(self, question: KnowledgeQuery, allowed: set[str]) -> list[str]:
-        """Return documents that mean something like the text."""
         if self._semantic is None or not self._semantic.available:
             return []
         where: Mapping[str, Value] | None = {"source": question.source.value} if question.source else None
@@ -150,7 +146,6 @@ class KnowledgeSearch:
 
 
 def _asks_for_called(text: str) -> bool:
-    """Return whether a text has a word for automations, scenes or scripts."""
     said = {domain_words().get(word) for word in words(text)}
     return not said.isdisjoint(source.value for source in CALLED)
 

@@ -77,7 +77,6 @@ class Health:
         probe: Callable[[Part], Awaitable[None]],
         recovered: Callable[[Part], None],
     ) -> None:
-        """Take what tries a part, raising what is wrong with it, and whom to tell that one works again."""
         self._hass = hass
         self._entry_id = entry_id
         self._title = title
@@ -136,7 +135,6 @@ class Health:
 
     @callback
     def _try(self, part: Part) -> None:
-        """Try a part in the background."""
         self._planned.pop(part, None)
         self._tries[part] = self._tries.get(part, 0) + 1
         self._running[part] = self._hass.async_create_background_task(
@@ -144,7 +142,6 @@ class Health:
         )
 
     async def _async_try(self, part: Part) -> None:
-        """Find out whether a part works again."""
         try:
             await self._probe(part)
         except Exception as err:  # noqa: BLE001 - whatever it is, it does not work yet
@@ -171,12 +168,10 @@ class Health:
         )
 
     def _issue_id(self, part: Part) -> str:
-        """Return the id of a part's issue."""
         return f"vector_{part.value}_{self._entry_id}"
 
 
 def _fault(part: Part, err: Exception) -> Fault:
-    """Return an error as a fault."""
     refused, detail = False, f"{type(err).__name__}: {err}"
     match err:
         case VectorStoreError():
@@ -303,7 +298,6 @@ def metadata(document: KnowledgeDocument) -> dict[str, Value]:
 
 
 async def _async_hashes(documents: Iterable[KnowledgeDocument]) -> dict[str, str]:
-    """Return the content hash of each document by id, a slice of the loop at a time."""
     return {document.id: content_hash(document) async for document in in_slices(documents)}
 
 
@@ -339,7 +333,6 @@ class SemanticIndex:
         open_store: Callable[[], Awaitable[VectorStore]] | None = None,
         open_embedder: Callable[[], Awaitable[Embedder | None]] | None = None,
     ) -> None:
-        """Take the factories of the two parts; nothing is opened yet. Without them every search is empty."""
         self._hass = hass
         self._entry_id = entry_id
         self._title = title
@@ -556,7 +549,6 @@ class SemanticIndex:
         await probes[part]()
 
     async def _async_probe_store(self) -> None:
-        """Open the store, or ask it what failed before."""
         if self._store is None:
             assert self._open_store is not None
             store = await self._open_store()
@@ -604,19 +596,16 @@ class SemanticIndex:
 
     @callback
     def _on_recovered(self, part: Part) -> None:
-        """Have everything filled again that was missed."""
         if part is not Part.WRITING:
             self._refill_all()
 
     @callback
     def _refill_all(self) -> None:
-        """Ask all owners to fill their collections."""
         for collection in self.owners:
             self._refill(collection)
 
     @callback
     def _refill(self, collection: str) -> None:
-        """Ask the owner of a collection to fill it, in the background, one at a time."""
         if self._closed or collection in self._refilling:
             return
         owner = self.owners[collection]
@@ -666,10 +655,8 @@ class SemanticIndex:
             withdraw(self._hass, self._issue_id(collection))
 
     def _issue_id(self, collection: str) -> str:
-        """Return the id of the issue about a collection."""
         return f"collection_mismatch_{self._entry_id}_{collection}"
 
 
 def _entity_ids(hits: Iterable[Hit]) -> list[str]:
-    """Return the entities that were found."""
     return [hit.id for hit in hits if hit.metadata.get("source") == Source.ENTITY]

@@ -39,13 +39,11 @@ def all_words(language: str) -> frozenset[str]:
 
 @cache
 def _in_all_languages(name: str) -> frozenset[str]:
-    """Return the words and phrases of a table in all languages."""
     return frozenset(map(fold, all_entries(name)))
 
 
 @cache
 def _meanings(name: str) -> Mapping[str, str]:
-    """Return the words of a table in all languages, each with its meaning."""
     return {
         fold(word): meant
         for each in languages()
@@ -141,13 +139,11 @@ def says_goodbye(folded: str) -> bool:
 
 @cache
 def _spaced_whole_home() -> tuple[str, ...]:
-    """Return the phrases for the whole home with one space before and after each."""
     return tuple(f" {phrase} " for phrase in _whole_home())
 
 
 @cache
 def _unspaced_all_words(language: str) -> tuple[str, ...]:
-    """Return those words for "all" that need no space around them."""
     return tuple(filter(is_unspaced, all_words(language)))
 
 
@@ -158,7 +154,6 @@ def said_words(sentence: str) -> str:
 
 @cache
 def _whole_home() -> frozenset[str]:
-    """Return the phrases for the whole home, in all languages."""
     return _in_all_languages("quantities.whole_home")
 
 
@@ -252,7 +247,6 @@ class ClassWords:
     """What Home Assistant itself calls domains, classes, their states and attributes."""
 
     def __init__(self, translations: Iterable[Mapping[str, str]]) -> None:
-        """Sort translations by domain and class."""
         self._names: dict[tuple[str, str], list[str]] = {}
         self._details: dict[tuple[str, str], list[str]] = {}
         for key, text in ((key, text) for strings in translations for key, text in strings.items()):
@@ -274,7 +268,6 @@ class ClassWords:
 
     @staticmethod
     def _look_up(table: Mapping[tuple[str, str], Sequence[str]], record: EntityRecord) -> str:
-        """Return the texts of the class or of the domain."""
         found = table.get((record.domain, record.device_class or "_")) or table.get((record.domain, "_"), ())
         return " ".join(dict.fromkeys(found))
 

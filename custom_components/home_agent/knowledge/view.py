@@ -68,7 +68,6 @@ class AllowList:
 
     @callback
     def _names(self, hass: HomeAssistant, entity_id: str) -> bool:
-        """Return whether the list names an entity, or what it belongs to."""
         if entity_id in self.entities:
             return True
         if not (self.devices or self.areas or self.floors or self.labels):
@@ -91,7 +90,6 @@ class AgentView:
     """The lists of one agent."""
 
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any] | None = None) -> None:
-        """Read the options once; without options everything exposed is seen."""
         self._hass = hass
         options = settings or {}
         self.seen = AllowList.of(options.get(CONF_VISIBLE))
@@ -122,7 +120,6 @@ class ViewedHouse:
     """The home as one agent sees it; without a list it is the home as it is exposed."""
 
     def __init__(self, hass: HomeAssistant, house: House, view: AgentView) -> None:
-        """Take the home; nothing is read before a snapshot is needed."""
         self._hass = hass
         self._house = house
         self.view = view
@@ -174,6 +171,5 @@ def _floors(house: HouseSnapshot, wanted: set[str | None]) -> dict[str, Floor]:
 
 
 def _texts(value: object) -> list[str]:
-    """Return the texts of a list, or one text."""
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, str)]

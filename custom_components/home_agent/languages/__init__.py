@@ -51,7 +51,6 @@ async def async_load(hass: HomeAssistant) -> None:
 
 @cache
 def _files() -> Mapping[str, Mapping[str, Any]]:
-    """Return the contents of all files by language."""
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
 
 
@@ -106,7 +105,6 @@ def words_to_99(language: str) -> tuple[str, ...]:
 
 
 def _spell() -> None:
-    """Spell the numbers of all languages."""
     for language in languages():
         words_to_99(language)
 

@@ -67,7 +67,6 @@ def clauses(text: str) -> list[Clause]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield words and punctuation that ends a clause, each with the punctuation before it."""
     behind, before = 0, ""
     for start, end in (*word_spans(text), (len(text), len(text))):
         for index in range(behind, start):
@@ -85,7 +84,6 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _word(text: str, *, starts: bool = False) -> Word:
-    """Return a word in both spellings."""
     mark = "'" if text.endswith("'") else ""
     return Word(plain(text) + mark, fold(text) + mark, starts)
 
@@ -97,7 +95,6 @@ class Lexicon:
     """
 
     def __init__(self, tables: Mapping[str, Iterable[str]]) -> None:
-        """Take the tables by name."""
         self._spellings: set[str] = set()
         self._beginnings: tuple[str, ...] = ()
         self._tables = tuple(tables)
@@ -147,7 +144,6 @@ class Lexicon:
         return last[1]
 
     def _found(self, words: Sequence[Word]) -> Matches:
-        """Return the best matches of all tables."""
         found: dict[str, dict[int, Match]] = {name: {} for name in self._tables}
         exact = [self._is_spelt(word.plain) for word in words]
         for index, word in enumerate(words):
@@ -164,7 +160,6 @@ class Lexicon:
         return found
 
     def _is_spelt(self, text: str) -> bool:
-        """Return whether any table contains a word with these accents."""
         return text in self._spellings or text.startswith(self._beginnings)
 
 

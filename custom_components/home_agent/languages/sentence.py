@@ -199,7 +199,6 @@ def _lexicon(language: str) -> Lexicon:
 
 @cache
 def _numbers(language: str) -> Mapping[str, int]:
-    """Return the numbers up to 99 by their words."""
     rows = [*(table(language, "numbers.digits") or ()), *((entry,) for entry in words_to_99(language))]
     return {
         " ".join(word.plain for clause in clauses(entry) for word in clause.words): number
@@ -245,7 +244,6 @@ class _Form(Enum):
 
 
 def _covered(matches: Mapping[int, Match]) -> set[int]:
-    """Return the places of all words that belong to a match."""
     return {at for index, match in matches.items() for at in range(index, index + match.words)}
 
 
@@ -264,7 +262,6 @@ class _Clause:
         *,
         beside_any_verb: bool = False,
     ) -> None:
-        """Read a clause; with `beside_any_verb`, times and conditions count beside any verb."""
         self._beside_any_verb = beside_any_verb
         self.said: Sequence[Word] = clause.words
         self.is_asked = clause.is_asked
@@ -418,7 +415,6 @@ class _Clause:
 
     @cached_property
     def _first(self) -> int:
-        """Where the clause begins behind words such as "well, please"."""
         return self._skip_fillers(0) if self._skip_fillers(0) < len(self.said) else 0
 
     def _skip_fillers(self, start: int) -> int:
@@ -512,7 +508,6 @@ class _Clause:
 
     @cached_property
     def _excepted(self) -> list[range]:
-        """Where the words are that name what is excepted."""
         at, regions = self._at, list[range]()
         for index, match in sorted(at["excepting"].items()):
             start = index + match.words
@@ -630,7 +625,6 @@ class _Clause:
         return end
 
     def _clock(self, index: int) -> int | None:
-        """Return where a time of day ends that begins at a word. "At fifty five" is a level."""
         at, said = self._at, self.said
         before = max(at["time_at"].get(index, Match()), at["time_sure_at"].get(index, Match()))
         place = index + before.words
@@ -655,7 +649,6 @@ class _Clause:
 
 
 def _ranges(said: Sequence[Word], cuts: Mapping[int, Match], within: range | None = None) -> Iterator[range]:
-    """Yield the parts of a clause between commas and words that join."""
     within = range(len(said)) if within is None else within
     start = index = within.start
     while index < within.stop:
@@ -670,7 +663,6 @@ def _ranges(said: Sequence[Word], cuts: Mapping[int, Match], within: range | Non
 
 @cache
 def _own_words(language: str) -> frozenset[str]:
-    """Return the words of a language's tables."""
     tables: Iterable[Iterable[str]] = (
         entries
         for name in ("questions", "answers", "quantities", "memory")

@@ -42,7 +42,6 @@ def _tables(language: str, past: bool) -> tuple[Lexicon, Mapping[str, str]]:
 
 
 def _translated(text: str, language: str, *, past: bool) -> str:
-    """Return a text with the words that a language knows in English."""
     lexicon, names = _tables(language, past)
     said = _words(text)
     found = lexicon.all_matches(said)

@@ -78,7 +78,6 @@ def read_candidates(reply: str) -> list[Candidate] | None:
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """Yield the objects and lists that are in a text."""
     decoder = json.JSONDecoder()
     start = 0
     while (begin := _next_opening(text, start)) is not None:
@@ -129,7 +128,6 @@ def _candidate(item: object) -> Candidate | None:
 
 
 def _importance(value: object) -> float:
-    """Return an importance from 0 to 1, whatever scale the model used."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0.5
     if value != value or value < 0:  # noqa: PLR0124 - not a number

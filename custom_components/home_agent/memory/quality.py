@@ -68,8 +68,6 @@ def _patterns() -> _QualityPatterns:
 
 
 def _sources(language: str) -> tuple[str, ...]:
-    """Return the sources of the patterns of one language, in the order of `_QualityPatterns`."""
-
     def any_word(*tables: str) -> str:
         return any_of((entry for table in tables for entry in words(language, table)), fold_letters)
 

@@ -150,7 +150,6 @@ def read_memory(stored: Mapping[str, Any]) -> Memory:
 
 
 def _provenance(stored: Mapping[str, Any]) -> Provenance:
-    """Return where a memory comes from."""
     return Provenance(
         at=read_moment(stored["at"]),
         person=read_text_or_none(stored.get("person")),
@@ -310,7 +309,6 @@ def is_entry_visible(entry: ProfileEntry, person_id: str | None, model: Disclosu
 
 
 def _is_for(whose: str | None, person_id: str | None, *, private: bool) -> bool:
-    """Return whether something of a person, or of the household, is for this speaker."""
     if whose is not None:
         return whose == person_id
     return not private or person_id is not None

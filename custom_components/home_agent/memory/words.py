@@ -20,7 +20,6 @@ class WordIndex:
     """Sentences by key. Short texts in any language, without a prepared index."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._texts: dict[str, frozenset[str]] = {}
         self._by_word: dict[str, set[str]] = {}
         self._by_stem: dict[str, set[str]] = {}

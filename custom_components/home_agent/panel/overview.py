@@ -49,7 +49,6 @@ class OverviewAnswer(TypedDict):
 
 
 async def _async_overview(command: PanelCommand) -> OverviewAnswer:
-    """Return how the agent is doing."""
     data, settings = command.data, command.data.settings
     (today,) = data.shared.usage.of(data.entry_id).days(dt_util.now().date(), 1)
     return {
@@ -75,7 +74,6 @@ async def _async_overview(command: PanelCommand) -> OverviewAnswer:
 
 
 def _host(url: str) -> str:
-    """Return the name and the port of an address."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return f"{host}:{parts.port}" if parts.port else host
@@ -83,7 +81,6 @@ def _host(url: str) -> str:
 
 @callback
 def _issues(command: PanelCommand) -> int:
-    """Return how many repair issues the integration has that nobody ignores."""
     issues = ir.async_get(command.hass).issues.values()
     return sum(issue.domain == DOMAIN and issue.active and not issue.dismissed_version for issue in issues)
 

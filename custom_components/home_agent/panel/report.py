@@ -38,7 +38,6 @@ async def _async_report(command: PanelCommand) -> ReportAnswer:
 
 
 def _lines(turn: TurnDetails) -> Iterator[str]:
-    """Yield what an issue says of a turn, in English for the people who read issues."""
     models = dict.fromkeys(request["model"] for request in turn["requests"])
     yield f"Model: {', '.join(models) or 'none was asked'}"
     yield f"Language: {turn['language']}, {turn['surface']}"

@@ -249,7 +249,6 @@ def _without_codes(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _call_as_dict(call: FrozenCall) -> dict[str, Any]:
-    """Return a confirmed call as JSON-compatible data."""
     return {
         "domain": call.domain,
         "service": call.service,

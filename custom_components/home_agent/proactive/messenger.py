@@ -48,7 +48,6 @@ class Messenger:
         state: ProactiveState,
         emitter: EventEmitter,
     ) -> None:
-        """Read the options; a change of them reloads the entry."""
         self._hass = hass
         self._entry_id = entry_id
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
@@ -152,7 +151,6 @@ class Messenger:
 
 
 def _data(tag: str, *, urgent: bool = False, buttons: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Return the data of a message to a phone."""
     data: dict[str, Any] = {"tag": f"{DOMAIN}_{tag}"}
     if urgent:
         data |= {"ttl": 0, "priority": "high", "push": {"interruption-level": "time-sensitive"}}

@@ -105,7 +105,6 @@ def _is_low(state: State) -> bool | None:
 
 
 def _is_idle(state: State) -> bool | None:
-    """Return whether a machine is idle, by its power or its state."""
     watts = as_number(state.state)
     if watts is None:
         return state.state.lower() in ENDED
@@ -258,7 +257,6 @@ class Conditions:
     """Evaluates conditions; None if the result is not known."""
 
     def __init__(self, hass: HomeAssistant, hours: Hours) -> None:
-        """Take the quiet hours, which also define the night."""
         self._hass = hass
         self._night = hours.night
         self._checks: Mapping[str, Callable[[], bool | None]] = {
@@ -308,13 +306,11 @@ class Conditions:
 
 
 def _reports_rain(state: State) -> bool:
-    """Return whether an entity reports rain."""
     kind = state.attributes.get(ATTR_DEVICE_CLASS)
     return state.domain == "weather" or kind == SensorDeviceClass.PRECIPITATION_INTENSITY
 
 
 def _is_wet(state: State) -> bool:
-    """Return whether an entity reports rain now."""
     if state.domain == "weather":
         return state.state in WET
     return (as_number(state.state) or 0.0) > 0

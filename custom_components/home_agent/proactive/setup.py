@@ -36,7 +36,6 @@ class Proactive:
         asker: Asker,
         automations: OwnAutomations,
     ) -> None:
-        """Build the parts; nothing is watched yet."""
         self.messenger = messenger = Messenger(hass, entry_id, settings, state, emitter)
         self._enabled = bool(settings[CONF_PROACTIVE])
         self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])

@@ -143,7 +143,6 @@ class ProactiveState:
     """The messages and suggestions of one entry; `changed` is called on every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start empty."""
         self.changed = changed
         self.watches: dict[tuple[str, str], Watch] = {}
         """By the key of a rule and the entity."""
@@ -212,7 +211,6 @@ class ProactiveStore(EntryStore[ProactiveState]):
     """Keeps the states by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, ProactiveState)
 
 

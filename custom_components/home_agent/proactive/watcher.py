@@ -60,7 +60,6 @@ class RuleWatcher:
         house: ViewedHouse,
         asker: Asker,
     ) -> None:
-        """Store the rules; watching begins with `async_start`."""
         self._hass = hass
         self._rules = {rule.key: rule for rule in rules}
         self._state = state
@@ -96,7 +95,6 @@ class RuleWatcher:
 
     @callback
     def _stop(self) -> None:
-        """Cancel timers, listeners and tasks."""
         ends = [
             *self._stopped,
             *self._timers.values(),
@@ -115,7 +113,6 @@ class RuleWatcher:
 
     @callback
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run work that takes long in the background."""
         task = self._hass.async_create_background_task(work, "home_agent rules")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -129,7 +126,6 @@ class RuleWatcher:
 
     @callback
     def _rescan(self, _now: datetime) -> None:
-        """Start the search for entities to watch."""
         self._rescan_timer = None
         self._start(self._async_rescan())
 
@@ -148,7 +144,6 @@ class RuleWatcher:
         await self._async_evaluate_all()
 
     async def _async_covered(self, rule: ProactiveRule) -> frozenset[str]:
-        """Return the exposed entities that a rule covers."""
         named = (self._hass.states.get(entity_id) for entity_id in rule.entities)
         states = named if rule.entities else self._hass.states.async_all(rule.template.kinds)
         covered = [state.entity_id for state in states if state is not None and rule.covers(state)]
@@ -183,7 +178,6 @@ class RuleWatcher:
             await self._async_evaluate(rule, self._watched.get(key, frozenset()))
 
     async def _async_evaluate(self, rule: ProactiveRule, entity_ids: frozenset[str]) -> None:
-        """Evaluate many entities of one rule."""
         for some in batched(entity_ids, SLICE, strict=False):
             self._evaluate(rule, some)
             await asyncio.sleep(0)
@@ -204,7 +198,6 @@ class RuleWatcher:
 
     @callback
     def _evaluate(self, rule: ProactiveRule, entity_ids: Iterable[str]) -> None:
-        """Evaluate entities of one rule."""
         now, condition = dt_util.utcnow(), self._conditions.holds(rule.template.condition)
         for entity_id in entity_ids:
             self._evaluate_entity(rule, entity_id, now, condition=condition)
@@ -275,7 +268,6 @@ class RuleWatcher:
 
     @callback
     def _time_is_up(self, key: Key, _now: datetime) -> None:
-        """Evaluate an entity when its duration has passed."""
         self._timers.pop(key, None)
         self._evaluate(self._rules[key[0]], (key[1],))
 
@@ -350,13 +342,11 @@ class RuleWatcher:
         return rule.persons or self._messenger.persons
 
     async def _async_message(self, rule: ProactiveRule, entity_ids: Sequence[str], language: str) -> str:
-        """Return the sentences about entities, one line each."""
         lines = [await self._async_line(rule, entity_id, language) for entity_id in entity_ids[:MAX_NAMED]]
         more = len(entity_ids) - len(lines)
         return "\n".join([*lines, f"+ {more}"] if more else lines)
 
     async def _async_line(self, rule: ProactiveRule, entity_id: str, language: str) -> str:
-        """Return the sentence about one entity."""
         state = self._hass.states.get(entity_id)
         watch = self._state.watches.get((rule.key, entity_id))
         since = watch.since if watch else None
@@ -370,7 +360,6 @@ class RuleWatcher:
         )
 
     def _shown(self, state: State) -> str:
-        """Return a translated state."""
         entry = er.async_get(self._hass).async_get(state.entity_id)
         return speakable(
             async_translate_state(

@@ -181,7 +181,6 @@ def _may_be_pin(numbers: Numbers) -> bool:
 
 
 def _as_pin(numbers: Numbers) -> Read:
-    """Return the PIN in a sentence if it is unambiguous."""
     readable = numbers.is_readable and MIN_DIGITS <= len(numbers.digits) <= MAX_DIGITS
     if readable and numbers.others <= MAX_BESIDE:
         return Read(Answer.PIN, numbers.digits, has_pin=True)
@@ -296,7 +295,6 @@ def _folded(phrases: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_plain(sentence: str, marks: frozenset[str] = PLAIN_MARKS) -> bool:
-    """Return whether a sentence contains nothing that could reverse its meaning."""
     text = sentence.strip()
     return not text.endswith(UNFINISHED) and all(char in marks or is_word(char) for char in text)
 
@@ -335,7 +333,6 @@ def says_yes(sentence: str, language: str, ordered: Ordered | None = None) -> bo
 
 
 def _after(text: str, phrases: Iterable[str]) -> frozenset[str]:
-    """Return what follows one of the phrases at the beginning of a text."""
     return frozenset(text.removeprefix(f"{each} ") for each in phrases if text.startswith(f"{each} "))
 
 
@@ -361,7 +358,6 @@ def _targets(language: str, ordered: Ordered) -> frozenset[str]:
 
 
 def _behind_yes(sentence: str, language: str, ordered: Ordered) -> str:
-    """Return what a word for "and" joins to a yes."""
     pieces = sentence[:MAX_SPOKEN].split()
     for index, piece in enumerate(pieces[: MAX_WORDS + 1]):
         if fold_word(piece) in _further(language).joins and says_yes(
@@ -392,7 +388,6 @@ def _tells_beside_yes(sentence: str, language: str, ordered: Ordered | None) -> 
 
 
 def _is_apart(rest: str, language: str, ordered: Ordered) -> bool:
-    """Return whether what follows a yes is an order about something that no question was about."""
     further, text = _further(language), fold_word(rest)
     found = further.lexicon.all_matches([word for clause in clauses(rest) for word in clause.words])
     pieces = text.split()
@@ -409,13 +404,11 @@ def _is_apart(rest: str, language: str, ordered: Ordered) -> bool:
 
 
 def _is_order(sentence: str, language: str) -> bool:
-    """Return whether a sentence has a verb of an order."""
     said = [word for clause in clauses(sentence) for word in clause.words]
     return bool(_further(language).lexicon.matches("orders", said))
 
 
 def _is_unclear(sentence: str, language: str, ordered: Ordered | None) -> bool:
-    """Return whether a sentence is too little for a new one, or repeats the order that was asked about."""
     known, text = _known(language), fold_word(sentence)
     bare = _without(_bare(text, known.fillers), known.harmless)
     orders = _orders(language, ordered) if ordered else frozenset()
@@ -430,7 +423,6 @@ def _is_unclear(sentence: str, language: str, ordered: Ordered | None) -> bool:
 
 
 def _said(text: str, phrases: Iterable[str]) -> bool:
-    """Return whether one of the phrases occurs as whole words."""
     padded = f" {text} "
     return any(f" {phrase} " in padded for phrase in phrases)
 

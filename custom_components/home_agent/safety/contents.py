@@ -77,7 +77,6 @@ class _Opener:
     """The analysis of one call; nothing is opened twice."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start with nothing opened."""
         self._hass = hass
         self._seen: set[tuple[str, str, str, bool]] = set()
         self._created: set[str] = set()
@@ -113,7 +112,6 @@ class _Opener:
             yield from self._on_entity(domain, service, entity_id, place)
 
     def _on_entity(self, domain: str, service: str, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield the effects of a service on one entity and on what that entity controls."""
         own = entity_id.partition(".")[0]
         if domain == "homeassistant" and service in GENERIC_SERVICES:
             domain, service = own, DOMAINS[own].generic_services.get(service, service)
@@ -134,7 +132,6 @@ class _Opener:
             yield from self._members(domain, service, entity_id, place)
 
     def _effect(self, domain: str, service: str, entity_id: str, place: _Place) -> Effect:
-        """Return one service on one entity."""
         state = self._hass.states.get(entity_id)
         device_class = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
         if device_class is None and (entry := er.async_get(self._hass).async_get(entity_id)):
@@ -150,7 +147,6 @@ class _Opener:
         return [member for member in members if isinstance(member, str) and member != entity_id]
 
     def _members(self, domain: str, service: str, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield the calls that a service on a group causes for its members."""
         if DOMAINS[domain].runs:
             return
         groups, state = DOMAINS[domain].groups, self._hass.states.get(entity_id)
@@ -180,7 +176,6 @@ class _Opener:
             yield Effect("scene", "turn_on", entity_id, known=False, inside=place.inside)
 
     def _applied(self, data: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
-        """Yield the calls for the states in the data of a service."""
         try:
             states = _as_states(resolve(data.get("entities") or {}, {}))
             taken = cv.entity_ids(resolve(data.get("snapshot_entities") or [], {}))
@@ -195,7 +190,6 @@ class _Opener:
             yield from self._brought_back(entity_id, place.within())
 
     def _brought_to(self, state: State, place: _Place) -> Iterator[Effect]:
-        """Yield the calls that bring an entity into a state."""
         if state.domain == "group":
             if place.depth >= MAX_DEPTH:
                 yield Effect("group", "turn_on", state.entity_id, known=False, inside=True)
@@ -211,7 +205,6 @@ class _Opener:
                 yield from self._on_entity(state.domain, service, state.entity_id, place)
 
     def _brought_back(self, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield the calls that restore the state that an entity will have when a scene is created."""
         own = entity_id.partition(".")[0]
         facts = DOMAINS[own]
         services = ("turn_on",) if facts.runs else facts.opening_services
@@ -226,7 +219,6 @@ class _Opener:
                 yield from self._brought_to(state, place)
 
     def _sequence_of(self, domain: str, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield the effects of a script or an automation."""
         component = self._hass.data.get(domain)
         entity = component.get_entity(entity_id) if component is not None else None
         script = getattr(entity, "script", None) or getattr(entity, "action_script", None)
@@ -237,7 +229,6 @@ class _Opener:
         yield from self._steps_of(script, variables, place)
 
     def _intent(self, intent_type: str, place: _Place) -> Iterator[Effect]:
-        """Yield the calls of an intent with a user-defined action."""
         handlers = (item for item in intent.async_get(self._hass) if item.intent_type == intent_type)
         config = getattr(next(handlers, None), "config", None)
         if not isinstance(config, Mapping):
@@ -246,7 +237,6 @@ class _Opener:
             yield from self._steps_of(script, {}, place)
 
     def _steps_of(self, script: Any, given: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
-        """Yield the calls of the steps of a script."""
         inner, variables = place.within(), _variables_of(script, given)
         for step in steps(script.sequence, variables):
             if not step.known:
@@ -359,7 +349,6 @@ def services_for(hass: HomeAssistant, state: State) -> Iterator[str]:
 
 
 def _is_zero(value: Any) -> bool:
-    """Return whether a position is fully closed."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value == 0
 
 

@@ -68,7 +68,6 @@ class DataPolicy:
     """What each model of an agent may receive, by the address it is asked at."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self.away = Disclosure(people=settings[CONF_CLOUD_PROFILE], states=settings[CONF_CLOUD_STATES])
         """Of an external model, or of one whose address is not known."""
         self._of = {

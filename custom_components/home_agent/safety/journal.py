@@ -87,7 +87,6 @@ class AuditLog:
     """The last entries of one agent."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._entries: deque[AuditEntry] = deque(maxlen=MAX_ENTRIES)
 
     @callback
@@ -131,7 +130,6 @@ class AuditLog:
 
 
 def _short(value: Any) -> Any:
-    """Return a detail as JSON-compatible data, cut."""
     match value:
         case bool() | int() | float():
             return value
@@ -169,7 +167,6 @@ class Journal:
     """The performed and the refused calls of one agent."""
 
     def __init__(self, ledger: Ledger, audit: AuditLog, on_change: Callable[[], None]) -> None:
-        """Take both books; `on_change` has them written."""
         self.ledger = ledger
         self.audit = audit
         self._on_change = on_change
@@ -330,7 +327,6 @@ class JournalStore(EntryStore[Journal]):
     """The journals of all entries in one file with one writer."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, lambda changed: Journal(Ledger(hass), AuditLog(), changed))
 
 

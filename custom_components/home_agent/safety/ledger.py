@@ -167,7 +167,6 @@ class Ledger:
     """The last calls of one agent, bounded in calls and in states."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         self._hass = hass
         self._actions: deque[RecordedAction] = deque(maxlen=MAX_LEDGER_ACTIONS)
 
@@ -253,7 +252,6 @@ class Ledger:
 
 
 def _members(state: State) -> set[Any]:
-    """Return the members of a group."""
     found = state.attributes.get("entity_id")
     return set(found) if isinstance(found, list | tuple) else set()
 
@@ -269,7 +267,6 @@ def now() -> datetime:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON-compatible data."""
     match value:
         case None | bool() | int() | float():
             return value
@@ -280,5 +277,4 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(stored: Mapping[str, Any]) -> dict[str, EarlierState]:
-    """Return stored states."""
     return {str(entity_id): EarlierState.from_dict(item) for entity_id, item in stored.items()}

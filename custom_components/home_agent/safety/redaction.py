@@ -48,7 +48,6 @@ class _SecretNames:
 
 @cache
 def _secret_names() -> _SecretNames:
-    """Return the names of secrets, folded."""
     found = {
         name: [fold(each) for language in languages() for each in words(language, f"secrets.{name}")]
         for name in ("passwords", "key_words", "key_endings", "key_pairs")
@@ -63,7 +62,6 @@ def _secret_names() -> _SecretNames:
 
 @lru_cache(maxsize=1024)
 def _is_secret(text: str) -> bool:
-    """Return whether a key names a code, a key or a password."""
     known = _secret_names()
     parts = [fold(word) for word in _WORDS.findall(text)]
     return (
@@ -131,13 +129,11 @@ def _is_guarded(text: str) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is a number of the length of a code."""
     is_whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_CODE
     return is_whole and bool(_NUMBER.fullmatch(str(value)))
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts of a value, its keys and numbers too."""
     for leaf in leaves(value, keys=True):
         if isinstance(leaf, str) or (
             isinstance(leaf, int) and not isinstance(leaf, bool) and abs(leaf) < LARGEST_CODE
@@ -187,6 +183,5 @@ def _secrets(value: Any, key: object, depth: int, *, inside: bool = False) -> It
 
 
 def _secrets_of_all(values: Iterable[Any], depth: int, *, inside: bool) -> Iterator[str]:
-    """Yield the codes and keys of a list."""
     for item in values:
         yield from _secrets(item, "", depth - 1, inside=inside)

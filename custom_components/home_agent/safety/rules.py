@@ -65,7 +65,6 @@ class RuleSet:
     """Rules of one kind."""
 
     def __init__(self, texts: Iterable[object]) -> None:
-        """Read the rules; anything that is not a rule is left out."""
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
         self._tools = [_matcher(text[5:]) for text in read if text.startswith("tool:")]
         self._rules = [_rule(text) for text in read if not text.startswith("tool:") and RULE.match(text)]

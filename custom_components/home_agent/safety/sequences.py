@@ -82,7 +82,6 @@ def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[Step]:
 
 
 def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield the effects of one step."""
     match kind:
         case cv.SCRIPT_ACTION_CALL_SERVICE:
             yield _service(node, variables)
@@ -110,7 +109,6 @@ def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> I
 
 
 def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
-    """Return the call of a step, built as `async_prepare_call_from_config` does."""
     try:
         action = resolve(node.get("action", node.get("service", node.get("service_template"))), variables)
     except NotKnown:

@@ -42,7 +42,6 @@ class Checker:
         tools: Mapping[str, llm.Tool],
         speaker: Speaker,
     ) -> None:
-        """Store what answers are checked against."""
         self._house = house
         self._states = states
         self._tools = tools
@@ -72,7 +71,6 @@ class Checker:
         return None
 
     def _unasked(self, case: Case, calls: Sequence[llm.ToolInput]) -> str | None:
-        """Return the tool of a call that changes something which no sentence asked for, if there is one."""
         for call in calls:
             tool = self._tools.get(call.tool_name)
             if tool is None or (call.tool_name == ControlTool.name and case.effects):
@@ -119,7 +117,6 @@ class Checker:
 
 
 def _difference(case: Case, done: Mapping[str, list[tuple[str, Any]]], answer: ModelAnswer) -> str | None:
-    """Return how what was done differs from what was wanted."""
     if case.effects and not done:
         if claims_success(case, answer.words):
             return "says that it is done, without a call"
@@ -141,5 +138,4 @@ def claims_success(case: Case, words: str) -> bool:
 
 
 def _says(words: str, wanted: str) -> bool:
-    """Return whether an answer contains these whole words."""
     return f" {plain(wanted)} " in f" {plain(words)} "

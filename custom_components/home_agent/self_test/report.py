@@ -76,7 +76,6 @@ async def async_report(
 
 
 def _scores(results: Sequence[Result]) -> dict[str, Score]:
-    """Return the score of each capability of which a case was asked."""
     scores: dict[str, Score] = {}
     for capability in Capability:
         of_it = [result for result in results if result.case.capability is capability]
@@ -96,7 +95,6 @@ def _verdict(share: float, weak: Sequence[str]) -> str:
 async def _async_advice(
     hass: HomeAssistant, language: str, verdict: str, weak: Sequence[str], seconds: float
 ) -> str:
-    """Return what the verdict means and what to change."""
     if verdict == "slow":
         keys = ["self_test_too_slow"]
     else:

@@ -147,7 +147,6 @@ class SelfTest:
     async def _async_told(
         self, case: Case, messages: list[Message], answer: ModelAnswer, result: Mapping[str, Any]
     ) -> ModelAnswer:
-        """Return the answer of the model to the results of its calls."""
         results: list[Message] = []
         calls: list[MessageCall] = []
         for call in answer.calls:
@@ -171,7 +170,6 @@ class SelfTest:
         return ModelAnswer(tuple(calls or written_calls(speech, self._tools)), words.strip()), first
 
     def _request(self, messages: Sequence[Message], case: Case) -> ChatRequest:
-        """Return the request that the agent would send in the imaginary home."""
         data, window = self._data, self._data.context.window
         budget = window.budget()
         catalogue = build_catalogue(self._house, token_budget=budget.home)
@@ -216,7 +214,6 @@ class _Turn:
 
 
 def _history(case: Case) -> list[Message]:
-    """Return the conversation before a sentence."""
     messages: list[Message] = []
     for said, answered in case.before:
         messages += [{"role": "user", "content": said}, {"role": "assistant", "content": answered}]
@@ -224,5 +221,4 @@ def _history(case: Case) -> list[Message]:
 
 
 def _holds_something(delta: Delta) -> bool:
-    """Return whether a delta brings a token."""
     return bool(delta.content or delta.thinking or delta.tool_calls)

@@ -59,8 +59,6 @@ def async_setup_services(hass: HomeAssistant) -> None:
 
 
 def _bound_to_all(service: CommonService) -> Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]:
-    """Return the handler of a service for all agents with the caller checked."""
-
     async def handle(call: ServiceCall) -> ServiceResponse:
         if service.admin:
             await async_require_admin(call)
@@ -71,8 +69,6 @@ def _bound_to_all(service: CommonService) -> Callable[[ServiceCall], Coroutine[A
 
 
 def _bound(service: Service) -> Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]:
-    """Return a service's handler with the entry found and the caller checked."""
-
     async def handle(call: ServiceCall) -> ServiceResponse:
         if service.admin:
             await async_require_admin(call)

@@ -42,7 +42,6 @@ class AliasedSchema(probatio.Schema):
     """A schema of a service that takes fields by other names too. Only the own names are described."""
 
     def __init__(self, fields: dict[Any, Any], aliases: Mapping[str, str]) -> None:
-        """Store the fields, and the field for each alternative name."""
         super().__init__(fields)
         self._aliases = aliases
 

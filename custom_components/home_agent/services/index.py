@@ -51,7 +51,6 @@ class DocumentsResponse(TypedDict):
 
 
 async def _async_reload_context(call: ServiceCall, entry: Agent) -> ContextResponse:
-    """Read the registries again, update the index and prefill the prompt."""
     data = entry.runtime_data
     data.shared.house.async_invalidate()
     snapshot = await data.shared.house.async_snapshot()
@@ -76,7 +75,6 @@ async def _async_reindex_entities(call: ServiceCall, entry: Agent) -> ReindexRes
 
 
 async def _async_index_entity(call: ServiceCall, entry: Agent) -> EntityResponse:
-    """Update one entity of the index."""
     _require_index(entry)
     entity_id = call.data["entity_id"]
     status = await entry.runtime_data.indexer.async_index_entity(entity_id)
@@ -92,7 +90,6 @@ def _require_index(entry: Agent) -> None:
 
 
 async def _async_index_documents(call: ServiceCall, entry: Agent) -> DocumentsResponse:
-    """Fill an additional collection with the texts of a folder."""
     data, collection = entry.runtime_data, call.data["collection"]
     collections = data.settings[CONF_COLLECTIONS]
     if collection not in collections:

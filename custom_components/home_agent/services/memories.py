@@ -108,7 +108,6 @@ async def _async_search(call: ServiceCall, entry: Agent) -> MemoriesResponse[Fou
 
 
 async def _async_add(call: ServiceCall, entry: Agent) -> MemoryIdResponse:
-    """Remember something, for a person or for the household."""
     caller = await async_person_of_user(call.hass, call.context.user_id)
     person = await async_person(call)
     if person is not None and person != caller:
@@ -204,7 +203,6 @@ async def async_person(call: ServiceCall) -> Person | None:
 
 
 def _deleted_person(hass: HomeAssistant, person_id: str) -> Person | None:
-    """Return a person who no longer exists in Home Assistant while data about them is still stored."""
     for entry in hass.config_entries.async_loaded_entries(DOMAIN):
         data: HomeAgentData = entry.runtime_data
         memories, profile = data.memories.records(), data.profile.records()

@@ -56,7 +56,6 @@ class ReloadResponse(TypedDict):
 
 
 async def _async_execute_tool(call: ServiceCall, entry: Agent) -> Response:
-    """Run one tool through the same guard as the model's calls."""
     handler = entry.runtime_data.handler
     entry.runtime_data.tool_schemas.renew(await entry.runtime_data.house.async_snapshot())
     name: str = call.data["tool_name"]
@@ -182,7 +181,6 @@ async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> Cu
 
 @callback
 def _offer(hass: HomeAssistant, tools: CustomTools) -> None:
-    """Give the tools to the agents that are there."""
     for entry in hass.config_entries.async_entries(DOMAIN):
         if getattr(entry, "runtime_data", None) is None or entry.state not in RUNNING:
             continue
@@ -193,7 +191,6 @@ def _offer(hass: HomeAssistant, tools: CustomTools) -> None:
 
 @callback
 def _report(hass: HomeAssistant, issue_id: str, wrong: InvalidTool) -> None:
-    """Tell what is wrong with a tool."""
     problems = "\n".join(f"- {problem}" for problem in wrong.problems)
     report(hass, issue_id, ISSUE, fix={"issue_id": issue_id}, tool=wrong.name, problems=problems)
     LOGGER.warning("The custom tool %s is left out: %s", wrong.name, problems)
@@ -212,7 +209,6 @@ async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:
 
 
 async def _async_reload(call: ServiceCall) -> ReloadResponse:
-    """Reload the custom tools."""
     tools = await async_reload_custom_tools(call.hass)
     return {"tools": [recipe.name for recipe in tools.known()], "problems": len(tools.wrong)}
 

@@ -23,7 +23,6 @@ class CallEvents:
     """Fires the events of calls. They hold what a call was made with, and nothing that was said."""
 
     def __init__(self, emitter: EventEmitter) -> None:
-        """Take what fires."""
         self._emitter = emitter
 
     def started(self, turn: TurnCalls, call: llm.ToolInput) -> None:

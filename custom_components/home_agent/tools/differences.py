@@ -30,7 +30,6 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator
 
 
 def _shown(name: str, value: Any) -> str:
-    """Return a value as people say it."""
     full = FULL.get(name)
     is_share = full is not None and isinstance(value, int | float)
     return f"{round(value * 100 / full)}%" if is_share and full else str(value)

@@ -66,7 +66,6 @@ class Messages:
     def __init__(
         self, hass: HomeAssistant, settings: Mapping[str, Any], persons: Persons, view: AgentView
     ) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self._hass = hass
         self._excluded = frozenset(settings[CONF_ANNOUNCE_EXCLUDED])
         self._quiet = Hours.from_options(settings)
@@ -165,11 +164,9 @@ class Messages:
                 yield state.entity_id
 
     def _may_use(self, entity_id: str) -> bool:
-        """Return whether neither the household nor the lists of the agent leave out a device."""
         return entity_id not in self._excluded and self._view.may_control(entity_id)
 
     def _device(self, entity_id: str) -> Speaking:
-        """Return an entity with the room that it is in."""
         state = self._hass.states.get(entity_id)
         entry = er.async_get(self._hass).async_get(entity_id)
         area_id = er.async_get_effective_area_id(self._hass, entry) if entry else None
@@ -216,7 +213,6 @@ def _spoken_by(hass: HomeAssistant, voice: str | None, language: str) -> dict[st
 
 
 def _preferred_voice(hass: HomeAssistant) -> str | None:
-    """Return the text-to-speech of the preferred voice assistant."""
     pipeline = preferred_pipeline(hass)
     return pipeline.tts_engine if pipeline else None
 

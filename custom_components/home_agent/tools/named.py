@@ -40,7 +40,6 @@ def places_in(hass: HomeAssistant, value: Any) -> Iterator[frozenset[str]]:
 
 
 def _targets(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the keys that name a place or a device, with their values."""
     if isinstance(value, Mapping) and depth:
         for key, item in value.items():
             if key in PLACES and item:

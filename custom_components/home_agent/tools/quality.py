@@ -85,7 +85,6 @@ def turn_quality(verdicts: Iterable[CallVerdict]) -> TurnQuality:
 
 
 def _named(counts: Counter[Fit]) -> FitCounts:
-    """Return every counter, also those that are zero."""
     return {
         "first_try": counts[Fit.FIRST_TRY],
         "repaired": counts[Fit.REPAIRED],

@@ -62,7 +62,6 @@ def runs_others(entity_ids: frozenset[str]) -> bool:
 
 
 def _entities(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
-    """Yield the entities that arguments and a result name."""
     if isinstance(value, str):
         if valid_entity_id(value):
             yield value
@@ -76,7 +75,6 @@ def _entities(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
 
 
 def _collect(hass: HomeAssistant, entity_ids: Iterable[str], found: set[str]) -> None:
-    """Add entities and, for groups and scenes, their members."""
     for entity_id in entity_ids:
         if entity_id in found:
             continue

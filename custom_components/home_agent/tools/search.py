@@ -61,7 +61,6 @@ class WebProblem(Exception):
     """The answer could not be read."""
 
     def __init__(self, trouble: WebTrouble, detail: str) -> None:
-        """Store the problem."""
         super().__init__(detail)
         self.trouble = trouble
         self.detail = detail
@@ -81,7 +80,6 @@ class Web:
     """Asks one address and follows it nowhere else."""
 
     def __init__(self, session_to: Callable[[bool], aiohttp.ClientSession]) -> None:
-        """Take a function that returns the caller's sessions; with True one that may reach the home."""
         self._session_to = session_to
 
     async def async_ask(
@@ -116,7 +114,6 @@ class Web:
         headers: Mapping[str, str],
         data: bytes | Mapping[str, str] | None,
     ) -> WebAnswer:
-        """Return the answer of an address, or of another one of the same server that it names."""
         for _ in range(MAX_REDIRECTS + 1):
             response = await session.request(
                 "GET" if data is None else "POST",
@@ -199,7 +196,6 @@ class SearchError(ToolExecutionError):
     """A search gave nothing. `reason` is short, in English, and holds no key."""
 
     def __init__(self, trouble: SearchTrouble, reason: str = "") -> None:
-        """Store the problem."""
         super().__init__(f"{SENTENCES[trouble]}{f' ({reason})' if reason else ''}.")
         self.trouble = trouble
         self.reason = reason
@@ -212,7 +208,6 @@ class SearchProvider(ABC):
     needs_key: bool = False
 
     def __init__(self, web: Web, url: str = "", key: str = "") -> None:
-        """Take an address that a person typed, or the service's own."""
         self._web = web
         self._url = yarl.URL((url or self.default_url).rstrip("/"))
         self._typed = bool(url)
@@ -361,7 +356,6 @@ class ResultPage(HTMLParser):
     """Reads one page."""
 
     def __init__(self, layout: Layout) -> None:
-        """Start with nothing found."""
         super().__init__()
         self._layout = layout
         self.found: list[PageResult] = []
@@ -412,7 +406,6 @@ class ResultPage(HTMLParser):
             self._into.append(data[:MAX_TEXT])
 
     def _begin(self, into: list[str]) -> None:
-        """Collect what follows, until the element ends that has just begun."""
         self._into, self._until = into, len(self._stack)
 
 
@@ -458,7 +451,6 @@ class DuckDuckGo(SearchProvider):
         raise AssertionError  # the last page returns or raises
 
     async def _async_page(self, page: yarl.URL, query: str, language: str) -> Sequence[SearchResult]:
-        """Return the results of one page."""
         url = page.with_path(f"{page.path if page.path != '/' else '/html'}/")
         headers = {"Accept-Language": f"{language},en;q=0.5"}
         answer = await self._async_ask(url, headers=headers, form={"q": query})
@@ -519,7 +511,6 @@ class SearXNG(SearchProvider):
         return found
 
     async def _async_page(self, asked: yarl.URL, language: str) -> Sequence[SearchResult]:
-        """Return the results of the page for browsers."""
         answer = await self._async_ask(asked, headers={"Accept": "text/html", **self._headers(language)})
         check_status(answer)
         return await async_parsed(_page_results, answer.content)
@@ -574,7 +565,6 @@ class Tavily(SearchProvider):
 
 
 def _tavily_results(content: bytes) -> list[SearchResult]:
-    """Return the results of an answer."""
     found: list[dict[str, Any]] = orjson.loads(content)["results"]
     return best([make_result(item.get("title"), item.get("content"), item.get("url")) for item in found])
 

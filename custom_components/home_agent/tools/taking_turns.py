@@ -31,7 +31,6 @@ async def taking_turns(hass: HomeAssistant, entity_ids: Iterable[str]) -> AsyncG
 
 
 async def _async_wait_until_free(hass: HomeAssistant, entity_id: str) -> None:
-    """Wait until nobody talks to a device any more, or for as long as an announcement can wait."""
     free = asyncio.Event()
 
     @callback

@@ -72,7 +72,6 @@ class ChromaAPI:
     """Sends requests about one database. Every method raises VectorStoreError."""
 
     def __init__(self, session: aiohttp.ClientSession, address: ChromaAddress) -> None:
-        """Take a session, which stays the caller's."""
         self._session = session
         self._base = f"{address.base_url}/api/v2"
         self._database = f"/tenants/{_part(address.tenant)}/databases/{_part(address.database)}"
@@ -126,7 +125,6 @@ class ChromaAPI:
         return VectorStoreError(StoreProblem.REFUSED, shorten(f"there is no {where}", self._secrets))
 
     async def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Return the decoded answer to one request."""
         data = None if body is None else _encode(body)
         try:
             async with asyncio.timeout(SECONDS):
@@ -151,7 +149,6 @@ class ChromaAPI:
             raise _unreadable_answer() from None
 
     async def _send(self, method: str, path: str, data: bytes | None) -> tuple[aiohttp.ClientResponse, bytes]:
-        """Send a request and read its answer."""
         async with self._session.request(
             method,
             URL(self._base + path, encoded=True),
@@ -163,7 +160,6 @@ class ChromaAPI:
             return response, await _read(response)
 
     def _refusal(self, response: aiohttp.ClientResponse, answer: bytes) -> VectorStoreError:
-        """Return the error that an answer means."""
         try:
             body = orjson.loads(answer)
         except orjson.JSONDecodeError:
@@ -185,7 +181,6 @@ def _encode(body: Mapping[str, Any]) -> bytes:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
-    """Return a body of bounded size."""
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
@@ -201,7 +196,6 @@ def _of_class(status: int) -> StoreProblem:
 
 
 def _part(name: str) -> str:
-    """Return a name as one part of a path."""
     return quote(name, safe="")
 
 
@@ -273,7 +267,6 @@ class ChromaStore:
         home: str = "",
         own: Collection[str] = (),
     ) -> None:
-        """Take session and address; nothing is asked yet."""
         self._api = ChromaAPI(session, address)
         self._home = home
         self._own = frozenset(own)
@@ -307,11 +300,9 @@ class ChromaStore:
         return {name: known.fingerprint for name, known in found.items()}
 
     def _other_name(self, collection: str) -> str:
-        """Return the name of an own collection where another Home Assistant has taken its name."""
         return f"{collection[:NAME_CHARS]}-{self._home[:HOME_CHARS]}"
 
     def _is_of_another_home(self, known: KnownCollection) -> bool:
-        """Return whether another Home Assistant made a collection."""
         return bool(self._home and known.home) and known.home != self._home
 
     def _judged(self, known: KnownCollection) -> KnownCollection:
@@ -434,7 +425,6 @@ class ChromaStore:
         return known
 
     async def _look_up(self, collection: str) -> KnownCollection | None:
-        """Ask the server for a collection."""
         self._known.pop(collection, None)
         name = self._names.get(collection, collection)
         try:
@@ -459,7 +449,6 @@ class ChromaStore:
                 raise
 
     async def _old_keys(self, collection: str, ids: Sequence[str]) -> dict[str, Collection[str]]:
-        """Return which metadata entries have that are there already."""
         answer = await self._post(collection, "get", {"ids": ids, "include": ["metadatas"]}, ours=True)
         return {str(key): list(_metadata(metadata)) for key, metadata in _columns(answer, "ids", "metadatas")}
 
@@ -515,13 +504,11 @@ def _metadata(value: Any) -> dict[str, Any]:
 
 
 def _hit(key: Any, text: Any, metadata: Any, similarity: float) -> Hit:
-    """Return one answer as we have it."""
     kept = {name: value for name, value in _metadata(metadata).items() if name != HASH and value is not None}
     return Hit(id=str(key), text=str(text or ""), similarity=similarity, metadata=kept)
 
 
 def _similarity(measure: Any, query: Vector | None) -> float:
-    """Return the similarity that a distance means, or that a vector has to the query."""
     try:
         value = 1 - float(measure) if query is None else _cosine(measure, query)
     except (TypeError, ValueError) as err:
@@ -530,7 +517,6 @@ def _similarity(measure: Any, query: Vector | None) -> float:
 
 
 def _cosine(vector: Sequence[float], query: Vector) -> float:
-    """Return the cosine of the angle between two vectors, 0 where one has no direction."""
     other = query.tolist()
     product = sumprod(vector, other)
     lengths = sumprod(vector, vector) * sumprod(other, other)

@@ -50,7 +50,6 @@ class Table:
     """
 
     def __init__(self, fingerprint: str, rows: Sequence[Row] = (), vectors: Numbers | None = None) -> None:
-        """Take rows without duplicates; the first vector decides the dimension."""
         self.fingerprint = fingerprint
         self._rows = rows
         self._vectors = np.empty((0, 0), np.float32) if vectors is None else vectors
@@ -190,7 +189,6 @@ def _header(line: bytes) -> dict[str, Any]:
 
 
 def _line(value: object) -> bytes:
-    """Return a value as one line of JSON, in ASCII."""
     return json.dumps(value, default=str).encode() + b"\n"
 
 
@@ -200,7 +198,6 @@ def _same(kept: Value | None, wanted: Value) -> bool:
 
 
 def _other_dimension(expected: int, shape: tuple[int, ...]) -> VectorStoreError:
-    """Return the error about a vector of another length."""
     given = "x".join(map(str, shape))
     return VectorStoreError(StoreProblem.DIMENSION, f"vectors of {expected} numbers are kept, not of {given}")
 
@@ -264,7 +261,6 @@ class EmbeddedStore:
     """
 
     def __init__(self, folder: Path, run: RunInThread, report: Callable[[FileReport], None]) -> None:
-        """Take the folder; nothing is read yet."""
         self._folder = folder
         self._run = run
         self._report = report
@@ -490,5 +486,4 @@ def _check_limits(table: Table, entries: Sequence[Entry]) -> None:
 
 
 def _reason(err: OSError) -> str:
-    """Return the disk error in a few words."""
     return err.strerror or type(err).__name__

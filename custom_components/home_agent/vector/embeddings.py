@@ -37,7 +37,6 @@ class BuiltinModel:
     fingerprint: Final = FINGERPRINT
 
     def __init__(self) -> None:
-        """Load nothing yet."""
         self._encoder: _Encoder | None = None
         self._lock = asyncio.Lock()
 
@@ -112,7 +111,6 @@ class EmbeddingError(Exception):
     """Texts could not be embedded; `detail` is short and holds no key, `refused` says that a key is wrong."""
 
     def __init__(self, detail: str, *, refused: bool = False) -> None:
-        """Say what is wrong."""
         super().__init__(detail)
         self.detail = detail
         self.refused = refused
@@ -157,7 +155,6 @@ class CachedEmbedder:
     """
 
     def __init__(self, model: Model, *, kept: int = KEPT) -> None:
-        """Start empty; `kept` bounds the texts whose vectors are remembered."""
         self._model = model
         self._limit = kept
         self._kept: OrderedDict[str, Vector] = OrderedDict()
@@ -218,7 +215,6 @@ class CachedEmbedder:
         return task
 
     def _answered(self, batch: Iterable[str], task: asyncio.Task[Mapping[str, Vector]]) -> None:
-        """A batch is no longer under way."""
         for text in batch:
             self._asked.pop(text, None)
         if not task.cancelled():
@@ -258,7 +254,6 @@ def _prepared(text: str) -> str:
 
 
 def _batches(texts: Sequence[str]) -> Iterable[Sequence[str]]:
-    """Yield texts in runs of bounded number and size."""
     batch: list[str] = []
     size = 0
     for text in texts:

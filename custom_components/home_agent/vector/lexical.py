@@ -44,7 +44,6 @@ class SimilarWords:
     """A vocabulary prepared for similarity search; it only grows."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._words: list[str] = []
         self._grams: dict[str, array[int]] = {}
         self._slips: dict[str, array[int]] = {}
@@ -101,7 +100,6 @@ def _is_fuzzy(word: str) -> bool:
 
 
 def _grams(word: str) -> set[str]:
-    """Return the character n-grams of a word with its ends marked."""
     marked = f"^{word}$"
     return {
         marked[start : start + size] for size in GRAM_SIZES for start in range(max(1, len(marked) - size + 1))
@@ -109,12 +107,10 @@ def _grams(word: str) -> set[str]:
 
 
 def _slips(word: str) -> set[str]:
-    """Return the word and all words that lack one of its letters."""
     return {word, *(word[:index] + word[index + 1 :] for index in range(len(word)))}
 
 
 def _by_form(one: str, other: str) -> float:
-    """Return the similarity of two inflections of a word, or of a compound and its part."""
     short, long = (one, other) if len(one) <= len(other) else (other, one)
     if len(short) < MIN_PART:
         return 0.0
@@ -166,7 +162,6 @@ class LexicalIndex:
     """An index of documents."""
 
     def __init__(self) -> None:
-        """Make an empty index; use `build`."""
         self._keys: list[str] = []
         """Per number: the document's key, empty where the document was replaced."""
         self._numbers: dict[str, int] = {}
@@ -304,7 +299,6 @@ class LexicalIndex:
         self._texts[number] = self._titles[number] = ()
 
     def _text_id(self, text: str, weight: float) -> int:
-        """Return the number of a text of this weight, a new one with its words if it is new."""
         known = self._text_ids.get((text, weight))
         if known is not None:
             return known
@@ -321,7 +315,6 @@ class LexicalIndex:
         return text_id
 
     def _word_id(self, word: str) -> int:
-        """Return the number of a word, a new one if it is new."""
         word_id = self._word_ids.setdefault(word, len(self._words))
         if word_id == len(self._words):
             self._words.append(word)
@@ -330,7 +323,6 @@ class LexicalIndex:
         return word_id
 
     def _weigh(self) -> None:
-        """Weigh words by how few documents have them."""
         total = len(self._numbers)
         self._idf = [rarity(total, count) for count in self._counts]
 
@@ -381,7 +373,6 @@ class LexicalIndex:
         return ranked
 
     def _named(self, number: int, covered: dict[int, float]) -> float:
-        """Return which share of its best covered title a query names, by weight of the words."""
         best = 0.0
         idf = self._idf
         for title in self._titles[number]:
@@ -400,7 +391,6 @@ def rarity(total: int, having: int) -> float:
 
 
 def _query_words(query: str) -> list[str]:
-    """Return the distinct words of a query, in order, up to a limit."""
     return list(dict.fromkeys(words(query)))[:MAX_QUERY_WORDS]
 
 

@@ -35,7 +35,6 @@ class VectorStoreError(Exception):
     """A store failed; `detail` is short and holds no key."""
 
     def __init__(self, problem: StoreProblem, detail: str) -> None:
-        """Say what is wrong."""
         super().__init__(detail)
         self.problem = problem
         self.detail = detail

@@ -37,7 +37,6 @@ class _AutomationWatch:
     """Looks after the automations of one agent."""
 
     def __init__(self, hass: HomeAssistant, agent: Agent) -> None:
-        """Take the agent."""
         self._hass = hass
         self._agent = agent
         self._own = agent.runtime_data.shared.automations.of(agent.entry_id)
@@ -73,13 +72,11 @@ class _AutomationWatch:
 
     @callback
     def _on_calm(self, _now: datetime) -> None:
-        """Look after a while."""
         self._timer = None
         self._look()
 
     @callback
     def _look(self, _hass: HomeAssistant | None = None) -> None:
-        """Look in the background."""
         self._agent.async_create_background_task(self._hass, self._async_check(), "home_agent automations")
 
     async def _async_check(self) -> None:
@@ -105,7 +102,6 @@ class _AutomationWatch:
         return written is not None and await self._async_is_refused(own, written)
 
     async def _async_is_refused(self, own: OwnAutomation, written: Mapping[str, Any]) -> bool:
-        """Return whether a part of an automation that was confirmed would be refused today."""
         guard = self._agent.runtime_data.handler.guard
         user = await self._hass.auth.async_get_user(own.user_id) if own.user_id else None
         context = Context(user_id=own.user_id if user else None)

@@ -37,7 +37,6 @@ class PipelineWatch:
     """Checks the pipelines when a pipeline, the home or the exposure changes."""
 
     def __init__(self, hass: HomeAssistant, entry: Agent) -> None:
-        """Take the agent."""
         self._hass = hass
         self._entry = entry
         self._stops: list[CALLBACK_TYPE] = []
@@ -57,7 +56,6 @@ class PipelineWatch:
 
     @callback
     def _attach(self, _event: Event[Any] | None = None) -> None:
-        """Listen to the store of the pipelines as soon as it exists."""
         if self._attached or ASSIST not in self._hass.config.components:
             return
         from homeassistant.components.assist_pipeline.pipeline import KEY_ASSIST_PIPELINE  # noqa: PLC0415
@@ -68,25 +66,21 @@ class PipelineWatch:
         self._look()
 
     async def _async_changed(self, _changes: object) -> None:
-        """Look at pipelines that were just saved."""
         self._look()
 
     @callback
     def _look_soon(self) -> None:
-        """Check the pipelines when a relevant part of the home has changed."""
         if self._timer is None and _bypassing(self._hass, self._entry):
             job = HassJob(self._look, "home_agent pipelines", cancel_on_shutdown=True)
             self._timer = async_call_later(self._hass, CALM_SECONDS, job)
 
     @callback
     def _look(self, _when: HomeAssistant | datetime | None = None) -> None:
-        """Report pipelines that pass the policy, or take the issue back."""
         self._end_timer()
         async_check_pipelines(self._hass, self._entry)
 
     @callback
     def _end_timer(self) -> None:
-        """Cancel the pending check after a change of the home."""
         if self._timer is not None:
             self._timer()
             self._timer = None

@@ -33,7 +33,6 @@ class ServerWatch:
     """Asks the server for its models in the background, again and again while it does not answer."""
 
     def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-        """Take the agent."""
         self._hass = hass
         self._entry = entry
         self._router = entry.runtime_data.router
@@ -65,7 +64,6 @@ class ServerWatch:
 
     @callback
     def _note_result(self, name: str, err: ModelServerError | None) -> None:
-        """Process the result of a request to a model."""
         if name != PRIMARY:
             return
         if err is None:

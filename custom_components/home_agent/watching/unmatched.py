@@ -122,12 +122,10 @@ def named_in(options: Mapping[str, Any], keys: Iterable[str]) -> Iterator[NamedT
 
 
 def _without_prefix(text: str) -> str:
-    """Return the person or the profile of whom a text speaks."""
     return text.removeprefix(_prefix_of(text))
 
 
 def _prefix_of(text: str) -> str:
-    """Return what a text says of a person, before the name."""
     return next((prefix for prefix in PREFIXES if text.startswith(prefix)), "")
 
 
@@ -138,7 +136,6 @@ def with_renamed(options: Mapping[str, Any], renamed: Mapping[str, str]) -> dict
 
 
 def _replaced(value: Any, renamed: Mapping[str, str]) -> Any:
-    """Return a value with new names in place of old ones, at any depth."""
     if isinstance(value, str):
         name = _without_prefix(value)
         return renamed.get(value) or _prefix_of(value) + renamed.get(name, name)
@@ -167,7 +164,6 @@ class _NameWatch:
     """Looks after the names in one agent's options; they do not change while it runs."""
 
     def __init__(self, hass: HomeAssistant, entry: Agent) -> None:
-        """Read which names there are, and which were renamed before a restart."""
         self._hass = hass
         self._entry = entry
         self._named = {key: list(named_in(stored_options(entry), keys)) for key, keys in NAMING.items()}
@@ -264,7 +260,6 @@ class _NameWatch:
 
     @callback
     def _on_calm(self, _now: datetime) -> None:
-        """Look after a while."""
         self._timer = None
         self._async_look()
 
@@ -297,7 +292,6 @@ class _NameWatch:
         return one.field in (PERSONS, *PLACES, *PEOPLE) or not names.has(one.name)
 
     async def _async_matches(self, names: RuleNames, one: NamedThing) -> bool:
-        """Return whether a name still means something."""
         if one.field in PEOPLE:
             return has_people(self._hass, one.name, stored_options(self._entry))
         is_policy = one.option in NAMING["rules_unmatched"]

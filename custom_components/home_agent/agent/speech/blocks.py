@@ -139,7 +139,6 @@ class UntilClose:
     """A block that ends with a mark, or never."""
 
     def __init__(self, close: re.Pattern[str], starts: str = "<[`") -> None:
-        """Remember the mark, and the signs that it may begin with."""
         self._close = close
         self._starts = starts
 
@@ -157,7 +156,6 @@ class Balanced:
     """A block in brackets; brackets in quotes do not count."""
 
     def __init__(self, bracket: str) -> None:
-        """Start before the opening bracket."""
         self._open = bracket
         self._outside = re.compile(rf"[\"'{re.escape(bracket + _BRACKETS[bracket])}]")
         self._depth = 0
@@ -209,7 +207,6 @@ class Flow:
     """
 
     def __init__(self, *, collapse: bool) -> None:
-        """Start without any text."""
         self._collapse = collapse
         self._out: list[str] = []
         self._space = ""
@@ -256,12 +253,10 @@ class Flow:
         return text
 
     def _add_space(self, space: str) -> None:
-        """Remember white space, within bounds."""
         if len(self._space) < _MAX_SPACE:
             self._space = (self._space + space)[:_MAX_SPACE]
 
     def _joint(self, following: str) -> str:
-        """Return the separator between the text so far and the next character."""
         if not self.last:
             return ""
         if self._mark:
@@ -277,13 +272,11 @@ class Flow:
         return " " if space and self._collapse else space
 
     def _would_stick(self, following: str) -> bool:
-        """Return whether two words would become one."""
         last = self.last[-1]
         words = following.isalnum() and (last.isalnum() or last in _ENDS or last in _QUOTES)
         return words and not (_WIDE.match(last) and _WIDE.match(following))
 
     def _pause(self) -> str:
-        """Return the mark in the script of the text, or nothing if a pause is already written."""
         last = self.last[-1]
         if last in _ENDS or (last in _QUOTES and self.last[0] in _ENDS):
             return ""
@@ -309,7 +302,6 @@ _MAX_NAME: Final = 64
 
 
 def _has_arguments(raw: str) -> bool:
-    """Return whether what is in the brackets looks like arguments."""
     return _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
 
 
@@ -367,7 +359,6 @@ class Openers:
     """Knows what may begin, for one surface and one set of tools."""
 
     def __init__(self, names: CallNames, *, voice: bool, are_arguments: Callable[[str], bool]) -> None:
-        """Remember the names and the surface, and how arguments without a name are known."""
         self._names = names
         self._voice = voice
         self._are_arguments = are_arguments
@@ -404,7 +395,6 @@ class Openers:
         return Block(scanner=Balanced(bracket), is_call=self._in_json(around), certain=self._voice)
 
     def _tag(self, text: str, tag: re.Match[str], around: Surroundings) -> Opening | None:
-        """Take `<tag>`, `<|tag|>`, `<tag|>` or `[TAG]` by its meaning."""
         name = (tag["name"] or tag["square"]).lower().replace("\u2581", "_")
         barred = tag["bar"] is not None
         mark = BARRED_TAGS.get(name, Mark.NOISE) if barred else PLAIN_TAGS.get(name)
@@ -426,7 +416,6 @@ class Openers:
         return Opening(end, thought(DROPPED[mark]) if mark in DROPPED else None)
 
     def _list(self, text: str, at: int, around: Surroundings) -> Opening | None:
-        """Take a list of JSON objects or of calls."""
         inner = end_of(_LIST_START, text, at)
         if text.startswith("{", inner):
             return Opening(at, self._data("[", around))
@@ -438,7 +427,6 @@ class Openers:
         return Opening(at + 1, text=True)
 
     def _ticks(self, text: str, at: int, around: Surroundings) -> Opening | None:
-        """Take a code fence, if a call is in it."""
         ticks = end_of(_TICKS, text, at)
         fence = _FENCE.match(text, at) if ticks - at >= _FENCE_TICKS else None
         body = fence.end() if fence else ticks
@@ -544,7 +532,6 @@ class CallNames:
     """The names by which a call written as text is known."""
 
     def __init__(self, names: Collection[str]) -> None:
-        """Build the patterns of these names and of Home Assistant's intents."""
         ordered = sorted(filter(None, names), key=len, reverse=True)
         body = "|".join([r"Hass[A-Z]\w{1,60}", *map(re.escape, ordered)])
         self.pattern = re.compile(rf"(?:{body})(?!\w)")
@@ -628,7 +615,6 @@ def unfenced(text: str) -> str:
 
 
 def _from_xml(text: str, _is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
-    """Yield calls as `<invoke name=…>` or `<function=…>` with `<parameter…>` or JSON in it."""
     starts = list(_INVOKE.finditer(text))
     for start, following in zip(starts, [*starts[1:], None], strict=False):
         body = text[start.end() : following.start() if following else len(text)]
@@ -638,13 +624,11 @@ def _from_xml(text: str, _is_tool: Callable[[str], bool]) -> Iterator[WrittenCal
 
 
 def _from_key_tags(text: str, _is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
-    """Yield a call as its name and pairs of `<arg_key>` and `<arg_value>`."""
     if args := {pair[1]: parsed(pair[2].strip()) for pair in _KEY_TAGS.finditer(text)}:
         yield WrittenCall(_name_in(_TAG.sub(" ", text.partition("<arg_key>")[0]).strip()), args)
 
 
 def _from_json(text: str, is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
-    """Yield calls as JSON with a name before its arguments, whatever the brackets around them are."""
     at = 0
     while name := _NAME_PAIR.search(text, at):
         following = _NAME_PAIR.search(text, name.end())
@@ -660,7 +644,6 @@ def _from_json(text: str, is_tool: Callable[[str], bool]) -> Iterator[WrittenCal
 
 
 def _from_brackets(text: str, is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
-    """Yield calls as the name of a tool and its arguments in JSON or as Python writes them."""
     at = 0
     while call := _CALL.search(text, at):
         at = call.end() + 1

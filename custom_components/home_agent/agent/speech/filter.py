@@ -80,7 +80,6 @@ class SpeechFilter:
         return self._read("", final=True)
 
     def _read(self, piece: str, *, final: bool) -> Spoken:
-        """Read on as far as the text tells."""
         text = self._held + piece
         self._around.final = final
         at = 0
@@ -100,7 +99,6 @@ class SpeechFilter:
         return Spoken(shown, thinking)
 
     def _end(self) -> None:
-        """Decide about the held text at the end of the reply."""
         if self._block is not None:
             self._block.add(self._held)
             self._held = ""
@@ -149,7 +147,6 @@ class SpeechFilter:
         return step.next if step.next > at else None
 
     def _end_block(self, block: Block) -> None:
-        """Decide the kind of a finished block."""
         raw = "".join(block.raw)
         is_call = not block.thought and block.is_call(raw)
         if not (is_call or block.certain):
@@ -168,7 +165,6 @@ class SpeechFilter:
         self._say("".join(block.raw))
 
     def _say(self, text: str) -> None:
-        """Let text out."""
         (self._markdown or self._flow).write(text)
         self._around.add(text)
         line, newline, _ = text.partition("\n")

@@ -127,7 +127,6 @@ class MarkdownReader:
     """
 
     def __init__(self, flow: Flow) -> None:
-        """Start at the beginning of a line."""
         self._flow = flow
         self._held = ""
         self._previous = "\n"
@@ -163,7 +162,6 @@ class MarkdownReader:
         self._flow.write(text)
 
     def _line(self, text: str, at: int, final: bool) -> int:
-        """Take the marker at the beginning of a line."""
         if not final and len(text) - at < _LINE_WINDOW and _LINE_PART.match(text, at):
             return _HOLD
         marker = _LINE.match(text, at)
@@ -183,7 +181,6 @@ class MarkdownReader:
         return end
 
     def _open_fence(self, language: str) -> None:
-        """Read the prose in a fence, leave code out."""
         if self._prose_fence or language in _SPOKEN_FENCES:
             self._prose_fence = not self._prose_fence
         else:
@@ -194,14 +191,12 @@ class MarkdownReader:
         return not self._blank and (char.islower() or (indented and self._kind == "item"))
 
     def _begin(self, kind: str) -> None:
-        """Put a pause between the line before and this one."""
         if self._kind:
             self._flow.mark("," if kind == self._kind == "item" else ".")
         self._kind = kind
         self._blank = self._new_line = False
 
     def _inline(self, text: str, at: int, final: bool) -> int:
-        """Take text up to the next mark, or the mark."""
         if at == 0 and _WORD_CHAR.match(self._previous) and (word := _MID_WORD.match(text)):
             self._say(word[0])
             return word.end()
@@ -306,7 +301,6 @@ class MarkdownReader:
         return stop + 1 if self._depth and text.startswith(")", stop) else stop
 
     def _target(self, text: str, at: int, _final: bool) -> int:
-        """Skip where a link leads."""
         while mark := _TARGET_MARK.search(text, at):
             at = mark.end()
             self._depth += {"(": 1, ")": -1}.get(mark[0], 0)
@@ -316,7 +310,6 @@ class MarkdownReader:
         return len(text)
 
     def _code_block(self, text: str, at: int, final: bool) -> int:
-        """Skip code up to the closing fence."""
         end = text.find("\n", at) + 1
         if self._previous == "\n":
             if not end and not final and len(text) - at < _FENCE_WINDOW:

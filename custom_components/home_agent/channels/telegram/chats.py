@@ -22,7 +22,6 @@ class Chats:
     """The chats of one entry."""
 
     def __init__(self, hass: HomeAssistant, stored: Iterable[Mapping[str, Any]]) -> None:
-        """Take the option."""
         self._hass = hass
         self._persons = read_chats(stored)
 
@@ -58,7 +57,6 @@ class TelegramPersonalChats:
     """The private chats of the option, written to with the bot that knows them."""
 
     def __init__(self, hass: HomeAssistant, chats: Chats, bot: Bot, asking: Asking) -> None:
-        """Take the chats, the bot and the questions of the bridge."""
         self._hass = hass
         self._chats = chats
         self._bot = bot

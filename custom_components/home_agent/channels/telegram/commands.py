@@ -50,7 +50,6 @@ class Asker:
 
 
 async def _async_memories(asker: Asker, said: str) -> str:
-    """List what is remembered, all or what fits some words, with numbers for /forget."""
     may_see, memories = await asker.async_may_see(), asker.data.memories
     if said:
         found = await memories.async_search(said, MAX_SHOWN, may_see=may_see)
@@ -104,7 +103,6 @@ async def _async_search_log(asker: Asker, _said: str) -> str:
 
 
 async def _async_new(asker: Asker, _said: str) -> str:
-    """Begin a new conversation."""
     asker.chat.conversation_id = None
     asker.data.shared.sessions.clear(asker.data.entry_id, user_id=asker.user.id)
     return await asker.async_say("telegram_new")

@@ -19,7 +19,6 @@ class PhotoUnusable(Exception):
     """A photo cannot be shown to the model; `key` names the sentence that says why."""
 
     def __init__(self, key: str) -> None:
-        """Store the key."""
         super().__init__(key)
         self.key = key
 

@@ -25,7 +25,6 @@ class DocumentsContextProvider(ContextProvider):
     name = "documents"
 
     def __init__(self, texts: HouseholdTexts) -> None:
-        """Take the search."""
         self._texts = texts
 
     @override

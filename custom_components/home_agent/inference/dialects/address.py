@@ -80,5 +80,4 @@ def is_cloud(base: URL) -> bool:
 
 @lru_cache(maxsize=64)
 def _is_cloud(host: str) -> bool:
-    """Tell whether a host is one of the known services."""
     return any(host == name or host.endswith(name if name[0] == "." else f".{name}") for name in _CLOUD)

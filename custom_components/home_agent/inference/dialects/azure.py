@@ -44,7 +44,6 @@ class AzureWire(OpenAIWire):
 
     @staticmethod
     def _address(endpoint: Endpoint, path: str) -> URL:
-        """Return the address of an operation of the deployment."""
         base = address.parse(endpoint.base_url)
         if _is_current(base):
             return address.join(base, path, **_version(endpoint, base, None))

@@ -27,7 +27,6 @@ class _Characters:
     """Joins characters that a server cut in two halves of a surrogate pair."""
 
     def __init__(self) -> None:
-        """Start without a half."""
         self._half = ""
 
     def complete_characters(self, text: str) -> str:
@@ -44,7 +43,6 @@ class AnswerReader(ABC):
     """Turns the objects of one answer into deltas."""
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
-        """Start before the first object; secrets never show in an error."""
         self.secrets = secrets
         self.calls = CallAssembler()
         self.finish_reason: str | None = None

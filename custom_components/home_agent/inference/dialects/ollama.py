@@ -119,7 +119,6 @@ def duration(value: str) -> str | int:
 
 
 def _messages(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages as Ollama wants them."""
     names = {
         call.get("id"): call["function"]["name"]
         for message in messages

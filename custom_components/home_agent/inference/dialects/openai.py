@@ -78,7 +78,6 @@ class OpenAIWire(Wire):
 
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameter that asks for JSON of this shape."""
     named = {"name": "answer", "strict": _is_strict(schema), "schema": schema}
     return {"type": "json_schema", "json_schema": named}
 
@@ -159,13 +158,11 @@ def _complains(data: Mapping[str, Any]) -> bool:
 
 
 def _is_thought(delta: Mapping[str, Any]) -> bool:
-    """Tell whether Gemini marks this content as a thought."""
     extra = delta.get("extra_content") or {}
     return bool((extra.get("google") or {}).get("thought"))
 
 
 def _string(value: Any) -> str:
-    """Return a string, whatever type the value has."""
     return value if isinstance(value, str) else ""
 
 

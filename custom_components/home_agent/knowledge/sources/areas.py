@@ -22,7 +22,6 @@ class AreaSource(KnowledgeSource):
     source = Source.AREA
 
     def __init__(self, house: House) -> None:
-        """Remember where to look."""
         self._house = house
 
     @override
@@ -40,7 +39,6 @@ class AreaSource(KnowledgeSource):
 
 
 def _room(house: HouseSnapshot, area: Area) -> KnowledgeDocument | None:
-    """Return the document of an area."""
     records = [record for record in house.in_area(area.area_id) if record.category is None]
     if not records:
         return None
@@ -54,7 +52,6 @@ def _room(house: HouseSnapshot, area: Area) -> KnowledgeDocument | None:
 
 
 def _floor(house: HouseSnapshot, floor: Floor) -> KnowledgeDocument | None:
-    """Return the document of a floor."""
     rooms = [area for area in house.areas.values() if area.floor_id == floor.floor_id]
     records = [record for area in rooms for record in house.in_area(area.area_id) if record.category is None]
     if not records:
@@ -69,7 +66,6 @@ def _floor(house: HouseSnapshot, floor: Floor) -> KnowledgeDocument | None:
 
 
 def _document(key: str, name: str, said: list[str], records: list[EntityRecord]) -> KnowledgeDocument:
-    """Return a document about a place."""
     return KnowledgeDocument(
         id=key,
         source=Source.AREA,
@@ -80,7 +76,6 @@ def _document(key: str, name: str, said: list[str], records: list[EntityRecord])
 
 
 def _counts(records: list[EntityRecord]) -> str:
-    """Return how many there are of each kind."""
     counts = Counter(record.domain for record in records)
     return together(
         (
@@ -92,7 +87,6 @@ def _counts(records: list[EntityRecord]) -> str:
 
 
 def _shown(records: list[EntityRecord]) -> Iterator[str]:
-    """Yield the names, what is controlled before what is measured."""
     measures = {"binary_sensor", "sensor"}
     for record in sorted(records, key=lambda record: (record.domain in measures, record.entity_id)):
         yield clean(record.name, NAME_CHARS)

@@ -51,7 +51,6 @@ class ConfiguredSource(KnowledgeSource, ABC):
     """Event after which everything may differ."""
 
     def __init__(self, hass: HomeAssistant, house: House) -> None:
-        """Remember where to look."""
         self._hass = hass
         self._house = house
 
@@ -133,12 +132,10 @@ class ConfiguredSource(KnowledgeSource, ABC):
         """Return the entities that it acts on, also through scripts, scenes and groups."""
 
     def _entity(self, entity_id: str) -> Any:
-        """Return Home Assistant's own object of an automation or a script."""
         component = self._hass.data.get(self.source.value)
         return component.get_entity(entity_id) if component is not None else None
 
     def _acts_on(self, service: str, entity_id: str) -> Iterable[str]:
-        """Return the entities that running it would act on."""
         found = effects(self._hass, self.source.value, service, [entity_id])
         return dict.fromkeys(effect.entity_id for effect in found if effect.entity_id)
 
@@ -151,7 +148,6 @@ class AutomationSource(ConfiguredSource):
 
     @override
     def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
-        """Yield its triggers, conditions and actions."""
         config = getattr(self._entity(entity_id), "raw_config", None)
         if not isinstance(config, Mapping):
             return
@@ -162,7 +158,6 @@ class AutomationSource(ConfiguredSource):
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:
-        """Return the entities that its actions act on."""
         return self._acts_on("trigger", entity_id)
 
 
@@ -173,7 +168,6 @@ class ScriptSource(ConfiguredSource):
 
     @override
     def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
-        """Yield its fields and its actions."""
         config = getattr(self._entity(entity_id), "raw_config", None)
         if not isinstance(config, Mapping):
             return
@@ -186,7 +180,6 @@ class ScriptSource(ConfiguredSource):
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:
-        """Return the entities that its steps act on."""
         return self._acts_on("turn_on", entity_id)
 
 
@@ -198,7 +191,6 @@ class SceneSource(ConfiguredSource):
 
     @override
     def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
-        """Yield the state of each member."""
         members = [
             {
                 "entity_id": words.entity(member),
@@ -212,7 +204,6 @@ class SceneSource(ConfiguredSource):
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:
-        """Return the members."""
         return self._states(entity_id)
 
     def _states(self, entity_id: str) -> Mapping[str, State]:
@@ -228,6 +219,5 @@ def _description(words: Words, config: Mapping[str, Any]) -> str:
 
 
 def _field_name(key: Any, field: Any) -> str:
-    """Return the name of a field of a script."""
     name = field.get("name") if isinstance(field, Mapping) else None
     return clean(str(name or key).replace("_", " "), NAME_CHARS)

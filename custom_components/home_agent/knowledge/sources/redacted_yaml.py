@@ -87,7 +87,6 @@ def _shown(words: Words, value: Any, depth: int) -> Any:
 
 
 def _step(words: Words, step: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-    """Return a trigger, a condition, an action or a part of one."""
     shown: dict[str, Any] = {}
     action = step.get("action") or step.get("service") or ""
     domain = str(action).partition(".")[0]
@@ -108,7 +107,6 @@ def _step(words: Words, step: Mapping[Any, Any], depth: int) -> dict[str, Any]:
 
 
 def _merged(words: Words, key: str, value: Any, domain: str) -> dict[str, Any]:
-    """Return the target, the data or the options of a step."""
     if not isinstance(value, Mapping):
         return {key: words.text(value)} if is_template(value) else {}
     if key == "options":
@@ -124,7 +122,6 @@ def _merged(words: Words, key: str, value: Any, domain: str) -> dict[str, Any]:
 
 
 def _action(words: Words, action: str) -> str:
-    """Return an action by its name, a script by the name of its entity."""
     domain, _, service = action.lower().partition(".")
     if domain in RECIPIENTS:
         return domain
@@ -134,7 +131,6 @@ def _action(words: Words, action: str) -> str:
 
 
 def _targets(words: Words, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the targets in a mapping by their names."""
     named = {
         "entity_id": lambda value: value if value in ("all", "none") else words.entity(value),
         "device_id": words.device,
@@ -146,7 +142,6 @@ def _targets(words: Words, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(names: Iterable[str]) -> Any:
-    """Return one name, or distinct ones as a list."""
     distinct = list(dict.fromkeys(names))
     return distinct[0] if len(distinct) == 1 else distinct
 

@@ -58,7 +58,6 @@ class SummarySource(KnowledgeSource):
     source = Source.SUMMARY
 
     def __init__(self, hass: HomeAssistant, house: House) -> None:
-        """Start without data."""
         self._hass = hass
         self._house = house
         self._figures: Mapping[str, StateFigures] = {}
@@ -131,7 +130,6 @@ class SummarySource(KnowledgeSource):
         return stop
 
     async def _async_read(self, start: datetime, end: datetime) -> dict[str, StateFigures]:
-        """Read all entities worth it, a batch at a time, in the recorder's own threads."""
         house = await self._house.async_snapshot()
         timed, measured = _worth_reading(self._hass, house)
         found: dict[str, StateFigures] = {}
@@ -221,7 +219,6 @@ def _worth_reading(hass: HomeAssistant, house: HouseSnapshot) -> tuple[list[str]
 def _read_timed(
     hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
 ) -> dict[str, StateFigures]:
-    """Read how long and how often entities were in their active state."""
     from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
 
     found: dict[str, StateFigures] = {}
@@ -266,7 +263,6 @@ def _timed(changes: Iterable[Any], active: str, start: float, end: float) -> tup
 def _read_measured(
     hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
 ) -> dict[str, StateFigures]:
-    """Read the hourly statistics of sensors."""
     from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
 
     first = start.replace(minute=0, second=0, microsecond=0)
@@ -277,7 +273,6 @@ def _read_measured(
 
 
 def _measured(hours: Sequence[Any]) -> StateFigures | None:
-    """Return the extremes and the mean of hours, or what they counted."""
     lows = [hour["min"] for hour in hours if hour.get("min") is not None]
     highs = [hour["max"] for hour in hours if hour.get("max") is not None]
     means = [hour["mean"] for hour in hours if hour.get("mean") is not None]
@@ -289,6 +284,5 @@ def _measured(hours: Sequence[Any]) -> StateFigures | None:
 
 
 def _number(value: float | None) -> str:
-    """Return a number with the digits that matter."""
     text = f"{value or 0:.2f}"
     return text.rstrip("0").rstrip(".")

@@ -171,12 +171,10 @@ class Words:
         return clean(_DIGITS.sub("…", _IDS.sub(named, source)), TEXT_CHARS)
 
     def _entity_id(self, value: Any) -> str:
-        """Return the entity id for an entity id or a registry id."""
         text = str(value).strip()
         return er.async_resolve_entity_id(er.async_get(self.hass), text) or text
 
     def _is_entity(self, text: str) -> bool:
-        """Return whether a text is the id of an entity that there is or was."""
         if not valid_entity_id(text):
             return False
         if self.hass.states.get(text) is not None or text in er.async_get(self.hass).entities:

@@ -123,7 +123,6 @@ def acts(changes: Iterable[ObservedChange], last: MutableMapping[str, str]) -> I
 
 
 def _values(change: ObservedChange) -> Iterator[tuple[str, str]]:
-    """Yield the observations of a change, each under the name it is tracked by."""
     if change.state is not None:
         yield change.entity_id, _value(change.entity_id.partition(".")[0], change.state)
     if change.state in UNKNOWN:
@@ -133,7 +132,6 @@ def _values(change: ObservedChange) -> Iterator[tuple[str, str]]:
 
 
 def _value(domain: str, state: str) -> str:
-    """Return the action that leads to a state."""
     if state in UNKNOWN:
         return LOST
     facts = DOMAINS[domain]

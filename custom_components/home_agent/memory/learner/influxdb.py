@@ -59,7 +59,6 @@ class InfluxError(SourceError):
     """The server could not be asked. The text is short and holds no key."""
 
     def __init__(self, trouble: InfluxTrouble, detail: str) -> None:
-        """Store the problem."""
         super().__init__(f"InfluxDB: {detail}")
         self.trouble = trouble
         self.detail = detail
@@ -93,7 +92,6 @@ class InfluxSource(ABC):
     knows_who = False
 
     def __init__(self, session: aiohttp.ClientSession, address: InfluxAddress) -> None:
-        """Take a session, which stays the caller's."""
         self._session = session
         self._address = address
         self._secrets = tuple(secret for secret in (address.password, address.token) if secret)
@@ -147,7 +145,6 @@ class InfluxSource(ABC):
         """Return one number for each step and sensor; without new values the last one is repeated."""
 
     async def _async_send(self, path: str, query: Mapping[str, str], data: bytes, headers: Any) -> bytes:
-        """Send a query and return the answer."""
         url = URL(self._address.url + path).with_query(query)
         try:
             async with (
@@ -169,7 +166,6 @@ class InfluxSource(ABC):
         return answer
 
     def _refusal(self, response: aiohttp.ClientResponse, answer: bytes) -> InfluxError:
-        """Return the error for an answer that is a refusal."""
         try:
             body = orjson.loads(answer)
         except orjson.JSONDecodeError:
@@ -215,7 +211,6 @@ class InfluxQLSource(InfluxSource):
         return [point for one in series for point in _points(one, SENSOR)]
 
     async def _async_query(self, query: str) -> list[dict[str, Any]]:
-        """Return the series that answer a query."""
         address = self._address
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         if address.username:
@@ -268,7 +263,6 @@ class FluxSource(InfluxSource):
         return [point for row in rows for point in _row_points(row, numeric=True)]
 
     def _selected(self, wanted: Mapping[str, Iterable[str]], start: datetime, end: datetime) -> str:
-        """Return the part of a query that says which points."""
         conditions = " and ".join(
             "(" + " or ".join(f"r[{_flux(column)}] == {_flux(value)}" for value in values) + ")"
             for column, values in wanted.items()
@@ -279,7 +273,6 @@ class FluxSource(InfluxSource):
         )
 
     async def _async_query(self, query: str) -> list[dict[str, str]]:
-        """Return the rows of all tables that answer a query."""
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/csv",
@@ -318,7 +311,6 @@ def _row_points(row: Mapping[str, str], *, numeric: bool) -> list[Point]:
 
 
 def _points(series: Mapping[str, Any], domain: str) -> list[Point]:
-    """Return the points of a series of InfluxQL."""
     entity_id = f"{domain}.{series['tags']['entity_id']}"
     return [
         Point(datetime.fromtimestamp(milliseconds / 1000, UTC), entity_id, value)
@@ -333,7 +325,6 @@ def _change(point: Point, *, state: str | None = None, target: float | None = No
 
 
 def _numbers(points: Iterable[Point]) -> dict[tuple[str, datetime], float]:
-    """Return numbers by their entity and step."""
     return {(point.entity_id, point.at): point.value for point in points if _is_number(point.value)}
 
 
@@ -342,34 +333,28 @@ def _is_number(value: Any) -> bool:
 
 
 def _any_of(tag: str, values: Iterable[str]) -> str:
-    """Return the condition that a tag has one of these values."""
     return "(" + " OR ".join(f'"{tag}" = {_text(value)}' for value in values) + ")"
 
 
 def _between(start: datetime, end: datetime) -> str:
-    """Return the condition for a span of time."""
     return f"time >= {int(start.timestamp() * 1000)}ms AND time < {int(end.timestamp() * 1000)}ms"
 
 
 def _text(value: str) -> str:
-    """Return a string of InfluxQL."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", " ")
     return f"'{escaped}'"
 
 
 def _flux(value: str) -> str:
-    """Return a string of Flux."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("${", "\\${").replace("\n", " ")
     return f'"{escaped}"'
 
 
 def _rfc(moment: datetime) -> str:
-    """Return a moment as Flux writes it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
-    """Return a body of bounded size."""
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk

@@ -72,7 +72,6 @@ class Learner:
         phrase: Phrase,
         view: AgentView,
     ) -> None:
-        """Take the source, and the store of the results."""
         self._hass = hass
         self._view = view
         self._observations = observations
@@ -138,7 +137,6 @@ class Learner:
             start = end
 
     async def _async_attributed(self, done: Iterable[Act]) -> list[Observation]:
-        """Return the actions, with the person who made each as far as that is known."""
         known: dict[str | None, Person | None] = {None: None}
         observed = []
         for act in done:
@@ -160,7 +158,6 @@ class Learner:
     async def _async_used(
         self, start: datetime, end: datetime, powers: Mapping[str, Power]
     ) -> list[Observation]:
-        """Return which machines began to be used."""
         watts = self._power_sensors()
         shown = {key: watts[key] for key in powers if key in watts}
         levels = await self._source.async_levels(shown, start, end, FINE)
@@ -181,7 +178,6 @@ class Learner:
         await self._async_note([habit for habit in found if not self._is_silenced(habit)], until)
 
     async def _async_note(self, found: Sequence[Habit], now: datetime) -> None:
-        """Update the memories to the habits that were found."""
         names = {person.id: person.name for person in persons(self._hass)}
         left = list(self._observations.habits)
         noted = []
@@ -233,7 +229,6 @@ class Learner:
         )
 
     def _is_silenced(self, habit: Habit) -> bool:
-        """Return whether this habit was deleted by a user."""
         kind = kind_of(habit)
         return any(kind.is_same(silenced) for silenced in self._observations.silenced)
 
@@ -265,7 +260,6 @@ class Learner:
 
     @callback
     def _things(self) -> Things:
-        """Return the device and the name of each observed entity."""
         entries = er.async_get(self._hass)
         return {
             entity_id: Thing(
@@ -309,7 +303,6 @@ def _find(kept: Observations, last: date, things: Things) -> list[Habit]:
 
 
 def _day_begin(now: datetime) -> datetime:
-    """Return when the present day of habits began."""
     day = habit_day(dt_util.as_local(now))
     return dt_util.start_of_local_day(day).replace(hour=DAY_BEGINS // 60)
 
@@ -333,7 +326,6 @@ def _person_of(hass: HomeAssistant, entity_id: str) -> Person | None:
 
 @callback
 def _names(hass: HomeAssistant, habit: Habit) -> str:
-    """Return the name of the subject of a habit."""
     named = [_name(hass, subject) for subject in habit.subjects[:MAX_NAMED]]
     more = len(habit.subjects) - len(named)
     return " + ".join([*named, str(more)] if more else named)
@@ -353,7 +345,6 @@ def _name(hass: HomeAssistant, entity_id: str) -> str:
 
 @callback
 def _is_private(hass: HomeAssistant, entity_id: str) -> bool:
-    """Return whether a habit reveals when no one is at home, or an entrance is open."""
     state = hass.states.get(entity_id)
     kind = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
     return entity_id.partition(".")[0] in PRIVATE_DOMAINS or kind in PRIVATE_CLASSES

@@ -41,7 +41,6 @@ class Observations:
     """What one entry has observed; the store of all entries is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start empty."""
         self._changed = changed
         self.read_until: datetime | None = None
         self.since: date | None = None
@@ -176,7 +175,6 @@ class Observations:
 
 
 def _by_time(moment: Moment) -> int:
-    """Return the sort key of moments."""
     return moment.at
 
 
@@ -188,7 +186,6 @@ class ObservationStore(EntryStore[Observations]):
     """Keeps observations by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, Observations)
 
 

@@ -174,7 +174,6 @@ def _is_habit(
 def _on_other_days(
     hits: Iterable[_Moment], moments: Iterable[_Moment], days: Collection[int], span: Sequence[date]
 ) -> float:
-    """Return on which share of the other days it happens at this time."""
     begins = min(hit.minute for hit in hits)
     possible = sum(day.weekday() not in days for day in span)
     happened = {
@@ -186,7 +185,6 @@ def _on_other_days(
 
 
 def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
-    """Return the observations of the hour with observations on most days."""
     ordered = sorted(moments, key=lambda moment: moment.minute)
     best: list[_Moment] = []
     days_of_best = 0
@@ -201,7 +199,6 @@ def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
 
 
 def _rate(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) -> float:
-    """Return on which share of these days something happened."""
     possible = sum(day.weekday() in days for day in span)
     happened = len({hit.day for hit in hits if hit.day.weekday() in days})
     return happened / possible if possible else 1.0
@@ -225,7 +222,6 @@ def habit_day(at: datetime) -> date:
 
 
 def _moment(at: datetime) -> _Moment:
-    """Return when something happened, in days that begin early in the morning."""
     minute = at.hour * 60 + at.minute - DAY_BEGINS
     day = at.date() if minute >= 0 else at.date() - timedelta(days=1)
     return _Moment(day, minute % MINUTES)

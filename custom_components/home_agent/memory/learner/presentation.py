@@ -86,7 +86,6 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
 
 
 def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
-    """Add an act to the found habits, or to the habit with the same act."""
     for place, known in enumerate(kept):
         if not _is_one_act(known, habit, seen):
             continue
@@ -102,7 +101,6 @@ def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
 
 
 def _is_one_act(one: Habit, other: Habit, seen: Seen) -> bool:
-    """Return whether two things are done at the same moments."""
     if one.value != other.value or one.days != other.days:
         return False
     times, others = _times(one, seen), _times(other, seen)
@@ -120,7 +118,6 @@ def _is_one_thing(one: str, other: str, things: Things) -> bool:
 
 
 def _draws(used: Habit, other: Habit, things: Things) -> bool:
-    """Return whether another act causes the use of a machine, or it is measured twice."""
     device = things.get(used.subject, Thing()).device
     if device is None or other.value == OFF:
         return False
@@ -129,7 +126,6 @@ def _draws(used: Habit, other: Habit, things: Things) -> bool:
 
 
 def _times(habit: Habit, seen: Seen) -> list[float]:
-    """Return when a habit was followed, in order."""
     return sorted(
         item.at.timestamp()
         for item in seen.get(habit.subject, ())
@@ -138,12 +134,10 @@ def _times(habit: Habit, seen: Seen) -> list[float]:
 
 
 def _apart(at: datetime, minute: int) -> int:
-    """Return how many minutes lie between two times of the day."""
     apart = abs(at.hour * 60 + at.minute - minute)
     return min(apart, MINUTES - apart)
 
 
 def _has_near(times: Sequence[float], moment: float) -> bool:
-    """Return whether one of the times lies close to a moment."""
     place = bisect_left(times, moment - TOGETHER)
     return place < len(times) and times[place] <= moment + TOGETHER

@@ -33,7 +33,6 @@ class RecorderSource:
     knows_who = True
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Take the home; the recorder may be off."""
         self._hass = hass
 
     async def async_changes(
@@ -51,7 +50,6 @@ class RecorderSource:
         return await self._async_run(_read_levels, set(sensors), start, end, step)
 
     async def _async_run[T](self, read: Callable[..., T], *args: Any) -> T:
-        """Read something in the recorder's executor."""
         try:
             return await async_read_database(self._hass, read, self._hass, *args)
         except DatabaseError as err:
@@ -75,7 +73,6 @@ def _read_changes(
 
 
 def _select_machines(start: datetime, end: datetime) -> Select[Any]:
-    """Return the query for the contexts in which automations and scripts ran."""
     from sqlalchemy import select  # noqa: PLC0415
 
     from homeassistant.components.recorder.db_schema import Events, EventTypes  # noqa: PLC0415
@@ -145,7 +142,6 @@ def _changes(row: Row[Any], machines: Collection[bytes | None]) -> Iterator[Obse
 
 
 def _target(row: Row[Any]) -> float | None:
-    """Return the target temperature among a row's attributes."""
     text = getattr(row, "shared_attrs", None)
     if not text or row.state in UNKNOWN:
         return None
@@ -180,7 +176,6 @@ def _read_levels(
 def _statistics(
     hass: HomeAssistant, sensors: set[str], start: datetime, end: datetime, length: timedelta
 ) -> dict[str, list[Level]]:
-    """Return statistics of one kind, in watts."""
     from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
 
     rows = statistics_during_period(

@@ -155,7 +155,6 @@ def cleaned(hass: HomeAssistant, state: State) -> tuple[State, list[firewall.Rem
 
 
 def _changed(state: State, text: str, attributes: Mapping[str, Any]) -> State:
-    """Return a state with another text and other attributes."""
     return State(
         state.entity_id,
         text[:MAX_LENGTH_STATE_STATE],
@@ -169,7 +168,6 @@ def _changed(state: State, text: str, attributes: Mapping[str, Any]) -> State:
 
 
 def _texts(hass: HomeAssistant, state: State, name: str, value: object) -> Iterator[str]:
-    """Yield the texts from outside in one value."""
     if isinstance(value, str):
         if not _is_own(hass, state, name, value):
             yield value
@@ -194,7 +192,6 @@ def is_plain(text: str) -> bool:
 
 
 def _is_own(hass: HomeAssistant, state: State, name: str, text: str) -> bool:
-    """Return whether one text is the home's own."""
     if is_plain(text) or (name.endswith("_unit") and len(text) <= MAX_UNIT):
         return True
     if valid_entity_id(text):
@@ -207,7 +204,6 @@ def _is_own(hass: HomeAssistant, state: State, name: str, text: str) -> bool:
 
 
 def _is_mode(text: str, offered: object) -> bool:
-    """Return whether a text is one of a device's options and as short as such names are."""
     return (
         isinstance(offered, list | tuple)
         and text in offered
@@ -217,7 +213,6 @@ def _is_mode(text: str, offered: object) -> bool:
 
 
 def _is_own_state(hass: HomeAssistant, state: State, text: str) -> bool:
-    """Return whether a state is the name of a place of the household, or one of a list that code defines."""
     match state.domain:
         case "person" | "device_tracker":
             return any(zone.name == text for zone in hass.states.async_all("zone"))
@@ -241,7 +236,6 @@ def is_news(texts: Iterable[str], said: str) -> bool:
 
 
 def _result_texts(value: object) -> Iterator[str]:
-    """Yield the texts in a value that are more than a number or a date."""
     return (
         text
         for text in leaves(value, keys=True)

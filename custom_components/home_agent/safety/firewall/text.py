@@ -45,7 +45,6 @@ class Readable:
     __slots__ = ("_ends", "_starts", "text")
 
     def __init__(self, written: str, *, markup: bool = False) -> None:
-        """Take the disguise off a text; with `markup` its tags stay."""
         self._starts: list[int] | None = None
         if written.isascii() and (markup or not _MARKUP.search(written)) and not _ENTITY.search(written):
             self.text = written.translate(_CONTROLS).lower()
@@ -86,7 +85,6 @@ def _shown(written: str, *, markup: bool) -> Iterator[tuple[int, int, str]]:
 
 
 def _entity(entity: str) -> str:
-    """Return the character of an HTML entity."""
     name = entity[1:-1]
     if not name.startswith("#"):
         return _NAMED.get(name, entity)

@@ -132,7 +132,6 @@ class Vocabulary:
             yield from self._odd_words(tokens)
 
     def _was_read(self, address: str) -> bool:
-        """Return whether an identical address was said or read."""
         return address.rstrip(_ENDS) in {
             one.rstrip(_ENDS) for one in _ADDRESS.findall(self.written.replace('"', " "))
         }
@@ -161,7 +160,6 @@ class Vocabulary:
         yield from self._pieces(tokens)[MAX_PASSAGES:]
 
     def _is_usual_case(self, word: str) -> bool:
-        """Return whether a word is written as words are, or as it was said or read."""
         return (
             word.islower()
             or word.isupper()
@@ -171,11 +169,9 @@ class Vocabulary:
         )
 
     def _is_small(self, token: str) -> bool:
-        """Return whether this is a small number that was neither said nor read."""
         return token.isdecimal() and token not in self.said | self.read and int(token[:9]) <= MAX_SMALL
 
     def _has_origin(self, token: str) -> bool:
-        """Return whether a word is known, or a form or a compound of words that are."""
         if self._is_known(token) or token == str(dt_util.now().year):
             return True
         if not token.isalpha():
@@ -186,7 +182,6 @@ class Vocabulary:
         )
 
     def _is_known(self, token: str) -> bool:
-        """Return whether exactly this word was said or read, or carries no information."""
         return token in self.said or token in self.read or token in neutral_words()
 
     def _pieces(self, tokens: Sequence[str]) -> list[str]:

@@ -98,7 +98,6 @@ class Shortener:
 
 
 def _stems(text: str) -> set[str]:
-    """Return the beginnings of the words of a text that say something."""
     return {
         word[:STEM]
         for word in words(text)

@@ -141,7 +141,6 @@ def check_texts(config: Mapping[str, Any]) -> None:
 
 
 def _free_name(alias: str, taken: Sequence[str]) -> str:
-    """Return a name that no other automation has."""
     known = {name.casefold() for name in taken}
     number, name = 1, alias
     while name.casefold() in known:
@@ -151,7 +150,6 @@ def _free_name(alias: str, taken: Sequence[str]) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """Return a text that nothing can take for a template."""
     for mark in TEMPLATE_MARKS:
         text = text.replace(mark, mark[:1])
     return text

@@ -41,7 +41,6 @@ class AutomationRefusedError(HomeAgentError):
     """An automation cannot be written; the message says why, and what to change."""
 
     def __init__(self, key: str, **placeholders: str) -> None:
-        """Take the translation key of the sentence and its placeholders."""
         self.key = key
         super().__init__(**placeholders)
 
@@ -156,7 +155,6 @@ async def async_forget_person(hass: HomeAssistant, automation_ids: Iterable[str]
 
 
 def _path(hass: HomeAssistant) -> Path:
-    """Return where the file is."""
     return Path(hass.config.path(AUTOMATION_CONFIG_PATH))
 
 
@@ -204,7 +202,6 @@ def _read_item(path: Path, automation_id: str) -> dict[str, Any] | None:
 
 
 def _is(item: Any, automation_id: str) -> bool:
-    """Return whether an item of the file is an automation of an id."""
     return isinstance(item, dict) and str(item.get("id")) == automation_id
 
 
@@ -282,24 +279,20 @@ def _appended(text: str, had: list[Any], item: Mapping[str, Any]) -> str:
 
 
 def _sure(text: str, expected: list[Any]) -> str:
-    """Return a text if it reads as it should."""
     if _items(text) != expected:
         raise AutomationRefusedError("automations_unreadable")
     return text
 
 
 def _newline(text: str) -> str:
-    """Return how the lines of a text end."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
 def _dumped(item: Mapping[str, Any], indent: str) -> list[str]:
-    """Return an automation as lines of the file."""
     return [f"{indent}{line}" for line in str(dump([dict(item)])).splitlines()]
 
 
 def _begins(line: str) -> bool:
-    """Return whether a line begins an item of a list."""
     return line.lstrip() == "-" or line.lstrip().startswith("- ")
 
 

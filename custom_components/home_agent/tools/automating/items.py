@@ -88,7 +88,6 @@ def _each(value: Any) -> Iterator[Any]:
 
 
 def _in_slots(item: Any, slot: str, forms: str) -> Item:
-    """Return one trigger or condition by its slots."""
     if isinstance(item, str):
         return {SENTENCE: check_plain(item, slot)}
     if not isinstance(item, Mapping):

@@ -128,7 +128,6 @@ def _days(text: str, language: str) -> tuple[int, ...] | None:
 
 
 def _of_week(days: tuple[int, ...]) -> tuple[int, ...]:
-    """Return days of the week, none for all of them."""
     return () if set(days) == set(EVERY_DAY) else days
 
 
@@ -157,5 +156,4 @@ def _iso_clock(text: str) -> time | None:
 
 
 def _is_length(text: str, language: str) -> bool:
-    """Return whether a text is a length of time."""
     return read_length(readable(text, language)) is not None and not text.count(":")

@@ -44,7 +44,6 @@ class Comings:
     """Reads clauses about persons of the household, who need not be exposed: their state is not told."""
 
     def __init__(self, run: ToolRun) -> None:
-        """Take the run, which knows who speaks."""
         self._run = run
         self._language = run.speaker.language
 
@@ -121,7 +120,6 @@ class Comings:
         return self._who(said), not self._is_leaving(word), found
 
     def _count(self, item: Item) -> tuple[Who, bool, None] | None:
-        """Return what the number of persons at home means."""
         if (below := item.get("below")) is not None and str(below) in ("1", "0.5"):
             return Who.NOBODY, True, None
         if str(item.get("to", "")) == "0":
@@ -141,7 +139,6 @@ class Comings:
         return [self._person(str(each)) for each in listed]
 
     def _person(self, said: str) -> str:
-        """Return the entity of a person."""
         if is_self(said, self._language):
             speaker = self._run.speaker
             own = entity_of_person(
@@ -169,7 +166,6 @@ class Comings:
         return found[0]
 
     def _is_person(self, text: str) -> bool:
-        """Return whether a text means the speaker, a person by name, or somebody."""
         if is_self(text, self._language):
             return True
         try:
@@ -179,11 +175,9 @@ class Comings:
         return bool(text.strip())
 
     def _persons(self) -> list[State]:
-        """Return the persons of the household."""
         return sorted(self._run.hass.states.async_all(PEOPLE), key=lambda state: state.entity_id)
 
     def _listed(self) -> str:
-        """Return the names of the persons."""
         return ", ".join(plain(state.name) for state in self._persons())
 
     def _zone(self, said: str) -> State:
@@ -197,7 +191,6 @@ class Comings:
         raise ValidationError(f"zone: {said[:40]!r} is not known. There are: {names}"[:300])
 
     def _is_known(self, word: str) -> bool:
-        """Return whether a word says that somebody comes, is there, leaves or is away."""
         plain_word = fold(word).replace(" ", "_")
         return (
             plain_word in ENTERING | LEAVING
@@ -207,21 +200,17 @@ class Comings:
         )
 
     def _is_leaving(self, word: str) -> bool:
-        """Return whether a word says that somebody leaves or is away."""
         if fold(word).replace(" ", "_") in LEAVING or self._is_away(word):
             return True
         return split_by(word, "leaves", self._language) is not None and not self._is_home(word)
 
     def _is_home(self, word: str) -> bool:
-        """Return whether words say that somebody is at home."""
         return self._says(word, "home")
 
     def _is_away(self, word: str) -> bool:
-        """Return whether words say that somebody is away."""
         return fold(word).replace(" ", "_") == STATE_NOT_HOME or self._says(word, "away")
 
     def _says(self, word: str, state: str) -> bool:
-        """Return whether words end with a state, or are it."""
         said = f" {fold(word.removeprefix('zone.'))} "
         for each in spoken_in(self._language):
             entries = (table(each, "names.states") or {}).get(state, ())
@@ -230,7 +219,6 @@ class Comings:
         return False
 
     def _of_persons(self, who: list[str], zone: State | None, *, comes: bool) -> Clause:
-        """Return the trigger of persons who come or go."""
         if zone is not None:
             config: dict[str, Any] = {
                 "trigger": "zone",
@@ -245,7 +233,6 @@ class Comings:
         )
 
     def _of_all(self, who: Who, *, comes: bool, role: str) -> Clause:
-        """Return a clause about nobody, somebody or everybody."""
         persons = [state.entity_id for state in self._persons()]
         if not persons or self._run.hass.states.get(HOME) is None:
             raise ValidationError(NO_PERSONS)
@@ -263,7 +250,6 @@ class Comings:
         return Clause(key=key, config=_moves(persons, comes))
 
     def _held(self, clause: Clause, item: Item) -> Clause:
-        """Return a clause that has to be so for a while, if the item says that."""
         if "for" not in item:
             return clause
         if clause.config.get("trigger") == "zone":
@@ -279,7 +265,6 @@ def _moves(who: list[str], comes: bool) -> Mapping[str, Any]:
 
 
 def _names_people(entity: Any) -> bool:
-    """Return whether the entity of a clause is a person, or several."""
     listed = entity if isinstance(entity, list | tuple) else [entity]
     return bool(listed) and all(
         isinstance(one, str) and valid_entity_id(one) and one.startswith(f"{PEOPLE}.") for one in listed

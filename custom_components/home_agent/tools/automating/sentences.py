@@ -35,7 +35,6 @@ class WrittenClauses:
     """Reads the clauses of one call that are written as text."""
 
     def __init__(self, run: ToolRun, states: StateWords, comings: Comings) -> None:
-        """Take the run that finds entities, the names of states, and the reader of persons."""
         self._run = run
         self._states = states
         self._language = run.speaker.language
@@ -60,7 +59,6 @@ class WrittenClauses:
         return item
 
     def _sentence(self, text: str, slot: str) -> Item:
-        """Return the slots of a clause that was written as text."""
         if (coming := self._comings.in_words(text)) is not None:
             return coming
         for way in ("above", "below"):
@@ -104,14 +102,12 @@ class WrittenClauses:
         return None
 
     def _is_time(self, text: str) -> bool:
-        """Return whether a text is a time of every day."""
         try:
             return not read_time(self._run.hass, text, self._language).days
         except ValidationError:
             return False
 
     def _is_days(self, text: str) -> bool:
-        """Return whether a text is days of the week."""
         try:
             read_weekdays(text, self._language)
         except ValidationError:
@@ -119,7 +115,6 @@ class WrittenClauses:
         return True
 
     def _named_in(self, text: str) -> str:
-        """Return the longest name of an entity that a text begins with, the text itself if it has none."""
         said = without_article(text).split()
         exact = name_index(self._run.house).exact
         for size in range(len(said), 0, -1):

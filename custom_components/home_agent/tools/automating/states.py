@@ -35,7 +35,6 @@ class StateWords:
     """The names of states in the speaker's language and in English."""
 
     def __init__(self, names: Mapping[str, str], language: str, zones: Sequence[str] = ()) -> None:
-        """Take Home Assistant's names of states by their keys, and the names of zones."""
         self._names = names
         self._language = language
         self._zones = zones
@@ -114,7 +113,6 @@ class StateWords:
         )
 
     def _meant(self, word: str, allowed: Mapping[str, list[str]]) -> str | None:
-        """Return the state that everyday words of any language mean, or that is nearly spelled so."""
         own = find(self._language)
         for each in dict.fromkeys((own, DEFAULT, *languages_with("names"))):
             if each is None or (canonical := _states(each).get(word)) is None:
@@ -151,7 +149,6 @@ def _check_text(state: State, value: str) -> None:
 
 @cache
 def _states(language: str) -> Mapping[str, str]:
-    """Return everyday words for states in a language, with the English state."""
     found = {
         fold(word): state
         for state, said in (table(language, "topics") or {}).items()

@@ -99,12 +99,10 @@ def within(ends: Mapping[str, DayTime]) -> list[Clause]:
 
 
 def _one(side: str, end: DayTime) -> list[Clause]:
-    """Return the condition of one end of a window."""
     return _by_sun({side: end}) if end.sun else [_by_clock(side, end.clock, end.spoken)]
 
 
 def _by_clock(side: str, clock: str, spoken: str, until: str = "") -> Clause:
-    """Return the condition of one end of a window by the clock, said with the time at which it ends."""
     values = {"start": spoken, "end": until} if until else {"time": spoken}
     config = {"condition": "time", side: clock}
     return Clause(key="between_times" if until else side, config=config, values=values, is_moment=True)
@@ -144,5 +142,4 @@ def _by_sun(ends: Mapping[str, DayTime]) -> list[Clause]:
 
 
 def _is_morning(clock: str) -> bool:
-    """Return whether a time is before noon."""
     return time.fromisoformat(clock) < time.fromisoformat(NOON)

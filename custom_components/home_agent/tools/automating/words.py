@@ -74,6 +74,5 @@ def _entries(language: str, name: str) -> tuple[str, ...]:
 
 @cache
 def _days(language: str) -> Mapping[str, str]:
-    """Return the words for days of a language, folded, with the English ones."""
     found = table(language, f"{SECTION}.days") or {}
     return {fold(word): english for english, said in found.items() for word in said}

@@ -163,7 +163,6 @@ def _is(value: Any, types: frozenset[str]) -> bool:
 
 
 def _is_nothing(value: Any, schema: Any) -> bool:
-    """Return whether a value means that there is none."""
     if isinstance(value, str):
         choices = choices_of(schema)
         word = value.strip().casefold()
@@ -243,7 +242,6 @@ def tool_of(args: Mapping[str, Any], tools: Mapping[str, llm.Tool]) -> str | Non
 
 
 def _names_entities(args: Mapping[str, Any]) -> bool:
-    """Return whether arguments name entities by their ids."""
     ids = texts(args.get("entity_id"))
     return bool(ids) and all("." in text and text.partition(".")[0] in DOMAINS for text in ids)
 

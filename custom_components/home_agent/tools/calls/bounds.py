@@ -33,7 +33,6 @@ class _Size:
     """What of a call has been counted."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._values = self._chars = 0
 
     def fits(self, value: Any, depth: int = MAX_DEPTH) -> bool:

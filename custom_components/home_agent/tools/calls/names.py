@@ -222,7 +222,6 @@ def _word(name: str) -> str:
 
 
 def _offered(name: str, tools: Mapping[str, llm.Tool]) -> str | None:
-    """Return the tool of a name, or the one that is offered with another prefix, case or separator."""
     if name in tools:
         return name
     wanted = {squashed(name), squashed(_last_part(name))}
@@ -232,7 +231,6 @@ def _offered(name: str, tools: Mapping[str, llm.Tool]) -> str | None:
 
 
 def _from_intent(call: llm.ToolInput, word: str) -> Adapted:
-    """Return the control that an intent means."""
     meaning = INTENTS[word]
     slots, loose = _split(call.tool_args)
     action = meaning.action
@@ -254,7 +252,6 @@ def _from_intent(call: llm.ToolInput, word: str) -> Adapted:
 
 
 def _from_search(call: llm.ToolInput) -> Adapted:
-    """Return the call of our own that looks for media and plays them."""
     given = {"query": "search_query", "kind": "media_class"}
     args = {slot: value for slot, name in given.items() if (value := call.tool_args.get(name))}
     player = [text for name in ("name", "area", "floor") for text in texts(call.tool_args.get(name))]
@@ -263,7 +260,6 @@ def _from_search(call: llm.ToolInput) -> Adapted:
 
 
 def _is_zero(value: Any) -> bool:
-    """Return whether a temperature of a light is none."""
     return texts(value) in (("0",), ("0.0",))
 
 
@@ -280,7 +276,6 @@ def _as_share(value: Any) -> Any:
 
 
 def _volume_step(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the action and the parameters of a change of the volume."""
     step = next(iter(texts(parameters.get("volume_step"))), "")
     try:
         size = float(step)
@@ -290,7 +285,6 @@ def _volume_step(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _from_services(call: llm.ToolInput, word: str) -> Iterator[Adapted]:
-    """Yield the controls that a call of services means, or one of ha_control in their form."""
     args = call.tool_args
     several = next((value for key in _CALL_LISTS if isinstance(value := args.get(key), list)), None)
     if (pair := _service(call.tool_name)) is not None:
@@ -340,7 +334,6 @@ def _service_args(entry: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _service(name: str) -> tuple[str, str] | None:
-    """Return domain and service of a name, if it is a service that an action can replace."""
     domain, dot, service = _last_part(name).strip().casefold().partition(".")
     if not dot or not service.isidentifier():
         return None

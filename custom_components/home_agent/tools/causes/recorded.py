@@ -121,7 +121,6 @@ def _entity_of(hass: HomeAssistant, key: str) -> str:
 
 
 def _steps(trace: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the steps of a trace with their paths."""
     count = 0
     for path, elements in trace.items() if isinstance(trace, Mapping) else ():
         for element in elements:
@@ -131,7 +130,6 @@ def _steps(trace: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _trigger(path: str, step: Mapping[str, Any]) -> Trigger | None:
-    """Return the trigger of a step that begins a run."""
     variables = step.get("changed_variables")
     told = variables.get("trigger") if path.startswith("trigger") and isinstance(variables, Mapping) else None
     if not isinstance(told, Mapping):
@@ -344,7 +342,6 @@ def _happenings(session: Session, changes: Iterable[Change]) -> dict[str, list[H
 
 
 def _select_states() -> Select[Any]:
-    """Return the query for states with their contexts and attributes."""
     from sqlalchemy import select  # noqa: PLC0415
 
     from homeassistant.components.recorder.db_schema import (  # noqa: PLC0415

@@ -206,7 +206,6 @@ def clean(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_empty(value: Any) -> bool:
-    """Return whether a value says nothing."""
     if isinstance(value, str):
         return value.strip().casefold() in NO_VALUE
     return value is None or (isinstance(value, (list, dict)) and not value)
@@ -255,7 +254,6 @@ def accepted_by(domain: str, action: Action) -> tuple[str, ...]:
 
 
 def _right_name(key: str, domain: str, action: Action, accepted: Collection[str]) -> str | None:
-    """Return the parameter that a key means."""
     if key in accepted:
         return key
     if key in ("value", "set_value") and action.value is not None:
@@ -267,12 +265,10 @@ def _right_name(key: str, domain: str, action: Action, accepted: Collection[str]
 
 
 def _aliases(facts: DomainFacts, name: str) -> Collection[str]:
-    """Return the other names of a parameter."""
     return STEP_ALIASES if name == STEP else facts.parameters[name].aliases.split()
 
 
 def _unknown(key: str, domain: str, verb: str, accepted: Collection[str]) -> ValidationError:
-    """Return the error for a key that means nothing here."""
     if not accepted:
         return ValidationError(f"parameters: {verb} on a {domain} takes none, so not {key[:40]!r}")
     near = get_close_matches(key, accepted, 1, 0.5)
@@ -402,7 +398,6 @@ def _offered(house: HouseSnapshot, *, gated: bool) -> Offered:
 
 
 def _named(names: Sequence[str]) -> str:
-    """Return names for a description."""
     return ", ".join((*names[:MAX_OTHERS], *(["..."] if len(names) > MAX_OTHERS else [])))
 
 
@@ -429,7 +424,6 @@ def offered_in(house: HouseSnapshot, *, gated: bool) -> Offered:
 
 
 def _add_field(offered: Offered, facts: DomainFacts, name: str, records: Sequence[EntityRecord]) -> None:
-    """Add a field of a domain."""
     key = str(facts.parameter_of(name))
     found = offered.fields.setdefault(name, OfferedField())
     found.types.add(JSON_TYPES.get(facts.parameters[key].kind, TEXT))
@@ -453,7 +447,6 @@ def _actions(facts: DomainFacts, abilities: set[str], *, has_fields: bool) -> It
 
 
 def _only_sets(action: Action) -> bool:
-    """Return whether an action does nothing but set its parameters."""
     return action.service is None and not action.direction
 
 
@@ -470,7 +463,6 @@ def _has_step(facts: DomainFacts, abilities: set[str]) -> bool:
 
 
 def _others(facts: DomainFacts, abilities: set[str]) -> Iterator[str]:
-    """Yield the supported parameters that neither a field nor an action of their own sets."""
     covered = {facts.parameter_of(name) for name in facts.fields}
     acted = {action.ability for action in facts.actions.values()}
     for name, parameter in facts.parameters.items():

@@ -189,7 +189,6 @@ async def async_carry_out(
 def _already(
     plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun
 ) -> frozenset[str]:
-    """Return the entities that show what their plan asks for before anything is called."""
     return frozenset(
         entity_id
         for entity_id, made in plans.items()
@@ -250,7 +249,6 @@ async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
 def _report(
     run: ToolRun, made: Plan, before: State, *, verb: str, error: str | None, outcome: ControlOutcome
 ) -> None:
-    """Put into the outcome what an entity shows now."""
     entity_id = before.entity_id
     state = run.hass.states.get(entity_id)
     if state is None:

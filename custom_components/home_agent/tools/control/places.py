@@ -104,14 +104,12 @@ class _RoomOrder:
         return Target(entity_id=target.entity_id, name=name, domain=target.domain), given, named
 
     def _is_rooms(self, word: str) -> bool:
-        """Return whether a value holds rooms."""
         value = self.facts.actions[self.work.action].value
         if self.verb == self.work.action and word == "value":
             return True
         return self.facts.parameter_of(word.strip().casefold().replace(" ", "_")) == value
 
     def _is_place_only(self, name: str) -> bool:
-        """Return whether a name is that of a room and of no machine."""
         names = name_index(self.run.house)
         ids = names.exact.get(squash(name), ())
         return find_place(self.run.house, name, "area") is not None and not any(
@@ -145,14 +143,12 @@ class _RoomOrder:
         return [*pool] if is_kind or self.facts.name in kinds or self.verb == self.work.action else []
 
     def _are_others(self, entity_ids: Sequence[str]) -> bool:
-        """Return whether ids are those of entities of other kinds."""
         entities = self.run.house.entities
         return bool(entity_ids) and all(
             one in entities and entities[one].domain != self.facts.name for one in entity_ids
         )
 
     def _rooms_of(self, record: EntityRecord) -> frozenset[str]:
-        """Return the IDs of the areas that a machine can be sent to."""
         state = self.run.hass.states.get(record.entity_id)
         entry = er.async_get(self.run.hass).async_get(record.entity_id)
         if entry is None or not supports(state, self.facts.actions[self.work.action].features):
@@ -190,7 +186,6 @@ class _RoomOrder:
         return [] if own.intersection(asked) else wanted
 
     def _expanded(self, places: Iterable[str], mapped: frozenset[str]) -> list[str]:
-        """Return areas, with those of a floor that a machine can be sent to in its place."""
         house = self.run.house
         found: list[str] = []
         for place in places:
@@ -256,11 +251,9 @@ class _RoomOrder:
         return useful
 
     def _known(self, mapped: Iterable[str]) -> str:
-        """Return a sentence with the rooms that are known."""
         return f"Rooms: {self._names(sorted(mapped))}"
 
     def _names(self, areas: Iterable[str]) -> str:
-        """Return the names of areas."""
         return room_names(self.run.house, areas)
 
 
@@ -270,7 +263,6 @@ def room_names(house: HouseSnapshot, areas: Iterable[str]) -> str:
 
 
 def _is_in_name(text: str, records: Iterable[EntityRecord]) -> bool:
-    """Return whether what is given as a place is a part of the name of a machine, such as "Downstairs"."""
     said = frozenset(content_words(text))
     return bool(said) and any(said <= frozenset(content_words(record.name)) for record in records)
 
@@ -363,7 +355,6 @@ class _GroupOrder:
         return not run.sentence or bool(said.entity_ids or said.places)
 
     def _is_members(self, word: str) -> bool:
-        """Return whether a value holds players."""
         return word == "value" or self.facts.parameter_of(word.strip().casefold()) == self.groups.members
 
     def _players(self, target: Target) -> list[EntityRecord]:
@@ -391,7 +382,6 @@ class _GroupOrder:
             raise ValidationError(f"No player there can play in a group. Players that can: {known}") from err
 
     def _resolved(self, target: Target) -> list[EntityRecord]:
-        """Return the entities that a target means."""
         run = self.run
         return resolve(
             run.house,
@@ -403,7 +393,6 @@ class _GroupOrder:
         )
 
     def _can(self, record: EntityRecord) -> bool:
-        """Return whether an entity can play in a group."""
         state = self.run.hass.states.get(record.entity_id)
         return record.domain == self.facts.name and supports(
             state, self.facts.actions[self.groups.join].features
@@ -417,15 +406,12 @@ class _GroupOrder:
         return found if entity_id in found else [entity_id]
 
     def _group_of(self, leader: str) -> list[str]:
-        """Return those who play along with a leader already."""
         return [one for one in self._members(leader) if one != leader]
 
     def _leads(self, record: EntityRecord) -> str:
-        """Return who leads the group of a player."""
         return self._members(record.entity_id)[0]
 
     def _plays(self, record: EntityRecord) -> bool:
-        """Return whether a player plays."""
         state = self.run.hass.states.get(record.entity_id)
         return state is not None and state.state in PLAYING
 
@@ -444,7 +430,6 @@ class _GroupOrder:
 
 
 def _one_by_one(target: Target) -> Iterable[Target]:
-    """Yield a target room by room."""
     if not target.area or "," not in target.area:
         yield target
         return
@@ -459,10 +444,8 @@ def _one_by_one(target: Target) -> Iterable[Target]:
 
 
 def _has_target(args: Mapping[str, Any]) -> bool:
-    """Return whether a call names a target."""
     return not Target.from_args(args).is_empty
 
 
 def _times(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return when a call is to be carried out."""
     return {slot: args[slot] for slot in TIME_SLOTS if slot in args}

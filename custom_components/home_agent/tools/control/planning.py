@@ -92,7 +92,6 @@ class Expectation:
 
 
 def _is_close(name: str, wanted: Any, shown: Any, percentage_step: Any) -> bool:
-    """Return whether what is shown is what was wanted, give or take a rounding."""
     if shown is None:
         return False
     if isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
@@ -110,7 +109,6 @@ class Settling:
     """Listens to entities from before a call until they are as expected."""
 
     def __init__(self, hass: HomeAssistant, expectations: Mapping[str, Expectation]) -> None:
-        """Start to listen."""
         self._hass = hass
         self._expectations = expectations
         self._before = {entity_id: hass.states.get(entity_id) for entity_id in expectations}
@@ -134,11 +132,9 @@ class Settling:
 
     @callback
     def _on_change(self, _event: Event[EventStateChangedData]) -> None:
-        """Look again."""
         self._changed.set()
 
     def _is_settled(self) -> bool:
-        """Return whether there is nothing left to wait for."""
         for entity_id, expectation in self._expectations.items():
             state = self._hass.states.get(entity_id)
             awaited = expectation.change or expectation.may_change
@@ -246,7 +242,6 @@ def _bounded(state: State, name: str, bounds: tuple[str, str], value: float, *, 
 
 
 def _span(low: Any, high: Any) -> str:
-    """Return a description of the allowed values."""
     return f"allowed {low} to {high}"
 
 
@@ -358,7 +353,6 @@ def plan(
 
 
 def _with_data(action: Action, state: State) -> Action:
-    """Return an action with the data that depend on the entity."""
     return action if action.adds is None else replace(action, data={**action.data, **action.adds(state)})
 
 
@@ -468,7 +462,6 @@ def _calls(
 def _expect(
     facts: DomainFacts, action: Action, parameters: Mapping[str, Any], *, skips_main: bool
 ) -> Expectation:
-    """Return the expected state."""
     attributes = {}
     passing: frozenset[str] = frozenset()
     for name, value in parameters.items():
@@ -486,7 +479,6 @@ def _expect(
 def _plan_step(
     facts: DomainFacts, state: State, verb: str, action: Action, parameters: Mapping[str, Any]
 ) -> Plan:
-    """Return the plan for raising or lowering a value."""
     size = parameters.get(STEP)
     if size is None and facts.step is not None and (softer := _halved(facts, state, action.direction)):
         name = facts.step.parameter
@@ -521,7 +513,6 @@ def _ends(state: State, step: ValueStep) -> dict[str, float]:
 
 
 def _plan_set(facts: DomainFacts, state: State, action: Action, values: Mapping[str, float]) -> Plan:
-    """Return the plan for values that a step leads to, within the entity's bounds."""
     fitted = fit(facts, state, values, clamp=True)
     if facts.wake is not None:
         fitted = {**facts.wake(state, fitted), **fitted}
@@ -534,7 +525,6 @@ def _plan_set(facts: DomainFacts, state: State, action: Action, values: Mapping[
 def _step_call(
     facts: DomainFacts, step: ValueStep, state: State, direction: int, size: float | None
 ) -> PlannedCall:
-    """Return the call of the domain's own service for a step."""
     up, down = step.services or ("", "")
     data: dict[str, Any] = {}
     if step.key and up == down:
@@ -547,7 +537,6 @@ def _step_call(
 
 
 def _default_size(state: State, step: ValueStep) -> float:
-    """Return the size of a step that nobody named."""
     return max(_own_step(state, step.attribute) or step.size, step.least)
 
 
@@ -569,13 +558,11 @@ def _halved(facts: DomainFacts, state: State, direction: int) -> float | None:
 
 
 def _own_step(state: State, attribute: str | None) -> float | None:
-    """Return the entity's own step."""
     size = state.attributes.get(attribute or "")
     return float(size) if isinstance(size, (int, float)) else None
 
 
 def _stepped(state: State, parameter: ControlParameter, change: float) -> float:
-    """Return the present value and the change together."""
     present = state.state if parameter.attribute == STATE else state.attributes.get(parameter.attribute or "")
     try:
         value = round(float(present) + change, 4)  # type: ignore[arg-type]

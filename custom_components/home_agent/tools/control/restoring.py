@@ -98,7 +98,6 @@ def moving(domain: str) -> frozenset[str]:
 
 
 def _expected(facts: DomainFacts, before: EarlierState, changed: Changed, now: State) -> Expectation:
-    """Return the expected state of an entity afterwards."""
     attributes = {
         name: before.attributes[name]
         for name in changed & before.attributes.keys()
@@ -141,7 +140,6 @@ def _regrouping(
 
 
 def _safe(facts: DomainFacts) -> Action:
-    """Return the action that closes or locks."""
     return facts.actions[str(facts.safe_action)]
 
 

@@ -74,7 +74,6 @@ def responds(hass: HomeAssistant, entity_id: str) -> bool:
 
 
 def _has_response(step: Any) -> bool:
-    """Return whether a step, or one inside it, stops with a response."""
     if isinstance(step, Mapping):
         return ("stop" in step and "response_variable" in step) or any(map(_has_response, step.values()))
     return isinstance(step, list | tuple) and any(map(_has_response, step))
@@ -91,7 +90,6 @@ def schema_in_words(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _written(key: str, field: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a field as JSON Schema."""
     kind, config = _selector(field)
     about = one_line(str(field.get("description") or field.get("name") or ""), MAX_ABOUT)
     is_news = squash(about) != squash(key)
@@ -104,7 +102,6 @@ def _written(key: str, field: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(kind: str, config: Mapping[str, Any], field: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a selector, of one value where it takes several."""
     if kind == "select":
         options = [value for value, _label in _options(config)]
         is_short = len(options) <= MAX_OPTIONS and sum(map(len, options)) <= MAX_OPTION_CHARS
@@ -123,7 +120,6 @@ def _typed(kind: str, config: Mapping[str, Any], field: Mapping[str, Any]) -> di
 
 
 def _selector(field: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the kind of a field's selector and its configuration."""
     given = field.get("selector")
     if not isinstance(given, Mapping) or not given:
         return "", {}
@@ -148,7 +144,6 @@ def _seconds_of(config: Mapping[str, Any]) -> float | None:
 
 
 def _options(config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the values and the labels of a choice."""
     options = config.get("options") or ()
     pairs = [
         (one["value"], one.get("label", one["value"])) if isinstance(one, Mapping) else (one, one)
@@ -209,8 +204,6 @@ def _entity(run: ToolRun, _key: str, value: Any, config: Mapping[str, Any]) -> A
 
 
 def _place(slot: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
-    """Return the reader of areas or of floors."""
-
     def read(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
         known = run.house.areas if slot == "area" else run.house.floors
         if str(value) in known:
@@ -225,7 +218,6 @@ def _place(slot: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
 
 
 def _label(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
-    """Return the id of a label that is named."""
     labels = lr.async_get(run.hass)
     if labels.async_get_label(str(value)) is not None:
         return value
@@ -236,7 +228,6 @@ def _label(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> An
 
 
 def _option(_run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
-    """Return the option that a text means by its value or its label."""
     options = _options(config)
     for spelled in (fold, squash):
         asked = spelled(str(value))
@@ -250,8 +241,6 @@ def _option(_run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> A
 
 
 def _read(kind: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
-    """Return the reader of a kind of value."""
-
     def read(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
         try:
             return READERS[kind](value, Units(run.hass.config.units.temperature_unit))
@@ -284,7 +273,6 @@ def _boolean(_run: ToolRun, _key: str, value: Any, _config: Mapping[str, Any]) -
 
 
 def _duration(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
-    """Return a length of time in parts."""
     return value if isinstance(value, Mapping) else {"seconds": _read("seconds")(run, key, value, config)}
 
 
@@ -464,11 +452,9 @@ def _one_by_one(target: Target, found: list[EntityRecord]) -> list[EntityRecord]
 
 
 def _named(target: Target) -> int:
-    """Return how many things a target names."""
     ids = sum("*" not in key for key in target.entity_id)
     return ids or len((target.name or "").translate(_SEPARATORS).split(","))
 
 
 def _listed(records: Sequence[EntityRecord]) -> str:
-    """Return names to choose from."""
     return ", ".join(f"{record.name[:40]} ({record.entity_id})" for record in records[:MAX_LISTED])

@@ -194,7 +194,6 @@ def _value(
 
 
 def _shown(parameter: ControlParameter, state: State) -> ToldValue | None:
-    """Return the value of a parameter that an entity shows."""
     attribute = parameter.attribute or ("brightness" if parameter.kind == "signed" else "")
     shown = state.state if attribute == STATE else state.attributes.get(attribute)
     if parameter.kind == "hvac_mode":
@@ -213,7 +212,6 @@ def _shown(parameter: ControlParameter, state: State) -> ToldValue | None:
 
 
 def _color(given: Mapping[str, Any]) -> ToldValue | None:
-    """Return the colour of a call, if it is one that has a name."""
     english = frozenset(colors().values())
     names = (colors().get(fold(value), fold(value)) for value in given.values() if isinstance(value, str))
     name = next((name for name in names if name in english), None)
@@ -276,7 +274,6 @@ def _place(ids: Iterable[str], house: HouseSnapshot) -> str:
 
 
 def _referents(target: Target, ids: Iterable[str], house: HouseSnapshot) -> int:
-    """Return how many things, kinds or places a call named."""
     if target.entity_id or target.name:
         return max(len(target.entity_id), 1)
     areas = {record.area_id for one in ids if (record := house.entities.get(one))}

@@ -73,12 +73,10 @@ def _spelt_whites() -> dict[str, int]:
 
 @cache
 def _colors() -> dict[str, str]:
-    """Return the English names of colours by those of all languages."""
     return {**colors(), **{name: name for name in color_util.COLORS}}
 
 
 def _color(written: str) -> str | None:
-    """Return the English name of a colour, also of an inflected one."""
     known = _colors()
     name = written.replace(" ", "")
     if name in known:
@@ -122,7 +120,6 @@ def _beginnings() -> list[tuple[str, str]]:
 
 
 def _shaded(color: str, found: list[str]) -> dict[str, Any]:
-    """Return a colour with the kinds of its qualifiers."""
     for kind, white in WHITES.items():
         if color == WHITE and kind in found:
             return {"color_temp_kelvin": whites()[white]}
@@ -297,7 +294,6 @@ def read_color(value: Any, units: Units) -> dict[str, Any]:
 
 
 def _written_color(text: str, units: Units) -> dict[str, Any]:
-    """Return a colour from a text."""
     if (found := named_color(text)) is not None:
         return found
     compact = text.strip().casefold()
@@ -373,8 +369,6 @@ def read_hvac_mode(value: Any, units: Units) -> str:
 
 
 def _one_of(*words: str) -> Callable[[Any, Units], str]:
-    """Return a reader for one of some words."""
-
     def read(value: Any, _units: Units) -> str:
         """Return one of the words."""
         word = fold(str(value))

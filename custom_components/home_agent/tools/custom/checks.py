@@ -46,7 +46,6 @@ class Text:
     """A text that may hold templates."""
 
     def __init__(self, hass: HomeAssistant, source: str, path: str) -> None:
-        """Take a text that was checked; `path` names it in errors."""
         self.path = path
         self.source = source
         self.is_template = is_template_string(source)

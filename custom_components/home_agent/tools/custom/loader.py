@@ -46,7 +46,6 @@ def _argument(name: str) -> str:
 
 
 def _complete(tool: dict[str, Any]) -> dict[str, Any]:
-    """Check what depends on whether an entry stands for one tool or for all tools of a server."""
     is_server = tool["handler"]["type"] == "mcp" and "tool" not in tool["handler"]
     if is_server and "parameters" in tool:
         raise probatio.Invalid("the server names the parameters of its tools", ["parameters"])

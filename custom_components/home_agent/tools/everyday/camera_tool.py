@@ -46,7 +46,6 @@ class CameraTool(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=False)
 
     def __init__(self, see: See, people: Receivers) -> None:
-        """Take the model that sees, and who can be shown the picture."""
         self._see = see
         self._people = people
         slots: dict[Any, Any] = {probatio.Optional("camera"): str, probatio.Optional("question"): str}

@@ -64,5 +64,4 @@ class Delivery:
         return frozenset().union(*(near.get(name, ()) for name in self.audience.concealed))
 
     def _reached(self, name: str) -> bool:
-        """Return whether a person was reached in some way."""
         return name in self.sent or any(one in self.heard for one in self.audience.near.get(name, ()))

@@ -55,7 +55,6 @@ class MessagePlanner:
     """Plans the messages of one agent."""
 
     def __init__(self, planned: PlannedCommands) -> None:
-        """Take the store."""
         self._planned = planned
 
     async def async_plan(
@@ -111,7 +110,6 @@ class MessagePlanner:
         return told | ({"notes": notes} if notes else {})
 
     def _alike(self, command: PlannedCommand) -> list[PlannedCommand]:
-        """Return messages of this conversation to the same receiver at another time."""
         return [
             other
             for other in self._planned.all()
@@ -123,7 +121,6 @@ class MessagePlanner:
         ][:MAX_ALIKE]
 
     async def _async_keep(self, command: PlannedCommand) -> None:
-        """Keep a command in place of one that is the same."""
         if same := [one.id for one in self._planned.all() if one.is_same(command)]:
             await self._planned.async_cancel(same)
         await self._planned.async_add(command)

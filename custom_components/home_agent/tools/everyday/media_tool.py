@@ -105,7 +105,6 @@ async def _async_search(run: ToolRun, entity_id: str, query: str, kind: str | No
 
 
 async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
-    """Return the matching entries of a player's folders, found in a limited search."""
     fits: dict[MediaMatch, float] = {}
     folders: list[tuple[int, int, dict[str, str]]] = [(0, 0, {})]
     with suppress(TimeoutError):
@@ -130,7 +129,6 @@ async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | No
 
 
 async def _async_open(run: ToolRun, entity_id: str, data: dict[str, str]) -> Sequence[Any]:
-    """Return the contents of a folder."""
     call = ServiceCall(domain=DOMAIN, service="browse_media", entity_ids=(entity_id,), data=data)
     opened = (await run.read(call)).get(entity_id)
     return list(getattr(opened, "children", None) or ())[:MAX_CHILDREN]
@@ -205,7 +203,6 @@ class MediaTool(HomeAgentTool):
     )
 
     def __init__(self) -> None:
-        """Know no player yet."""
         self._able: set[str] = set()
         """Players that could search once: some forget how while they are off, and the tools stay the same."""
 
@@ -326,7 +323,6 @@ async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue:
 
 
 def _as_match(found: MediaMatch) -> dict[str, JsonValueType]:
-    """Return a match as the model reads it."""
     return {"title": one_line(found.title, MAX_TITLE), "kind": found.kind}
 
 

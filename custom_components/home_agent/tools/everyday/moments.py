@@ -31,7 +31,6 @@ def readable(text: str, language: str) -> str:
 
 
 def _is_moment(text: str) -> bool:
-    """Return whether a text is a day or a time."""
     try:
         read_moment(text, "")
     except ValidationError:
@@ -151,7 +150,6 @@ def _iso(text: str) -> date | datetime | None:
 
 
 def _day(word: str) -> date | None:
-    """Return a day by its name or date."""
     today = dt_util.now().date()
     if word in ("today", "tonight", "now"):
         return today

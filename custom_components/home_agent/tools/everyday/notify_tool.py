@@ -62,7 +62,6 @@ class NotifyTool(HomeAgentTool):
         profile: Profile,
         planned: PlannedCommands | None = None,
     ) -> None:
-        """Take who and what can be reached, what is remembered of persons, and what keeps messages."""
         self._people = people
         self._messages = messages
         self._private = PrivateWords(memories, profile)
@@ -180,7 +179,6 @@ class NotifyTool(HomeAgentTool):
         return calls, problems
 
     def _spoken(self, device: Speaking, message: Message, run: ToolRun) -> ServiceCall:
-        """Return the call that announces a message on a device."""
         language = language_of_text(message.text, run.speaker.language) or run.speaker.language
         call = self._messages.call_on(device, message.text, language)
         return replace(call, tells_of_people=message.private)
@@ -193,14 +191,12 @@ class NotifyTool(HomeAgentTool):
         run: ToolRun,
         told: Delivery,
     ) -> None:
-        """Announce a message on devices and send it to persons, all at the same time."""
         await asyncio.gather(
             *(self._async_announce(one, message, run, told) for one in devices),
             *(self._async_send(name, person, message.text, run, told) for name, person in phones.items()),
         )
 
     async def _async_announce(self, device: Speaking, message: Message, run: ToolRun, told: Delivery) -> None:
-        """Announce it on one device."""
         (where,) = names_of([device], run.hass)
         called = f"the {'satellite' if device.is_satellite else 'speaker'} in {where}"
         if not self._messages.is_online(device):

@@ -120,12 +120,10 @@ class WeatherTool(HomeAgentTool):
 
 
 def _forecasts(state: State) -> bool:
-    """Return whether an entity has any forecast."""
     return supports(state, " ".join(KINDS.values()))
 
 
 def _kind(state: State, wanted: str | None) -> str:
-    """Return the kind of forecast that is wanted, or the nearest that there is."""
     there = [kind for kind, needed in KINDS.items() if supports(state, needed)]
     return wanted if wanted in there else there[0]
 
@@ -196,7 +194,6 @@ def _moment(entry: Mapping[str, Any]) -> datetime | None:
 
 
 def _reach(entries: Sequence[Mapping[str, Any]]) -> str:
-    """Return which days a forecast is about."""
     days = sorted({moment.date() for entry in entries if (moment := _moment(entry)) is not None})
     return f"it is about {days[0]} to {days[-1]}" if days else "there is none now"
 

@@ -108,7 +108,6 @@ class ExternalModelTool(HomeAgentTool):
     parameters = probatio.Schema({probatio.Required("prompt"): str, probatio.Optional("context"): dict})
 
     def __init__(self, model: ExternalModel, outgoing: Outgoing, *, description: str, timeout: float) -> None:
-        """Take who is asked and what may leave; `timeout` is in seconds."""
         self.description = description
         self._model = model
         self._outgoing = outgoing

@@ -68,7 +68,6 @@ class PublicResolver(AbstractResolver):
     """Resolves names at each connection and refuses those that lead into the private network."""
 
     def __init__(self) -> None:
-        """Ask the operating system."""
         self._inner = ThreadedResolver()
 
     @override

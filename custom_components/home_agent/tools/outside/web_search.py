@@ -38,7 +38,6 @@ class SearchTool(HomeAgentTool):
     def __init__(
         self, hass: HomeAssistant, provider: Callable[[], SearchProvider], outgoing: Outgoing
     ) -> None:
-        """Take the service; `provider` is asked at the first search and raises HomeAgentError."""
         self._hass = hass
         self._make = provider
         self._provider: SearchProvider | None = None

@@ -72,7 +72,6 @@ def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _asks_why(args: Mapping[str, Any], history: object, attributes: Sequence[str]) -> bool:
-    """Return whether it is asked who or what changed something, wherever that stands."""
     within = history if isinstance(history, Mapping) else {}
     return not _CAUSES.isdisjoint(attributes) or any(
         _is_true(part.get(key)) for part in (args, within) for key in _CAUSES
@@ -85,7 +84,6 @@ def has_changed_by(asked: Sequence[str], state: State) -> bool:
 
 
 def _is_true(value: object) -> bool:
-    """Return whether a model says yes, or names what it asks about."""
     return bool(value) and str(value).strip().casefold() not in {"false", "no", "none", "null"}
 
 

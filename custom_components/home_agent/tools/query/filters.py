@@ -78,7 +78,6 @@ async def async_read_filter(
 
 
 def _unknown(word: str, members: Iterable[tuple[EntityRecord, State]]) -> str:
-    """Return the error for a word that is no state."""
     shown = dict.fromkeys(
         state.state
         for _record, state in members
@@ -144,7 +143,6 @@ def _shown(record: EntityRecord, state: State) -> Sequence[str]:
 
 
 def _state_names(translations: Iterable[Mapping[str, str]]) -> StateNames:
-    """Return what Home Assistant itself calls the states of domains and classes."""
     found: dict[tuple[str, str], dict[str, frozenset[str]]] = {}
     for key, text in ((key, text) for strings in translations for key, text in strings.items()):
         if named := _STATE_KEY.fullmatch(key):
@@ -162,12 +160,10 @@ def _works(record: EntityRecord, state: State) -> bool:
 
 
 def _on_word(record: EntityRecord) -> str:
-    """Return the word for a binary sensor that is on."""
     return BINARY_WORDS.get(record.device_class or "", ("on", "off"))[0]
 
 
 def _is_on(record: EntityRecord, state: State) -> bool:
-    """Return whether a device is on, playing or at work."""
     facts = DOMAINS[record.domain]
     if facts.active in _OPEN:
         return False
@@ -177,7 +173,6 @@ def _is_on(record: EntityRecord, state: State) -> bool:
 
 
 def _is_off(record: EntityRecord, state: State) -> bool:
-    """Return whether a device is off."""
     facts = DOMAINS[record.domain]
     if facts.active in _OPEN or state.state in GONE:
         return False
@@ -185,7 +180,6 @@ def _is_off(record: EntityRecord, state: State) -> bool:
 
 
 def _is_open(record: EntityRecord, state: State) -> bool:
-    """Return whether a cover, a valve, a door or a window is open, be it in part."""
     if record.domain == "binary_sensor":
         return _on_word(record) == "open" and state.state == "on"
     if record.domain == "lock":
@@ -194,14 +188,12 @@ def _is_open(record: EntityRecord, state: State) -> bool:
 
 
 def _is_closed(record: EntityRecord, state: State) -> bool:
-    """Return whether a cover, a valve, a door or a window is closed."""
     if record.domain == "binary_sensor":
         return _on_word(record) == "open" and state.state == "off"
     return state.state == "closed"
 
 
 def _is_unlocked(record: EntityRecord, state: State) -> bool:
-    """Return whether a lock is unlocked or jammed."""
     if record.domain == "binary_sensor":
         return _on_word(record) == "unlocked" and state.state == "on"
     return record.domain == "lock" and is_active(state)
@@ -214,18 +206,15 @@ def _is_locked(record: EntityRecord, state: State) -> bool:
 
 
 def _is_low(record: EntityRecord, state: State) -> bool:
-    """Return whether a battery is low."""
     level = battery_level(state) if record.device_class == BATTERY else None
     return level is not None and level <= LOW_BATTERY
 
 
 def _is_home(record: EntityRecord, state: State) -> bool:
-    """Return whether somebody is at home."""
     return state.state == "home" or (_on_word(record) == "home" and state.state == "on")
 
 
 def _is_away(record: EntityRecord, state: State) -> bool:
-    """Return whether somebody is away, wherever that is."""
     if record.domain in {"person", "device_tracker"}:
         return state.state not in {"home", *GONE}
     return record.domain == "binary_sensor" and _on_word(record) == "home" and state.state == "off"

@@ -107,7 +107,6 @@ def _coverage(series: Series, period: Period) -> dict[str, JsonValueType]:
 
 
 def _spans(series: Series, period: Period) -> list[HeldValue]:
-    """Return the numbers of a series with the time each held."""
     start, end = period.start.timestamp(), period.end.timestamp()
     spans = []
     for hour in series.hours:
@@ -153,31 +152,26 @@ def _counted(series: Series, kind: HistoryKind) -> float:
 
 
 def _avg(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
-    """Return the average weighted by time."""
     return {"avg": tidy(_average(_spans(series, period), kind))}
 
 
 def _min(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
-    """Return the lowest value and when it was reached."""
     span = min(_spans(series, period), key=lambda span: span.low)
     return {"min": tidy(span.low), "min_at": format_local(span.start)}
 
 
 def _max(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
-    """Return the highest value and when it was reached."""
     span = max(_spans(series, period), key=lambda span: span.high)
     return {"max": tidy(span.high), "max_at": format_local(span.start)}
 
 
 def _sum(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
-    """Return the consumption of a meter, or the sum of the readings of another sensor."""
     if kind.is_meter:
         return {"sum": tidy(_counted(series, kind)), "of": "what the meter counted in the period"}
     return {"sum": tidy(sum(span.value for span in _spans(series, period))), "of": "all readings"}
 
 
 def _count(series: Series, _period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
-    """Return how often the value changed."""
     return {"count": max(0, len([sample for sample in series.samples if sample.value not in _GAPS]) - 1)}
 
 
@@ -211,7 +205,6 @@ _NUMERIC: dict[str, Callable[[Series, Period, HistoryKind], dict[str, JsonValueT
 def _states(
     series: Series, period: Period, kind: HistoryKind, *, max_changes: int
 ) -> dict[str, JsonValueType]:
-    """Return how often the state came about that counts, the time in each state and the newest changes."""
     seconds: dict[str, float] = {}
     entered: dict[str, int] = {}
     changes: list[Sample] = []
@@ -257,7 +250,6 @@ def _stay(seconds: float, times: int, state: str) -> str:
 
 
 def _value(text: str) -> JsonValueType:
-    """Return a number, or the text that stood in its place."""
     number = as_number(text)
     return one_line(text) if number is None else tidy(number)
 

@@ -79,7 +79,6 @@ async def async_history(
 
 
 def _bounded(answer: Report, told: Report, total: int) -> Report:
-    """Return the answer with as many entities as fit, saying how many do not."""
     room = MAX_CHARS - len(json_dumps(answer))
     kept: Report = {}
     for entity_id, report in told.items():
@@ -123,7 +122,6 @@ def _wanted(
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether an attribute can be averaged."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

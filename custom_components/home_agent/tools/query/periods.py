@@ -83,7 +83,6 @@ def is_period(text: str, now: datetime, language: str) -> bool:
 
 
 def _read(words: str, now: datetime) -> Period | None:
-    """Return the period that English words mean."""
     plain = _named(words, now) or _one_day(words, now) or _days(words, now) or _month(words, now)
     plain = plain or _length(words, now)
     return plain or _part_of_day(words, now) or _since(words, now)
@@ -138,7 +137,6 @@ def parse_moment(text: str, day: str, now: datetime) -> Period:
 
 
 def _ago(words: str, now: datetime) -> datetime | None:
-    """Return the moment of a length before now."""
     found = _AGO.fullmatch(words)
     seconds = read_seconds(found[1] or found[2]) if found else None
     return None if seconds is None else dt_util.as_utc(now) - timedelta(seconds=min(seconds, YEARS))
@@ -172,7 +170,6 @@ def _at_clock(words: str, day: str, now: datetime) -> datetime | None:
 
 
 def _day_of(words: str, now: datetime) -> Period | None:
-    """Return the day that words name."""
     return _named(words, now) if words in DAYS else _one_day(words, now)
 
 
@@ -228,7 +225,6 @@ def _one_day(words: str, now: datetime) -> Period | None:
 
 
 def _days(words: str, now: datetime) -> Period | None:
-    """Return the days from one ISO date to another one, both included."""
     found = _DATES.fullmatch(words)
     first, last = (_one_day(found[1], now), _one_day(found[2], now)) if found else (None, None)
     return None if first is None or last is None or last.end < first.end else Period(first.start, last.end)
@@ -251,7 +247,6 @@ def _month(words: str, now: datetime) -> Period | None:
 
 
 def _length(words: str, now: datetime) -> Period | None:
-    """Return the period of a length that ends now."""
     seconds = read_seconds(_FILLER.sub("", words))
     if seconds is None or seconds < MIN_PERIOD.total_seconds():
         return None

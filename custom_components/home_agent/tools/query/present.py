@@ -149,7 +149,6 @@ class _Told:
     """What is told of entities one by one, as long as there is room."""
 
     def __init__(self, question: StateQuestion, *, alone: bool, room: int, in_rooms: bool) -> None:
-        """Start with nothing; `room` is in characters."""
         self.states: Report = {}
         self.attributes: Report = {}
         self.room = room
@@ -175,7 +174,6 @@ class _Told:
         return True
 
     def _line(self, record: EntityRecord, state: State) -> str:
-        """Return the state in words that are the home's own, with name and room where the id lacks them."""
         area = self._question.areas.get(record.area_id or "")
         hass, moves = self._question.hass, DOMAINS[record.domain].moves
         own = is_own_state(hass, state)
@@ -194,7 +192,6 @@ class _Told:
         return text
 
     def _rooms(self, record: EntityRecord) -> str:
-        """Return the rooms that a machine can be sent to."""
         registry, work = er.async_get(self._question.hass), DOMAINS[record.domain].rooms
         entry = registry.async_get(record.entity_id)
         if work is None or entry is None:
@@ -225,14 +222,12 @@ class _Told:
 
 
 def _is_named(record: EntityRecord, area: Area | None) -> bool:
-    """Return whether the id of an entity, its room and its kind tell its name."""
     kinds = domain_words()
     words = [word for word in record.name.split() if kinds.get(fold(word)) != record.domain]
     return tells_name(replace(record, name=" ".join(words) or record.name), area)
 
 
 def _names(record: EntityRecord, area: Area) -> bool:
-    """Return whether the name or the id of an entity tells its room."""
     name = area.name.casefold()
     return name in record.name.casefold() or name.replace(" ", "_") in record.object_id
 
@@ -257,5 +252,4 @@ def _add_unknown(answer: Report, question: StateQuestion, members: Sequence[Memb
 
 
 def _size(value: Any) -> int:
-    """Return how many characters a part of the answer takes."""
     return len(json_dumps(value))

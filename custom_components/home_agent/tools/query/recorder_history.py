@@ -116,7 +116,6 @@ def _after(hours: Sequence[Hour], period: Period) -> Period:
 
 
 def _read_hours(hass: HomeAssistant, wanted: Sequence[Wanted], period: Period) -> dict[str, list[Hour]]:
-    """Return hourly statistics of the sensors that have them, for periods that call for them."""
     from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
 
     is_long = period.length > STATISTICS_FROM
@@ -169,7 +168,6 @@ def _read_samples(hass: HomeAssistant, item: Wanted, period: Period) -> tuple[li
 
 
 def _read_part(hass: HomeAssistant, item: Wanted, period: Period, *, with_start: bool) -> list[Sample]:
-    """Return the changes of one step, both ends included."""
     from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
 
     rows = get_significant_states(

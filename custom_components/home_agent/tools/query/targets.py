@@ -67,7 +67,6 @@ def _door_sensors(house: HouseSnapshot, lock: EntityRecord) -> Sequence[EntityRe
 
 
 def _is_of_door(record: EntityRecord, name: str) -> bool:
-    """Return whether an entity's name contains what the name of a lock says beside its kind."""
     door = {word for word in content_words(name) if domain_words().get(word) != "lock"}
     return bool(door) and any(door <= {*content_words(own)} for own in record.names)
 
@@ -102,7 +101,6 @@ def unknown_ids(house: HouseSnapshot, target: Target, found: Iterable[EntityReco
 
 
 def _by_id(search: Search, target: Target, text: str) -> list[EntityRecord]:
-    """Return the entities of an id, a pattern of ids or a name in their place."""
     entity_id = text.strip().casefold()
     if (record := search.house.entities.get(entity_id)) is not None:
         return [record]
@@ -114,7 +112,6 @@ def _by_id(search: Search, target: Target, text: str) -> list[EntityRecord]:
 
 
 def _by_name(search: Search, target: Target, name: str | None = None) -> list[EntityRecord]:
-    """Return what a name means, all that bear it, or what comes nearest."""
     name = name or target.name or ""
     try:
         return _resolved(search, target)
@@ -125,7 +122,6 @@ def _by_name(search: Search, target: Target, name: str | None = None) -> list[En
 
 
 def _resolved(search: Search, target: Target) -> list[EntityRecord]:
-    """Return the targets of an action."""
     return resolve(search.house, target, speaker=search.speaker, sentence=search.sentence)
 
 
@@ -161,21 +157,18 @@ def _bearing(search: Search, name: str) -> list[EntityRecord]:
 
 
 def _in_family_words(search: Search, name: str) -> list[EntityRecord]:
-    """Return the entities that a name means in the words of any language for rooms and things."""
     here = _of_kind(search, search.house.entities.values())
     spoken = (search.speaker.language, language_of(search.sentence, search.speaker.language) or DEFAULT)
     return meant_by(search.house, here, name, spoken)
 
 
 def _near(search: Search, name: str) -> list[EntityRecord]:
-    """Return the entities whose names come nearest."""
     near = name_index(search.house).near(name)
     found = search.records(entity_id for entity_id, score in near if near[0][1] - score < MARGIN)
     return _of_kind(search, found)[:MAX_NEAR]
 
 
 def _nearest_first(records: list[EntityRecord], search: Search) -> list[EntityRecord]:
-    """Return the entities in the order in which they are likely meant."""
     said = places_in_sentence(search.house, search.sentence, search.speaker.language)
     area_id = search.speaker.area_id
     return sorted(

@@ -140,7 +140,6 @@ class _Reader:
     """Takes one name apart."""
 
     def __init__(self, spoken: tuple[str, ...], own: Collection[str]) -> None:
-        """Take the languages of the person, and the words of the names that are looked for."""
         self._spoken, self._own = spoken, own
 
     def parts(self, found: Sequence[str]) -> Iterator[NamePart]:
@@ -178,7 +177,6 @@ class _Reader:
         return frozenset().union(*(own or [*filter(None, stems)] or foreign))
 
     def _inflected(self, word: str) -> frozenset[str]:
-        """Return what a word means that is a form of a known one, in the languages of the person."""
         return _inflected(word, self._spoken)
 
     def _compound(self, word: str) -> Sequence[NamePart]:
@@ -209,13 +207,11 @@ def _tails(word: str, cut: int) -> Iterator[str]:
 
 
 def _score(parts: Sequence[NamePart], traits: Traits) -> int:
-    """Return how well an entity accounts for all parts, 0 if it does not."""
     scores = [_worth(part, traits) for part in parts]
     return sum(scores) if all(scores) else 0
 
 
 def _worth(part: NamePart, traits: Traits) -> int:
-    """Return how well an entity accounts for one part."""
     if part.meanings & {each for each in traits.meanings if each.startswith((THING, LIST))}:
         return OWN
     if all(any(_is_word(said, known, part) for known in traits.words) for said in part.words):
@@ -244,7 +240,6 @@ def known_traits(house: HouseSnapshot) -> KnownTraits:
 
 
 def _read(house: HouseSnapshot, pool: Mapping[str, EntityRecord]) -> KnownTraits:
-    """Read the names of entities and of their rooms."""
     traits = {key: _traits_of(house, record) for key, record in pool.items()}
     of_words: dict[str, set[str]] = {}
     of_meanings: dict[str, set[str]] = {}
@@ -257,7 +252,6 @@ def _read(house: HouseSnapshot, pool: Mapping[str, EntityRecord]) -> KnownTraits
 
 
 def _traits_of(house: HouseSnapshot, record: EntityRecord) -> Traits:
-    """Return what one entity is known by."""
     area = house.areas.get(record.area_id or "")
     floor = house.floors.get(record.floor_id or "")
     names = (*record.names, *((record.device,) if record.device else ()))
@@ -309,7 +303,6 @@ def _stems(language: str) -> Sequence[tuple[str, str]]:
 
 
 def _stemmed(word: str, language: str) -> frozenset[str]:
-    """Return the kinds whose words begin as a word does, if its ending is no word of its own."""
     return frozenset(
         kind
         for stem, kind in _stems(language)
@@ -319,7 +312,6 @@ def _stemmed(word: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _inflected(word: str, spoken: tuple[str, ...]) -> frozenset[str]:
-    """Return the meanings of the words of some languages that differ from a word in an ending."""
     if len(word) < MIN_INFLECTED or not word.isalpha():
         return frozenset()
     return frozenset().union(

@@ -119,7 +119,6 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def _unquoted(value: str) -> Any:
-    """Return what a quoted text or a list written as text holds, the text itself if it is neither."""
     found = parsed(value)
     return found if isinstance(found, (str, list)) and found is not value else value.strip("[]\"' ")
 
@@ -180,7 +179,6 @@ def describe(house: HouseSnapshot, record: EntityRecord) -> str:
 
 
 def _separators() -> Iterable[str]:
-    """Yield the text before each entry."""
     yield ": "
     while True:
         yield "; "
@@ -341,7 +339,6 @@ def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") 
 
 
 def _in_words_of(house: HouseSnapshot, sentence: str, language: str) -> Iterable[NamedPlace]:
-    """Yield the places that a sentence names by words for rooms of a language."""
     said = said_words(sentence)
     found = {word for word in room_words(language) if f" {word} " in said}
     longest_words = (word for word in found if not any(word != other and word in other for other in found))
@@ -350,7 +347,6 @@ def _in_words_of(house: HouseSnapshot, sentence: str, language: str) -> Iterable
 
 
 def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> NamedPlace:
-    """Return the place made of areas or floors of one name."""
     return NamedPlace(
         text if repaired else found[0].name,
         frozenset(place.area_id for place in found if isinstance(place, Area)),
@@ -360,7 +356,6 @@ def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> Named
 
 
 def _keys(place: Area | Floor) -> set[str]:
-    """Return the squashed spellings of a place."""
     return {squash(without_article(name)) for name in place.names} | {squash(place_id(place))}
 
 
@@ -382,7 +377,6 @@ def _near[T: Area | Floor](text: str, group: Iterable[T]) -> T | None:
 
 
 def _likeness(asked: Sequence[str], name: str) -> float:
-    """Return how near a name comes to the words asked for."""
     parts = content_words(name)
     own, other = "".join(asked), "".join(parts)
     has_digits = any(char.isdigit() for char in own + other)
@@ -504,7 +498,6 @@ def _class_names() -> Mapping[str, frozenset[str]]:
 
 
 def _classes_called(word: str) -> frozenset[str]:
-    """Return the device classes that a word means, in the singular or the plural."""
     forms = (_class_names().get(form) for form in _forms(word))
     return next(filter(None, forms), frozenset())
 
@@ -516,7 +509,6 @@ def _unknown_kind(slot: str, text: str, known: Iterable[str]) -> ValidationError
 
 
 def _as_domain(text: str) -> str | None:
-    """Return the domain that a text means."""
     plain = text.strip().casefold()
     if "." in plain:
         plain = plain.partition(".")[0]
@@ -582,7 +574,6 @@ class Search:
         allowed: Collection[str] | None = None,
         exists: Callable[[str], bool] | None = None,
     ) -> None:
-        """Read the places and kinds of a target."""
         self.house = house
         self.names: NameIndex = name_index(house)
         self.speaker = speaker
@@ -604,7 +595,6 @@ class Search:
         return set(kinds) == {"light"} and says_goodbye(fold(self.sentence))
 
     def _read_places(self, target: Target) -> list[NamedPlace]:
-        """Return the room, the floor and the label that are binding."""
         places = [self._read_label(target.label)] if target.label else []
         for slot, text in (("area", target.area), ("floor", target.floor)):
             if not text:
@@ -692,7 +682,6 @@ class Search:
         return found
 
     def _of_one_kind(self, found: Sequence[EntityRecord]) -> list[EntityRecord]:
-        """Return those of the kind that the sentence names, or all that "everything" covers."""
         said = {domain_words()[word] for word in fold(self.sentence).split() if word in domain_words()}
         if len(said) == 1 and (of_kind := [record for record in found if record.domain in said]):
             self.repaired = True
@@ -770,7 +759,6 @@ class Search:
         return []
 
     def _is_part_of_place(self, label: str) -> bool:
-        """Return whether the name of a label is that of a place that was given."""
         return any(label.casefold() in place.name.casefold() for place in self.places)
 
     def run(self) -> list[EntityRecord]:
@@ -814,7 +802,6 @@ class Search:
         return found
 
     def _by_id(self, text: str) -> list[EntityRecord]:
-        """Return the entities of an entity id, or of a value in its place."""
         entity_id = text.strip().casefold()
         if "*" in entity_id:
             return self._by_pattern(entity_id)
@@ -961,7 +948,6 @@ class Search:
         return [self._one(records, name)]
 
     def _one(self, records: Sequence[EntityRecord], name: str) -> EntityRecord:
-        """Return the one of several of a name that the speaker's place singles out."""
         area_id, floor_id = self.speaker.area_id, self.speaker.floor_id
         narrower: tuple[Callable[[EntityRecord], bool], ...] = (
             lambda record: record.category is None,
@@ -977,7 +963,6 @@ class Search:
         return records[0]
 
     def _by_parts(self, name: str) -> list[EntityRecord]:
-        """Return the entities of a list of names, or one entity by all its names."""
         parts = [part.strip() for part in name.translate(_SEPARATORS).split("\n") if part.strip()]
         if not MIN_PARTS <= len(parts) <= MAX_PARTS:
             return []
@@ -998,12 +983,10 @@ class Search:
         return list({record.entity_id: record for record in found}.values())
 
     def _exact_place(self, text: str) -> NamedPlace | None:
-        """Return the place of exactly this name."""
         place = find_place(self.house, text, "area")
         return None if place is None or place.repaired else place
 
     def _by_room_and_kind(self, name: str) -> list[EntityRecord]:
-        """Return the entities of "kitchen lights", "kitchen" with a domain, or "lights"."""
         words = [word for word in fold(name).split() if word not in stop_words()]
         kinds = frozenset(domain_words()[word] for word in words if word in domain_words())
         rest = " ".join(word for word in words if word not in domain_words())
@@ -1065,7 +1048,6 @@ class Search:
         return there if len(there) == 1 else frozenset()
 
     def _by_nearness(self, name: str) -> list[EntityRecord]:
-        """Return the one entity whose name comes nearest, if one does."""
         pool = (
             {record.entity_id for record in self.candidates()} if self.places or self.kinds.domains else None
         )
@@ -1083,7 +1065,6 @@ class Search:
         )
 
     def _means_all(self, name: str) -> bool:
-        """Return whether a name is "all", "all lights" or the like and no one's name."""
         words = [word for word in fold(name).split() if word not in stop_words()]
         wanted = all_words(self.speaker.language)
         return (
@@ -1093,7 +1074,6 @@ class Search:
         )
 
     def _everything(self, name: str) -> list[EntityRecord]:
-        """Return everything of a kind, if the person said so."""
         if not self.all:
             raise ValidationError(
                 f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
