@@ -161,7 +161,6 @@ class Shopping(llm.API):
     """An API of somebody else's."""
 
     def __init__(self, hass: HomeAssistant, *tools: llm.Tool) -> None:
-        """Offer these tools."""
         super().__init__(hass=hass, id="shopping", name="Shopping")
         self._tools = list(tools)
 
@@ -180,7 +179,6 @@ class Buy(llm.Tool):
     integration = "test"
 
     def __init__(self) -> None:
-        """Start with nothing bought."""
         self.bought: list[Any] = []
 
     @override

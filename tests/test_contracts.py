@@ -43,7 +43,6 @@ class Waiting(llm.APIInstance):
     """Tools that run until they are released."""
 
     def __init__(self) -> None:
-        """Start with nothing called."""
         super().__init__(api=None, api_prompt="", llm_context=None, tools=[])
         self.called: list[str] = []
         self.started, self.release = asyncio.Event(), asyncio.Event()

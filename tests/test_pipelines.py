@@ -39,7 +39,6 @@ class Assistants:
     """The assistants in Home Assistant's settings."""
 
     def __init__(self, hass: HomeAssistant, client: Any) -> None:
-        """Take a connection."""
         self.hass = hass
         self._client = client
 

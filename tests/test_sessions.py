@@ -36,7 +36,6 @@ def hass_config_dir(tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def _noon(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
-    """Let time begin at noon."""
     freezer.move_to(NOW)
 
 

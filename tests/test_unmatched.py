@@ -254,7 +254,6 @@ async def test_other_options_that_name_something(
 
 
 def _any(hass: HomeAssistant) -> MockConfigEntry:
-    """Return an entry that devices can belong to."""
     found = MockConfigEntry(domain="test", state=ConfigEntryState.LOADED)
     found.add_to_hass(hass)
     return found

@@ -148,7 +148,6 @@ class Dialog:
     """What the chat dialog of Home Assistant sees of a turn."""
 
     def __init__(self, client: Any) -> None:
-        """Take a connection."""
         self._client = client
 
     async def ask(self, sentence: str, agent: Agent, **options: Any) -> tuple[str, dict[str, Any]]:

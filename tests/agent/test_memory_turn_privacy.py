@@ -55,7 +55,6 @@ class Home:
     """An agent that knows things about Anna, Ben and the household."""
 
     def __init__(self, agent: Agent, random: Random) -> None:
-        """Take an agent that knows nothing yet."""
         self.agent = agent
         self.random = random
         self.held: list[Held] = []
@@ -150,7 +149,6 @@ class Home:
         return "\n".join((*self.seen, *sent))
 
     async def _turn(self, viewer: str | None, tool: str, args: dict[str, Any]) -> None:
-        """Say something upon which the model calls a tool."""
         self.agent.server.script([tool_calls([(tool, args)]), text("There you are.")])
         await self.agent.say(
             self.random.choice(("What about the blue box on the shelf?", "Who am I?", "Who told you that?")),

@@ -42,7 +42,6 @@ class Reader(tts.TextToSpeechEntity):
     _attr_name = "Reader"
 
     def __init__(self) -> None:
-        """Start with nothing read."""
         self._attr_supported_languages = ["en"]
         self.read: list[str] = []
 

@@ -40,7 +40,6 @@ class Asker:
     """An automation with one condition, which is tested when asked."""
 
     def __init__(self, hass: HomeAssistant, seen: list[Any]) -> None:
-        """Take the runs of the automation."""
         self._hass = hass
         self._seen = seen
 

@@ -184,7 +184,6 @@ async def folder(hass: HomeAssistant, house: HomeAssistant, tmp_path: Path) -> P
 
 @pytest.fixture(autouse=True)
 def _calls_tools(model_server: ModelServer) -> None:
-    """Let the model do what the probe asks."""
     model_server.default = call_what_is_offered
 
 

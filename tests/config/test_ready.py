@@ -21,7 +21,6 @@ OWN = "conversation.home_assistant"
 
 @pytest.fixture(autouse=True)
 def _calls_tools(model_server: ModelServer) -> None:
-    """The model does what the probe asks."""
     model_server.default = call_what_is_offered
 
 

@@ -173,7 +173,6 @@ class ReadingTool(llm.Tool):
     parameters = probatio.Schema({probatio.Optional("page"): int})
 
     def __init__(self) -> None:
-        """Count the calls."""
         self.calls = 0
 
     @override

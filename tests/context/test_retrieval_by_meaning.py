@@ -34,7 +34,6 @@ async def served(socket_enabled: None) -> AsyncGenerator[str]:
 
 
 async def _asking(hass: HomeAssistant, folder: Path, options: dict[str, Any]) -> AsyncGenerator[Ask]:
-    """Yield how to ask a house that was embedded."""
     settings = {
         **const.DEFAULTS,
         const.CONF_BASE_URL: "http://127.0.0.1:9",

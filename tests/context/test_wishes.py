@@ -27,7 +27,6 @@ def expected_lingering_timers() -> bool:
 
 
 async def _find(hass: HomeAssistant, query: str, limit: int, area_id: str | None = None) -> list[str]:
-    """Return the ids of the entities that a sentence is about."""
     known = House(hass)
     await known.async_start()
     found = await async_retrieve(hass, await known.async_snapshot(), query, limit, area_id)

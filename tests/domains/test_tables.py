@@ -15,22 +15,18 @@ RECORDED = json.loads((Path(__file__).parents[1] / "fixtures" / "domains.json").
 
 
 def _named(attribute: str) -> dict[str, Any]:
-    """Return an attribute of all domains that have it."""
     return {name: value for name, facts in DOMAINS.items() if (value := getattr(facts, attribute))}
 
 
 def _where(attribute: str) -> list[str]:
-    """Return the domains of which something is true."""
     return sorted(name for name, facts in DOMAINS.items() if getattr(facts, attribute))
 
 
 def _in_order(table: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the members of each row in order."""
     return {name: sorted(members) for name, members in table.items()}
 
 
 def _contained(attribute: str) -> list[str]:
-    """Return services as rules of the policy."""
     rows = {name: getattr(facts, attribute) for name, facts in DOMAINS.items()}
     return sorted(name if each == "*" else f"{name}.{each}" for name, row in rows.items() for each in row)
 

@@ -137,7 +137,6 @@ async def household(
 
 @pytest.fixture(autouse=True)
 def _fresh_script(request: pytest.FixtureRequest) -> None:
-    """Forget the script of the test before."""
     if "household" in request.fixturenames:
         model: ModelServer = request.getfixturevalue("model")
         model.clear()

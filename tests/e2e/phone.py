@@ -30,7 +30,6 @@ class Phone:
     """The phone of the user who is logged in."""
 
     def __init__(self, client: Client, hook: str) -> None:
-        """Know the webhook of the registration."""
         self._client = client
         self.hook = hook
         self._pushed: asyncio.Queue[Json] = asyncio.Queue()

@@ -21,7 +21,6 @@ class AskingSatellite(Satellite):
     )
 
     def __init__(self, name: str = "Satellite") -> None:
-        """Stand where nobody answers."""
         super().__init__(name)
         self.answers: list[str] = []
         self.asked: list[str] = []

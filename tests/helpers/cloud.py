@@ -10,7 +10,6 @@ from tests.servers.model_server import ModelServer
 
 
 async def _resolve(_self: object, host: str, port: int = 0, family: int = socket.AF_INET) -> list[Any]:
-    """Return loopback, whatever the name."""
     return [
         {
             "hostname": host,

@@ -41,12 +41,10 @@ class Walked(dict[str, Any]):
     """A mapping that notes who reads all of it."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
-        """Copy a mapping."""
         super().__init__(content)
         self.walks: list[str] = []
 
     def _note(self) -> None:
-        """Note the function that asked."""
         self.walks.append(sys._getframe(2).f_code.co_qualname)
 
     @override

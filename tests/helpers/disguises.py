@@ -26,7 +26,6 @@ def _percents(text: str) -> str:
 
 
 def _caesar(text: str) -> str:
-    """Return each letter moved by three."""
     return "".join(chr((ord(c) - 97 + 3) % 26 + 97) if c.islower() else c for c in text.lower())
 
 

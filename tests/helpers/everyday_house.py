@@ -76,7 +76,6 @@ class Satellite(AssistSatelliteEntity):
     _attr_supported_features = AssistSatelliteEntityFeature.ANNOUNCE
 
     def __init__(self, name: str = "Satellite") -> None:
-        """Start silent."""
         self._attr_name, self._attr_unique_id = name, name.casefold()
         self.said: list[str] = []
         self.spoke = asyncio.Event()

@@ -31,7 +31,6 @@ class Notes:
     """An agent whose model takes notes."""
 
     def __init__(self, agent: Agent, context: Context, freezer: FrozenDateTimeFactory) -> None:
-        """Take who speaks."""
         self.agent = agent
         self.context = context
         self._freezer = freezer

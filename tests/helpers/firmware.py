@@ -19,7 +19,6 @@ class Firmware(UpdateEntity):
     _attr_latest_version = "1.1"
 
     def __init__(self, name: str, features: Feature) -> None:
-        """Wait for nobody unless told so."""
         self._attr_name = self._attr_unique_id = name
         self._attr_supported_features = features
         self.installed: list[bool] = []

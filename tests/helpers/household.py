@@ -11,7 +11,6 @@ ROOMS = {"Kitchen": "Ground floor", "Living Room": "Ground floor", "Bedroom": "U
 
 
 def _switchable(helper: str) -> dict[str, Any]:
-    """Return the actions of something that is as on as its helper."""
     target = {"entity_id": f"input_boolean.{helper}"}
     return {
         "state": f"{{{{ states('input_boolean.{helper}') }}}}",
@@ -21,7 +20,6 @@ def _switchable(helper: str) -> dict[str, Any]:
 
 
 def _light(name: str, key: str) -> dict[str, Any]:
-    """Return a dimmable light backed by helpers."""
     return {
         "name": name,
         "unique_id": key,
@@ -117,7 +115,6 @@ async def async_lock_door(hass: HomeAssistant) -> None:
 
 
 def _lock(name: str, key: str) -> dict[str, Any]:
-    """Return a lock that is locked while its helper is on."""
     target = {"entity_id": f"input_boolean.{key}"}
     return {
         "name": name,

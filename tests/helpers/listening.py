@@ -30,7 +30,6 @@ class Listener:
     """Keeps what a turn streams and lets a test wait for a part of it."""
 
     def __init__(self) -> None:
-        """Start with nothing heard."""
         self.deltas: list[dict[str, Any]] = []
         self._waiting: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
 

@@ -17,7 +17,6 @@ class Changing:
     """An MCP server whose tools are those of a list, which may change."""
 
     def __init__(self, server: RestServer, tools: list[dict[str, Any]]) -> None:
-        """Listen."""
         self.server = server
         self.tools = tools
         self.status = 200

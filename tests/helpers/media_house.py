@@ -47,7 +47,6 @@ class Player(MediaPlayerEntity):
     """Plays what it is told to."""
 
     def __init__(self, name: str, features: Feature, library: Sequence[BrowseMedia]) -> None:
-        """Start silent."""
         self._attr_name = name
         self._attr_unique_id = name
         self._attr_supported_features = features

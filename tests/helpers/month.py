@@ -194,7 +194,6 @@ def _noise(random: Random) -> Iterator[Row]:
 
 
 def _restarts(random: Random) -> Iterator[Row]:
-    """Yield what a restart each night looks like."""
     for day in DAYS:
         yield Row(at(day, 3 * 60), "switch.printer", "unavailable")
         yield Row(at(day, 3 * 60 + 1), "switch.printer", "on")
@@ -305,7 +304,6 @@ def _write_states(session: Session, month: Month) -> None:
 
 
 def _write_hours(session: Session, sensor: str, begun: Collection[datetime]) -> None:
-    """Insert the statistics of a sensor, in place of those that were there."""
     meta = session.query(StatisticsMeta).filter_by(statistic_id=sensor).first()
     if meta is None:
         meta = StatisticsMeta(
@@ -323,7 +321,6 @@ def _write_hours(session: Session, sensor: str, begun: Collection[datetime]) -> 
 
 
 def _json(attributes: dict[str, JsonValueType]) -> str:
-    """Return attributes as the recorder writes them."""
     return "{" + ",".join(f'"{key}":{value}' for key, value in attributes.items()) + "}"
 
 
@@ -338,7 +335,6 @@ def watts(begun: Collection[datetime]) -> Iterator[tuple[datetime, float]]:
 
 
 def _hours(begun: Collection[datetime]) -> Iterator[dict[str, float]]:
-    """Yield statistics of hours."""
     hours: dict[float, list[float]] = {}
     for moment, value in watts(begun):
         hours.setdefault(moment.replace(minute=0).timestamp(), []).append(value)

@@ -16,7 +16,6 @@ class Told(llm.Tool):
     parameters = probatio.Schema({probatio.Optional("text"): str})
 
     def __init__(self, name: str, *, read_only: bool = False) -> None:
-        """Start uncalled."""
         self.name = name
         self.description = "Tells."
         self.annotations = llm.ToolAnnotations(read_only=read_only)
@@ -36,7 +35,6 @@ class OtherAPI(llm.API):
     """An API of somebody else's."""
 
     def __init__(self, hass: HomeAssistant, api_id: str, tools: list[llm.Tool], prompt: str = "") -> None:
-        """Offer tools."""
         super().__init__(hass=hass, id=api_id, name=f"The {api_id}")
         self._tools = tools
         self._prompt = prompt

@@ -12,7 +12,6 @@ class Panel:
     """An open panel: one connection of one user."""
 
     def __init__(self, socket: MockHAClientWebSocket, agent: Agent) -> None:
-        """Take the connection."""
         self.socket = socket
         self.agent = agent
 

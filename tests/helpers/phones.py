@@ -28,7 +28,6 @@ class Phones:
     """The household's phones and what was pushed to them."""
 
     def __init__(self, hass: HomeAssistant, url: str) -> None:
-        """Start with no phone."""
         self._hass = hass
         self._url = url
         self.client: TestClient[Any, Any] | None = None

@@ -18,7 +18,6 @@ class Dialog:
     """What Home Assistant's dialog asks of a flow, as one user."""
 
     def __init__(self, hass: HomeAssistant, client: Any) -> None:
-        """Take a client that is logged in."""
         self.hass = hass
         self.client = client
 
@@ -38,7 +37,6 @@ class Dialog:
         return await self.go_on(await self.open(issue_id))
 
     async def _post(self, path: str, **data: str) -> dict[str, Any]:
-        """Send a request and return the answer."""
         response = await self.client.post(path, json=data)
         assert response.status == HTTPStatus.OK, await response.text()
         return dict(await response.json())

@@ -183,5 +183,4 @@ def _stands_in(wanted: str, beside: str) -> bool:
 
 
 def _words(written: str) -> str:
-    """Return the words and numbers of a text, each with a space before and after it."""
     return f" {' '.join(re.findall(r'[^\W_]+', written.casefold()))} "

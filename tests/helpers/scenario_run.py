@@ -54,7 +54,6 @@ async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resul
 
 
 async def _async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Result:
-    """Hold a conversation and return what became of it."""
     scenario = run.scenario
     users = add_users(hass)
     if any("say" not in turn for turn in scenario["turns"]):
@@ -110,7 +109,6 @@ async def _async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resu
 async def _async_add_automations(
     hass: HomeAssistant, scenario: Mapping[str, Any], users: Mapping[str, MockUser]
 ) -> None:
-    """Add a file of automations and persons, if a scenario has them."""
     if scenario.get("automations"):
         await async_include_automations(hass, Path(hass.config.config_dir))
         await async_add_persons(hass, users)
@@ -194,7 +192,6 @@ async def _async_do(
 
 
 async def _async_happen(hass: HomeAssistant, states_of: Mapping[str, Sequence[str]]) -> None:
-    """Let entities go through states."""
     for entity_id, seen in states_of.items():
         for state in seen:
             change(hass, entity_id, state)

@@ -64,7 +64,6 @@ class SecureHouse:
     """The house, who lives in it, and what was called."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start with nothing called."""
         self.hass = hass
         self.calls: list[Call] = []
         self.anna = MockUser(name="Anna", is_owner=False).add_to_hass(hass)
@@ -84,7 +83,6 @@ class SecureHouse:
         self.calls.clear()
 
     async def _async_handle(self, call: ServiceCall) -> None:
-        """Record a call and do what it says."""
         ids = call.data.get("entity_id", ())
         ids = [ids] if isinstance(ids, str) else list(ids)
         data = {key: value for key, value in call.data.items() if key != "entity_id"}

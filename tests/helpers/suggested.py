@@ -60,7 +60,6 @@ class Home:
     """A house with automations on disk, an agent that learns, and its clock."""
 
     def __init__(self, hass: HomeAssistant, clock: FrozenDateTimeFactory, admin: MockUser) -> None:
-        """Start without an agent."""
         self.hass = hass
         self.clock = clock
         self.admin = Context(user_id=admin.id)

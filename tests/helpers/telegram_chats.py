@@ -19,7 +19,6 @@ class Telegram:
     """The bot, and what people do in their chats."""
 
     def __init__(self, hass: HomeAssistant, server: TelegramServer) -> None:
-        """Take the server that stands for Telegram."""
         self._hass = hass
         self.server = server
 

@@ -24,7 +24,6 @@ class WordEmbedder:
     """Texts that share words are close; `fault` is raised instead of an answer."""
 
     def __init__(self, fingerprint: str = "test|words", dimension: int = 64) -> None:
-        """Choose name and dimension."""
         self.fingerprint = fingerprint
         self.dimension = dimension
         self.fault: str | None = None
@@ -58,7 +57,6 @@ class WordEmbedder:
 
 
 def _is_attempt(text: str) -> bool:
-    """Return whether a text was made up to find out whether the embedder works."""
     first, _, rest = text.partition(" ")
     return first == "light" and rest.replace(".", "").isdigit()
 
@@ -67,7 +65,6 @@ class MemoryStore:
     """Keeps everything in dictionaries."""
 
     def __init__(self) -> None:
-        """Start empty and well."""
         self.made_by: dict[str, str | None] = {}
         self.kept: dict[str, dict[str, Entry]] = {}
         self.problem: StoreProblem | None = None
@@ -137,7 +134,6 @@ class MemoryStore:
         self.closed = True
 
     def _of(self, collection: str) -> dict[str, Entry]:
-        """Return the entries of a collection."""
         self._check()
         if collection not in self.kept:
             raise VectorStoreError(StoreProblem.MISSING, f"no collection {collection}")

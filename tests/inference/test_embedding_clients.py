@@ -24,7 +24,6 @@ class Lengths:
     fingerprint = "test|lengths"
 
     def __init__(self, dimension: int = 4) -> None:
-        """Answer at once."""
         self.dimension = dimension
         self.batches: list[list[str]] = []
         self.gate = asyncio.Event()

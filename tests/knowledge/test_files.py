@@ -184,7 +184,6 @@ def test_files_that_cannot_be_taken(root: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def _broken(_file: Path) -> bytes:
-    """Fail as a disk does."""
     raise PermissionError("no")
 
 

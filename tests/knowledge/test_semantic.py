@@ -42,7 +42,6 @@ class Bench:
     """An index with parts that can be broken."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Build it; both parts are well."""
         self.hass = hass
         self.store = MemoryStore()
         self.embedder = WordEmbedder()

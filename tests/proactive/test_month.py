@@ -57,7 +57,6 @@ class Days:
     """The days after the month, as they pass for an agent."""
 
     def __init__(self, agent: Agent, clock: FrozenDateTimeFactory, phones: Phones) -> None:
-        """Begin on the last night of the month."""
         self.agent = agent
         self.hass = agent.hass
         self.phones = phones

@@ -35,7 +35,6 @@ class House:
     """A house whose clock is ours, and what was told in it."""
 
     def __init__(self, hass: HomeAssistant, clock: FrozenDateTimeFactory) -> None:
-        """Start with nobody told."""
         self.hass = hass
         self.clock = clock
         self.told: dict[str, list[ServiceCall]] = {}

@@ -505,7 +505,6 @@ async def test_on_phones(
 
 
 async def _answer_on_phones(hass: HomeAssistant, home: Home, phones: Phones) -> None:
-    """Press the buttons."""
     (push,) = phones.of("anna")
     assert phones.of("ben") == []
     assert push["message"] == f"{SENTENCE} Should I create an automation for this?"

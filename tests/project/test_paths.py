@@ -20,7 +20,6 @@ def test_named_files_exist(page: str) -> None:
 
 
 def _exists(name: str) -> bool:
-    """Return whether a path leads somewhere, or a plain name is a file anywhere in the integration."""
     pattern = PLACEHOLDER.sub("*", name.rstrip("/"))
     places: list[Path] = [ROOT, INTEGRATION]
     if any(next(place.glob(pattern), None) for place in places):

@@ -185,7 +185,6 @@ SAYS = {"report": "", "report fixable": ".fix_flow.step.confirm"}
 
 
 def _translated_calls(source: str) -> set[tuple[str, str]]:
-    """Return the constant translation keys in calls, with what is called."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):

@@ -87,7 +87,6 @@ def test_every_recorded_part_is_used() -> None:
 
 
 def _recorded(name: str) -> list[str]:
-    """Return the recorded requests of a case as they were sent."""
     parts = json.loads(PARTS.read_text(encoding="utf-8"))
     requests = json.loads((RECORDED / f"{name}.json").read_text(encoding="utf-8"))
     for request in requests:
@@ -119,7 +118,6 @@ def _record(name: str, requests: list[str]) -> None:
 
 
 def _written(value: Any) -> str:
-    """Return a value as text that shows each difference on a line of its own."""
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -132,7 +130,6 @@ def _plain(request: dict[str, Any]) -> str:
 
 
 def _call_ids(request: dict[str, Any]) -> list[str]:
-    """Return the ids of the calls in a request."""
     return [
         call["id"]
         for message in request["messages"]

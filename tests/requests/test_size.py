@@ -59,6 +59,5 @@ async def test_the_first_request_of_the_demo_house(hass: HomeAssistant, model_se
 
 
 def _sizes(tools: list[dict[str, Any]]) -> dict[str, int]:
-    """Return the characters of each tool as compact JSON, by name."""
     functions = [tool["function"] for tool in tools]
     return {function["name"]: len(json.dumps(function, separators=(",", ":"))) for function in functions}

@@ -59,7 +59,6 @@ class Rooms:
     """The house, and requests to it."""
 
     def __init__(self, hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
-        """Keep them."""
         self.hass, self.secure, self.agent = hass, secure, agent
 
     async def asks(self, action: str, entity_id: str, **came: Any) -> str:
@@ -111,7 +110,6 @@ async def rooms(hass: HomeAssistant, model_server: ModelServer) -> Rooms:
 
 
 def _id(domain: str, name: str) -> str:
-    """Return the entity id of a scene or a script."""
     return f"{domain}.{name.replace(' ', '_').replace(chr(39), '_')}"
 
 

@@ -63,7 +63,6 @@ class Conversation:
     """One conversation with an agent that has asked whether to unlock the front door."""
 
     def __init__(self, agent: Agent, conversation_id: str | None) -> None:
-        """Take the agent and the conversation."""
         self.agent = agent
         self.conversation_id = conversation_id
 

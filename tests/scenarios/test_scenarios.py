@@ -27,7 +27,6 @@ def expected_lingering_timers() -> bool:
 
 
 async def _async_hold(hass: HomeAssistant, server: ModelServer, run: Run) -> None:
-    """Hold a conversation. If it is better than its file says, the file says too little."""
     result = await async_run(hass, server, run)
     assert result.verdict is run.expected, (
         "\n".join(problem.text for problem in result.problems) or "now good"

@@ -34,7 +34,6 @@ class ChromaServer:
     """A server with a folder of its own. It says nothing to anybody but us."""
 
     def __init__(self, program: Path, folder: Path, environment: dict[str, str] | None = None) -> None:
-        """Choose a free port; nothing is started yet."""
         self.program = program
         self.port = free_port()
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +83,6 @@ class ChromaServer:
         self._process.stop()
 
     def _answers(self) -> bool:
-        """Tell whether the server can be asked yet."""
         try:
             self.ask("GET", "/heartbeat")
         except URLError:
@@ -139,7 +137,6 @@ class ChromaServers:
     """The servers of one test run, each started when it is first needed."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder for everything they keep."""
         self._folder = folder
         self._running: dict[Path, ChromaServer] = {}
 

@@ -11,7 +11,6 @@ class ChromaBetween(LoopbackServer):
     """Passes requests on, except those whose path ends as `refuses` says: they get that status."""
 
     def __init__(self, port: int) -> None:
-        """Take the port of the real server."""
         super().__init__()
         self._to = port
         self.refuses: dict[str, int] = {}

@@ -15,7 +15,6 @@ class ChromaStandIn(LoopbackServer):
     """Has every collection that is asked for, ours and empty."""
 
     def __init__(self) -> None:
-        """Answer everything well."""
         super().__init__()
         self.fingerprint = "test|words|3"
         self.max_batch_size = 1000
@@ -55,7 +54,6 @@ class ChromaStandIn(LoopbackServer):
         return Rendered(reply.content_type, whole=reply.body or b"{}")
 
     def _well(self, request: Captured) -> Any:
-        """Return what a server that is well says."""
         name = request.path.rpartition("/")[2]
         if (request.method, name) == ("POST", "collections"):
             self.fingerprint = request.json["metadata"]["home_agent:fingerprint"]

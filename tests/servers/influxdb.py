@@ -73,7 +73,6 @@ class InfluxServer:
     """A server of version 1 with a folder of its own, an administrator and somebody who may only read."""
 
     def __init__(self, installed: Path, folder: Path) -> None:
-        """Choose free ports; nothing is started yet."""
         self.port, rpc = free_port(), free_port()
         configuration = folder / "influxd.conf"
         configuration.write_text(CONFIGURATION.format(folder=folder, port=self.port, rpc=rpc))
@@ -116,13 +115,11 @@ class InfluxServer:
         return self._send({"u": ADMIN, "p": PASSWORD}, query)
 
     def _send(self, who: dict[str, str], query: str) -> Any:
-        """Return the answer to a query."""
         url = f"http://127.0.0.1:{self.port}/query?{urlencode(who)}"
         with urlopen(Request(url, urlencode({"q": query}).encode()), timeout=30) as answer:
             return json.loads(answer.read())
 
     def _answers(self) -> bool:
-        """Tell whether the server can be asked yet."""
         try:
             with urlopen(f"http://127.0.0.1:{self.port}/ping", timeout=5):
                 return True
@@ -136,7 +133,6 @@ class InfluxStandIn(LoopbackServer):
     """Understands the Flux that is asked of it, over the points it was given."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
         super().__init__()
         self._series: dict[tuple[str, str], list[tuple[datetime, Any]]] = {}
         self.bucket, self.org = "home", "berg"
@@ -192,7 +188,6 @@ class InfluxStandIn(LoopbackServer):
 
 
 def _moment(point: tuple[datetime, Any]) -> datetime:
-    """Return when a point was written."""
     return point[0]
 
 
@@ -215,7 +210,6 @@ def _steps(
 
 
 def _table(number: int, entity_id: str, points: list[tuple[datetime, Any]]) -> str:
-    """Return a table as the server writes it."""
     domain, _, object_id = entity_id.partition(".")
     rows = [
         f",_result,{number},{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ},{value},{domain},{object_id}"
@@ -225,5 +219,4 @@ def _table(number: int, entity_id: str, points: list[tuple[datetime, Any]]) -> s
 
 
 def _refusal(status: int, code: str, message: str) -> Reply:
-    """Return an error as the server words it."""
     return Reply(status=status, body=json.dumps({"code": code, "message": message}).encode())

@@ -76,7 +76,6 @@ class LoopbackServer:
     """Listens, captures, answers; a subclass says what."""
 
     def __init__(self, port: int = 0) -> None:
-        """Prepare; port 0 takes a free one."""
         self.port = port
         self.requests: list[Captured] = []
         self.connections = 0
@@ -139,7 +138,6 @@ class LoopbackServer:
             self._run(ready)
 
     def _run(self, ready: Callable[[], object]) -> None:
-        """Serve until the loop is stopped."""
         loop = self._loop
         listen = asyncio.start_server(self._accept, "127.0.0.1", self.port, limit=1 << 20)
         server = loop.run_until_complete(listen)
@@ -153,14 +151,12 @@ class LoopbackServer:
             loop.close()
 
     async def _hang_up(self) -> None:
-        """End every connection."""
         if tasks := list(self._connections):
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection."""
         task = asyncio.current_task()
         assert task
         self._connections.add(task)
@@ -198,7 +194,6 @@ class LoopbackServer:
         return request
 
     def _announce(self) -> None:
-        """Wake who waits for a number of requests."""
         for count, signal in self._arrivals:
             if len(self.requests) >= count:
                 signal.set()
@@ -303,7 +298,6 @@ class LoopbackServer:
 
 
 def _head(reply: Reply, content_type: str, length: int | None) -> bytes:
-    """Return status line and headers."""
     size = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
     lines = [
         f"HTTP/1.1 {reply.status} {REASONS.get(reply.status, 'Status')}",

@@ -29,7 +29,6 @@ class McpServer:
     """The process."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        """Choose a free port; nothing is started yet."""
         self.port = free_port()
         self._forgotten = 0
         python = os.environ.get(PYTHON_VARIABLE) or sys.executable
@@ -71,7 +70,6 @@ class McpServer:
         self._forgotten += len(self.calls())
 
     def _answers(self) -> bool:
-        """Tell whether the server can be asked yet."""
         try:
             self.calls()
         except URLError, ConnectionError:
@@ -80,7 +78,6 @@ class McpServer:
 
 
 def _run(port: int, *, as_json: bool, token: str) -> None:  # noqa: C901, PLR0915 - it is a list of tools
-    """Serve until the process ends."""
     try:  # in the server's process only; the SDK of either Home Assistant release
         from mcp.server.fastmcp import Context, FastMCP  # noqa: PLC0415
     except ModuleNotFoundError:

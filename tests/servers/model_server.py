@@ -39,7 +39,6 @@ class ModelServer(LoopbackServer):
     """The server; use it as a context manager or through the `model_server` fixture."""
 
     def __init__(self, port: int = 0) -> None:
-        """Prepare a server that answers "Done." to everything."""
         super().__init__(port)
         self.default: Answer = text("Done.")
         self.models = ["test-model"]
@@ -158,7 +157,6 @@ class ModelServer(LoopbackServer):
         return status(404, {"error": {"message": f"no such path: {path}"}})
 
     def _show(self) -> dict[str, Any]:
-        """Return what Ollama knows about a model."""
         info = {"general.architecture": "llama", "llama.context_length": self.context_length}
         return {"model_info": info, "capabilities": self.capabilities, "parameters": ""}
 
@@ -180,14 +178,11 @@ def embedding(content: str, dimensions: int) -> list[float]:
 
 
 def _inputs(body: Mapping[str, Any]) -> list[str]:
-    """Return the texts of an embedding request."""
     inputs = body.get("input") or []
     return [inputs] if isinstance(inputs, str) else list(inputs)
 
 
 def _matcher(rule: Mapping[str, Any]) -> Predicate:
-    """Return the predicate of a rule in a JSON script."""
-
     def matches(request: Captured) -> bool:
         if not request.is_chat or not request.messages:
             return False

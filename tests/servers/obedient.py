@@ -40,7 +40,6 @@ class Obedient:
     """Answers: the first round reads with the given call, every later one does what it finds demanded."""
 
     def __init__(self, reads: Call, demands: Sequence[Demand]) -> None:
-        """Take the call that brings the text from outside, and the demands it knows."""
         self._reads = reads
         self._demands = demands
         self.obeyed: list[str] = []
@@ -60,7 +59,6 @@ class Obedient:
 
 
 def _text(message: dict[str, Any]) -> str:
-    """Return the text of a message, with the escapes of JSON undone."""
     content = message.get("content") or ""
     return content.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\") if content else ""
 

@@ -23,7 +23,6 @@ class ServerProcess:
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the command, the file for its output and a check whether it answers; nothing is started."""
         self._command, self._log, self._answers = command, log, answers
         self._folder, self._environment = folder, environment
         self._process: subprocess.Popen[bytes] | None = None

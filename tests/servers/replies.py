@@ -13,7 +13,6 @@ class Signal:
     """A one-shot event that any thread sets and any event loop awaits."""
 
     def __init__(self) -> None:
-        """Start unset."""
         self._future: Future[None] = Future()
 
     def set(self) -> None:
@@ -188,17 +187,14 @@ def many_calls(count: int = 1000, name: str = "ha_control") -> Reply:
 
 
 def _arguments(value: Mapping[str, Any] | str) -> str:
-    """Return arguments as JSON text."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _usage(reply: Reply, prompt_bytes: int) -> tuple[int, int, int]:
-    """Return prompt, completion and cached tokens."""
     return reply.usage or (prompt_bytes // 4, max(1, len(reply.text) // 4), 0)
 
 
 def _openai_usage(reply: Reply, prompt_bytes: int) -> dict[str, Any]:
-    """Return the usage object of an OpenAI-compatible server."""
     prompt, completion, cached = _usage(reply, prompt_bytes)
     return {
         "prompt_tokens": prompt,
@@ -234,7 +230,6 @@ def openai_message(reply: Reply, model: str, number: int, prompt_bytes: int) -> 
 
 
 def _openai_deltas(reply: Reply, number: int) -> Iterator[dict[str, Any]]:
-    """Yield the deltas of a stream."""
     yield {"role": "assistant", "content": ""}
     if reply.thinking:
         yield {"reasoning_content": reply.thinking}
@@ -269,7 +264,6 @@ def openai_events(reply: Reply, model: str, number: int, prompt_bytes: int, usag
 def _ollama_object(
     reply: Reply, model: str, prompt_bytes: int, message: dict[str, Any], *, done: bool
 ) -> bytes:
-    """Return one line of Ollama's native chat protocol."""
     line: dict[str, Any] = {
         "model": model,
         "created_at": "2026-01-01T00:00:00Z",

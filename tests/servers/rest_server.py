@@ -24,7 +24,6 @@ class RestServer(LoopbackServer):
     """Answers each path with its reply, everything else with 404."""
 
     def __init__(self) -> None:
-        """Start without routes."""
         super().__init__()
         self.routes: dict[str, Route] = {}
 

@@ -19,7 +19,6 @@ class SearchServer(LoopbackServer):
     """Answers by path with what was found, or with what a test wants."""
 
     def __init__(self) -> None:
-        """Find two things."""
         super().__init__()
         self.found: Results = FOUND
         self.replies: list[Reply] = []

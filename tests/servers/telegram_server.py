@@ -21,7 +21,6 @@ class _Reader(HTMLParser):
     """Reads a message as Telegram does: known tags only, each closed in its turn."""
 
     def __init__(self) -> None:
-        """Start with nothing open."""
         super().__init__()
         self.open: list[str] = []
         self.text = ""
@@ -50,7 +49,6 @@ class TelegramServer(LoopbackServer):
     """Hands out what people write, and keeps what the bot sends."""
 
     def __init__(self) -> None:
-        """Start with no message."""
         super().__init__()
         self.sent: list[dict[str, Any]] = []
         """Calls of the bot but polling: method and parameters."""
@@ -123,8 +121,6 @@ class TelegramServer(LoopbackServer):
         return [params["text"] for params in self.calls("sendMessage", chat)]
 
     def _push(self, update: dict[str, Any]) -> None:
-        """Hand an update to who polls."""
-
         def add() -> None:
             self._updates.append({"update_id": self._number, **update})
             self._wake.set()
@@ -135,7 +131,6 @@ class TelegramServer(LoopbackServer):
     async def _respond(
         self, request: Captured, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Let who polls wait until there is something."""
         if request.path.endswith("/getUpdates"):
             params = _params(request)
             offset, seconds = int(params.get("offset", 0)), int(params.get("timeout", 0))
@@ -166,7 +161,6 @@ class TelegramServer(LoopbackServer):
         return _result(self._answer(method, params))
 
     def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Return what a call gives."""
         if method in ("sendMessage", "editMessageText"):
             return self._message(params)
         if method == "getFile":
@@ -175,7 +169,6 @@ class TelegramServer(LoopbackServer):
         return True
 
     def _message(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a sent message as the server tells of it."""
         self._number += 1
         return {
             "message_id": int(params.get("message_id") or 5_000 + self._number),
@@ -192,12 +185,10 @@ class TelegramServer(LoopbackServer):
 
 
 def _result(value: Any) -> Reply:
-    """Return a good answer."""
     return Reply(body=json.dumps({"ok": True, "result": value}).encode())
 
 
 def _params(request: Captured) -> dict[str, Any]:
-    """Return what a call was given."""
     return {name: values[0] for name, values in parse_qs(request.raw.decode("utf-8", "replace")).items()}
 
 

@@ -31,7 +31,6 @@ class Ring:
     """A satellite with a ring of lights: what Home Assistant tells it of its timers."""
 
     def __init__(self, hass: HomeAssistant, satellite: Satellite) -> None:
-        """Register as Home Assistant's integrations do."""
         self.satellite = satellite
         self.told: list[tuple[str, str | None, int]] = []
         self.manager: TimerManager = hass.data[TIMER_DATA]
@@ -48,7 +47,6 @@ class Ring:
         return list(self.manager.timers.values())
 
     def _on_timer(self, event: TimerEventType, timer: TimerInfo) -> None:
-        """Note what is told."""
         self.told.append((event.value, timer.name, timer.seconds_left))
 
 

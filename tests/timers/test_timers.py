@@ -217,7 +217,6 @@ async def test_whose_timers_they_are(
 
 
 async def _async_restart(agent: Agent) -> None:
-    """Unload the agent and set it up again."""
     assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
 
 

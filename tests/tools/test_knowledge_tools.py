@@ -318,7 +318,6 @@ class Meanings:
     """An index of meanings that knows its answers."""
 
     def __init__(self, *ids: str, available: bool = True) -> None:
-        """Answer with these, the first being the closest."""
         self.available = available
         self.asked: list[tuple[str, str, Any]] = []
         self._ids = ids

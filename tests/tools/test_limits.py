@@ -44,7 +44,6 @@ class Probe(HomeAgentTool):
     parameters = probatio.Schema({probatio.Optional("what"): object})
 
     def __init__(self, action: ProbeAction) -> None:
-        """Remember what to do."""
         self.action = action
         self.runs = 0
 

@@ -29,7 +29,6 @@ class StandInSatellite(AssistSatelliteEntity):
     )
 
     def __init__(self, room: str) -> None:
-        """Stand in a room where nobody answers."""
         self.entity_id = f"assist_satellite.{room.casefold()}"
         self._attr_name = f"{room} satellite"
         self._attr_unique_id = room

@@ -33,7 +33,6 @@ class StandInSpeaker(MediaPlayerEntity):
     )
 
     def __init__(self, room: str) -> None:
-        """Play music in a room."""
         self.entity_id = f"media_player.{room.casefold()}"
         self._attr_name = f"{room} speaker"
         self._attr_unique_id = room

@@ -17,7 +17,6 @@ class StandInVoice(TextToSpeechEntity):
     _attr_supported_languages = ["en"]  # noqa: RUF012 - as Home Assistant declares it
 
     def __init__(self) -> None:
-        """Have a fixed entity id."""
         self.entity_id = "tts.voice"
 
     @override

@@ -21,7 +21,6 @@ class StandInUpdate(UpdateEntity):
     _attr_supported_features = UpdateEntityFeature.INSTALL
 
     def __init__(self) -> None:
-        """Belong to a lamp."""
         self.entity_id = "update.lamp_firmware"
         self._attr_device_info = device("Lamp", "Office")
 

@@ -49,7 +49,6 @@ FOUND = {(entity, value, days) for entity, value, days, _ in PUT_IN if entity no
 
 @pytest.fixture(autouse=True)
 def _demo_house(hass: HomeAssistant) -> None:
-    """Let Home Assistant find the demo house."""
     folder = str(DEMO / "custom_components")
     if folder not in custom_components.__path__:
         custom_components.__path__.append(folder)

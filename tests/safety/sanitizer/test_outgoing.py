@@ -46,7 +46,6 @@ class Fetch(llm.Tool):
     )
 
     def __init__(self, name: str, *, read_only: bool) -> None:
-        """Start uncalled."""
         self.name = name
         self.annotations = llm.ToolAnnotations(read_only=read_only, open_world=True)
         self.calls: list[dict[str, Any]] = []

@@ -181,8 +181,6 @@ async def test_calls(hass: HomeAssistant, model_server: ModelServer) -> None:
 
 
 def _collector(into: list[Event]) -> Callable[[Event], None]:
-    """Return a listener that keeps what it hears."""
-
     @callback
     def listen(event: Event) -> None:
         into.append(event)
@@ -191,6 +189,5 @@ def _collector(into: list[Event]) -> Callable[[Event], None]:
 
 
 def _named_exactly(call: Any) -> bool:
-    """Return whether a call says which lock it means, by its id, its name or its kind, or by its tool."""
     said = json.dumps(call, default=str).casefold()
     return "front_door" in said or "front door" in said or "lock" in said

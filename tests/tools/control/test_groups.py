@@ -35,7 +35,6 @@ class Speaker(MediaPlayerEntity):
     _attr_volume_level = 0.4
 
     def __init__(self, name: str, others: dict[str, Speaker], *, groups: bool = True) -> None:
-        """Start alone and silent."""
         self._attr_name = self._attr_unique_id = name
         self._attr_state = Is.IDLE
         self._attr_supported_features = Feature.PLAY | Feature.VOLUME_SET

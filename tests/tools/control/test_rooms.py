@@ -34,7 +34,6 @@ class Robot(StateVacuumEntity):
     _attr_should_poll = False
 
     def __init__(self, name: str, *, rooms: bool) -> None:
-        """Sit in the dock."""
         self._attr_name = self._attr_unique_id = name
         self._attr_activity = VacuumActivity.DOCKED
         self._attr_supported_features = Feature.STATE | Feature.START | Feature.RETURN_HOME

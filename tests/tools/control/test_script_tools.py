@@ -87,7 +87,6 @@ class House:
     """A house with scripts, and an agent that may run them."""
 
     def __init__(self, hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
-        """Record what the scripts pass on."""
         self.hass, self.secure, self.agent = hass, secure, agent
         self.told: list[ServiceCall] = async_mock_service(hass, "notify", "family")
 

@@ -84,7 +84,6 @@ class Scripts:
     """The house with its scripts, all exposed."""
 
     def __init__(self, hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
-        """Record what reaches the family."""
         self.hass, self.secure, self.agent = hass, secure, agent
         self.told: list[ServiceCall] = async_mock_service(hass, "notify", "family")
 

@@ -226,7 +226,6 @@ class Hostile:
     """An MCP server whose answers to `tools/call` are scripted."""
 
     def __init__(self, server: RestServer) -> None:
-        """Answer the rest as it should be."""
         self.server = server
         self.answer: Reply | Callable[[Any], Reply] = lambda body: rpc(body, {"content": []})
         self.methods: list[str] = []
@@ -238,7 +237,6 @@ class Hostile:
         return f"{self.server.address}/mcp"
 
     def _reply(self, request: Captured) -> Reply:
-        """Return the answer to one message."""
         body = request.json
         self.methods.append(body.get("method", "(answer)"))
         match body.get("method"):
@@ -399,6 +397,5 @@ async def test_home_assistants_own_entries(
 
 
 async def _offered(agent: Agent) -> list[str]:
-    """Return the names of the tools that the model has."""
     await agent.say("Hello")
     return [tool["function"]["name"] for tool in agent.server.chats[-1].json["tools"]]

@@ -184,7 +184,6 @@ class TestReading:
         await self._offer_wrong(agent, tmp_path, tool, problem)
 
     async def _offer_wrong(self, agent: Agent, folder: Path, tool: str, problem: str) -> None:
-        """Offer a tool that has this problem, after one that is right."""
         said = await async_offer(agent, folder, f"{ADD}{indent(tool, '  ').replace('  ', '- ', 1)}")
         assert said == {"tools": ["add"], "problems": 1}
         (problems,) = reported(agent.hass).values()
