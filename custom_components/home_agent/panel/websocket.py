@@ -29,7 +29,7 @@ from ..runtime import (
     server_signal,
     turn_signal,
 )
-from ..safety.confirmation import ConfirmationChannel
+from ..safety.confirmation import ConfirmationChannel, Confirmations
 from ..safety.pending import ActionOutcome, PendingAction
 from ..self_test.websocket import async_register_self_test
 from . import activity, commands, memories, mine, overview, report
@@ -59,12 +59,12 @@ class PanelChannel(ConfirmationChannel):
     @override
     async def async_ask(self, action: PendingAction) -> None:
         """Tell that there is one more."""
-        async_dispatcher_send(self._hass, self._signal)
+        async_dispatcher_send(self._hass, self._signal, action)
 
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Signal that a confirmation was settled."""
-        async_dispatcher_send(self._hass, self._signal)
+        async_dispatcher_send(self._hass, self._signal, action)
 
 
 def confirmation_signal(entry_id: str) -> str:
@@ -142,7 +142,8 @@ def _connection(agent: Agent) -> dict[str, str]:
 def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
     """Report that something has changed, not what; the subscription survives a reload of the agent.
 
-    Only administrators learn that somebody has spoken, or that something is remembered.
+    Only administrators learn that somebody has spoken, or that something is remembered. Others learn of
+    what they may answer.
     """
     entry_id: str = msg["entry_id"]
     if _data(hass, entry_id) is None:
@@ -151,8 +152,10 @@ def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str,
 
     def following(topic: str, signal: str) -> Callable[[], None]:
         @callback
-        def tell() -> None:
-            connection.send_event(msg["id"], {"topic": topic})
+        def tell(action: PendingAction | None = None) -> None:
+            user = connection.user
+            if action is None or user.is_admin or Confirmations.may_answer(action, user):
+                connection.send_event(msg["id"], {"topic": topic})
 
         return async_dispatcher_connect(hass, signal, tell)
 
