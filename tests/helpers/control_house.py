@@ -5,9 +5,12 @@ from typing import Any, override
 
 from pytest_homeassistant_custom_component.common import setup_test_component_platform
 
+from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.errors import PermissionDenied, ToolExecutionError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.safety.frozen import CallOrigin
+from custom_components.home_agent.safety.policy import Policy
+from custom_components.home_agent.safety.reading import Reader
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
 from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.ha_control import ControlTool
@@ -315,6 +318,7 @@ class Control:
             guard=self.guard,  # type: ignore[arg-type]
             house=snapshot(self.hass, hidden=self.hidden),
             speaker=speaker,
+            reader=Reader(self.hass, Policy(self.hass, DEFAULTS), speaker, None),
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
         return await self.tool.async_run(fit(self.tool, args).args, run)

@@ -10,10 +10,12 @@ from custom_components.home_agent.safety.frozen import CallOrigin
 from custom_components.home_agent.safety.journal import AuditLog, Journal
 from custom_components.home_agent.safety.ledger import Ledger
 from custom_components.home_agent.safety.policy import Policy
+from custom_components.home_agent.safety.reading import Reader
 from custom_components.home_agent.tools.base import Speaker, ToolRun
 from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.ha_query import QueryTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
+from homeassistant.auth.models import User
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
@@ -78,9 +80,15 @@ class QueryHouse:
             ),
             house=await self.house.async_snapshot(),
             speaker=speaker,
+            reader=Reader(self.hass, Policy(self.hass, DEFAULTS), speaker, await self._async_user()),
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
         return json_loads(json_dumps(await tool.async_run(fit(tool, args).args, run)))
+
+    async def _async_user(self) -> User | None:
+        """Return the active user who asks."""
+        user = await self.hass.auth.async_get_user(self.context.user_id or "")
+        return user if user is not None and user.is_active else None
 
     async def ask_one(self, sentence: str = "", **args: Any) -> Any:
         """Return what an answer says of its only entity: `shown`, its attributes, and its `history`."""

@@ -119,14 +119,11 @@ def test_no_test_imports_another() -> None:
 
 
 ASKS_EXPOSURE = {
-    "context.providers.entities",
     "context.retrieval",
-    "context.selection",
-    "context.written_lines",
     "knowledge.view",
     "proactive.rules",
 }
-"""The view of an agent, and modules that look again at records of its snapshots, or at the weather."""
+"""The view of an agent, and what looks at the weather."""
 
 
 def test_only_the_view_asks_what_is_exposed() -> None:

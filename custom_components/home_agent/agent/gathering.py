@@ -27,6 +27,7 @@ from ..knowledge.view import AgentView
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..safety.firewall import firewall
 from ..safety.firewall.own_values import without_outside
+from ..safety.reading import Reader
 from ..safety.sanitizer.origins import PUBLIC
 from ..tools.base import HomeAgentTool
 from ..tools.outside.other_apis import source_of
@@ -56,15 +57,16 @@ async def async_gather(turn: Turn) -> None:
     """Assemble the context for the model, as the draft of the turn's requests."""
     started = turn.figures.trace.gathered = monotonic()
     data = turn.data
+    reader = await data.handler.guard.async_reader(turn.calls.speaker)
     context = await data.context.async_assemble(
         sentence=turn.calls.sentence,
-        speaker=turn.calls.speaker,
+        reader=reader,
         model=data.router.expected,
         before=_before(turn),
     )
     context = replace(context, slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
     tools, others = await _async_tools(turn, context)
-    _compose(turn, context, tools, others)
+    _compose(turn, context, reader, tools, others)
     turn.figures.context_ms = (monotonic() - started) * 1000
 
 
@@ -78,7 +80,9 @@ def _before(turn: Turn) -> Sequence[str]:
     return data.shared.history.about(data.entry_id, turn.history_id)
 
 
-def _compose(turn: Turn, context: AssembledContext, tools: list[dict[str, Any]], others: str) -> None:
+def _compose(
+    turn: Turn, context: AssembledContext, reader: Reader, tools: list[dict[str, Any]], others: str
+) -> None:
     """Put the request of a turn together, and show it in the chat log."""
     assert turn.user_input is not None
     data, away = turn.data, turn.data.data_policy.away
@@ -105,7 +109,7 @@ def _compose(turn: Turn, context: AssembledContext, tools: list[dict[str, Any]],
         tools=tools,
         tools_budget=context.budget.chosen.get("tools"),
         history=history,
-        slots=(*context.slots, describe_asked(turn.hass, context.house, away)),
+        slots=(*context.slots, describe_asked(reader, context.house, away)),
     )
     show_request(turn, systems[0]().text, told)
 
@@ -153,12 +157,12 @@ def _history(turn: Turn, max_tokens: int) -> list[Message]:
     return [*window, *marked(from_contents(unknown))]
 
 
-def describe_asked(hass: HomeAssistant, house: HouseSnapshot, away: Disclosure) -> Slot:
-    """Return the states of the entities of `asked_about` that the agent may see.
+def describe_asked(reader: Reader, house: HouseSnapshot, away: Disclosure) -> Slot:
+    """Return the states of the entities of `asked_about` that the speaker may be told.
 
     So are texts from outside: the caller has not read them either.
     """
-    lines = dict(_lines(hass, house, asked_about.get()))
+    lines = dict(_lines(reader, house, asked_about.get()))
     return Slot(
         heading=HEADING,
         lines=tuple(lines.values()),
@@ -168,12 +172,12 @@ def describe_asked(hass: HomeAssistant, house: HouseSnapshot, away: Disclosure) 
     )
 
 
-def _lines(hass: HomeAssistant, house: HouseSnapshot, entity_ids: Iterable[str]) -> Iterable[tuple[str, str]]:
+def _lines(reader: Reader, house: HouseSnapshot, entity_ids: Iterable[str]) -> Iterable[tuple[str, str]]:
     """Yield each entity with its line."""
     for entity_id in entity_ids:
-        record, state = house.entities.get(entity_id), hass.states.get(entity_id)
-        if record is not None and state is not None:
-            yield entity_id, f"{entity_id}: {describe_state(without_outside(hass, state), record)}"
+        record, state = house.entities.get(entity_id), reader.hass.states.get(entity_id)
+        if record is not None and state is not None and reader.sees(entity_id):
+            yield entity_id, f"{entity_id}: {describe_state(without_outside(reader.hass, state), record)}"
 
 
 def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:

@@ -21,6 +21,7 @@ from ..inference.router import PRIMARY
 from ..knowledge.house import EntityRecord, HouseSnapshot, Snapshots
 from ..knowledge.speaker import Speaker
 from ..languages import find
+from ..safety.reading import Reader
 from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
 from .providers.documents import documents_provider
@@ -119,7 +120,7 @@ class ContextManager:
             await provider.async_prepare(stable.house)
 
     async def async_assemble(
-        self, *, sentence: str, speaker: Speaker, model: str = PRIMARY, before: Sequence[str] = ()
+        self, *, sentence: str, reader: Reader, model: str = PRIMARY, before: Sequence[str] = ()
     ) -> AssembledContext:
         """Return the context of one sentence; `before` are the entities of the last turn.
 
@@ -130,10 +131,12 @@ class ContextManager:
         except Exception as err:
             LOGGER.debug("The house could not be read", exc_info=True)
             raise ContextInjectionError(f"the house could not be read: {type(err).__name__}") from err
+        speaker = reader.speaker
         known, ids = everything_known(self._setup, speaker, stable.budget)
         request = ContextRequest(
             sentence=sentence,
             speaker=speaker,
+            reader=reader,
             house=stable.house,
             budget=stable.budget,
             catalogue=stable.catalogue,

@@ -7,7 +7,7 @@ from typing import Final
 from homeassistant.core import HomeAssistant
 
 from ..domains import DOMAINS
-from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
+from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.spoken_words import known_language
 from ..languages import DEFAULT, languages_with
 from .concepts import vocabulary
@@ -124,9 +124,7 @@ class _Selector:
             places.clear()
         self._place = next(iter(places.values())).name if len(places) == 1 else ""
         self._before = [
-            record
-            for entity_id in before
-            if (record := house.entities.get(entity_id)) is not None and is_exposed(hass, entity_id)
+            record for entity_id in before if (record := house.entities.get(entity_id)) is not None
         ]
         self._earlier = Earlier(house, topic, finder, self._meant, self._before)
         if topic.there and not places:

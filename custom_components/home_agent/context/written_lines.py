@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 from homeassistant.core import HomeAssistant, State
 
 from ..domains.showing import GONE
-from ..knowledge.house import HouseSnapshot, is_exposed
+from ..knowledge.house import HouseSnapshot
 from ..safety.firewall.firewall import Removal
 from ..safety.firewall.own_values import cleaned, without_outside
+from ..safety.reading import Reader
 from .group_lines import group_drafts, within
 from .kind_lines import MAX_NAMES, KindLine, is_active
 from .named import READINGS
@@ -30,18 +31,21 @@ class WrittenLines(NamedTuple):
 
 
 async def async_write_lines(
-    hass: HomeAssistant, groups: Sequence[Group], house: HouseSnapshot, *, rooms: bool, fits: int
+    reader: Reader, groups: Sequence[Group], house: HouseSnapshot, *, rooms: bool, fits: int
 ) -> WrittenLines:
-    """Return the lines about some groups, in `fits` characters if possible.
+    """Return the lines about some groups as `reader` may know them, in `fits` characters if possible.
 
     `rooms` is for a reader who does not know where the entities are. Many entities are read in a worker.
     """
+    hass = reader.hass
     states: dict[str, State] = {}
     for group in groups:
         for record in group.records:
             state = hass.states.get(record.entity_id)
             # The snapshot has exposed entities only; what a line names is checked once more.
-            if state is not None and (not _may_be_named(state, group) or is_exposed(hass, record.entity_id)):
+            if state is not None and (reader.sees if _may_be_named(state, group) else reader.permits)(
+                record.entity_id
+            ):
                 states[record.entity_id] = state
     if not states:
         return WrittenLines()

@@ -37,6 +37,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
+    from ..safety.reading import Reader
     from .turn_calls import TurnCalls
 
 
@@ -118,6 +119,8 @@ class ToolRun:
     house: HouseSnapshot
     speaker: Speaker
     """Who asks, as this call is judged."""
+    reader: Reader
+    """What may be told of the home: asked wherever a result has a state."""
     calls: TurnCalls
     """The calls of the turn that this one is of, and all that is known of the turn."""
     draft: CallDraft | None = None

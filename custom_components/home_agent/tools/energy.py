@@ -653,13 +653,13 @@ def _device_name(run: ToolRun, device: Device) -> str | None:
     """Return the name of a device of which an entity is exposed; None for any other."""
     registry = er.async_get(run.hass)
     entry = registry.async_get(device.statistic)
-    if run.is_exposed(device.statistic):
+    if run.reader.sees(device.statistic):
         own = run.house.entities.get(device.statistic)
         return clean(device.name or (own.name if own else device.statistic), NAME_CHARS)
     if entry is None or entry.device_id is None:
         return None
     others = er.async_entries_for_device(registry, entry.device_id)
-    known = next((one.entity_id for one in others if run.is_exposed(one.entity_id)), None)
+    known = next((one.entity_id for one in others if run.reader.sees(one.entity_id)), None)
     record = run.house.entities.get(known) if known else None
     return clean(device.name or record.name, NAME_CHARS) if record else None
 
@@ -752,8 +752,9 @@ class EnergyTool(HomeAgentTool):
         """Return the amounts of a period. Raises ValidationError and ToolExecutionError."""
         await async_load(run.hass)
         wanted = preferences(run.hass)
-        if not all(run.guard.policy.view.lists(meter) for meter in wanted.meters):
-            raise PermissionDenied("The lists of this agent leave out meters of the home, so say that")
+        lists = run.guard.policy.view.lists
+        if not all(lists(meter) and run.reader.permits(meter) for meter in wanted.meters):
+            raise PermissionDenied("The person may not read all meters of the home here, so say that")
         if not wanted.statistics:
             raise ValidationError("The Energy dashboard is not configured, so nothing is counted")
         now = dt_util.utcnow()

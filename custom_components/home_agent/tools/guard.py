@@ -38,6 +38,7 @@ from ..safety.frozen import (
 )
 from ..safety.journal import AuditKind, Journal
 from ..safety.policy import Policy
+from ..safety.reading import Reader
 from ..safety.rules import Effect, Verdict
 from .asked_about import freeze, is_confirmed
 from .base import ServiceCall, service_call
@@ -46,7 +47,14 @@ from .making import as_made, async_waited
 from .members import async_active_user
 from .messages import Messages, heard_on, judged_as
 from .named import entities_in, places_in
-from .outside.other_apis import inner_name, intent_of, script_of, values_of
+from .outside.other_apis import (
+    CALL_ANYTHING,
+    inner_name,
+    intent_of,
+    script_of,
+    tells_states,
+    values_of,
+)
 from .service_errors import translate_service_errors
 from .taking_turns import taking_turns
 from .vetted import GATED_OFF, check_administrator, is_message, is_offered, is_spoken, target_keys
@@ -191,6 +199,15 @@ class Guard:
         """
         return await async_active_user(self._hass, speaker)
 
+    async def async_reader(self, speaker: Speaker) -> Reader:
+        """Return what a speaker may be told of."""
+        user_id = speaker.context.user_id
+        user = await self._hass.auth.async_get_user(user_id) if user_id else None
+        return self._reader(user if user is not None and user.is_active else None, speaker)
+
+    def _reader(self, user: User | None, speaker: Speaker) -> Reader:
+        return Reader(self._hass, self.policy, speaker, user)
+
     @callback
     def check(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
         """Return whether this call is free now or needs a confirmation. Raises PermissionDenied otherwise."""
@@ -265,7 +282,7 @@ class Guard:
 
         None if that cannot be known. Raises PermissionDenied if one of them is not allowed.
         """
-        check_intent_slots(self._hass, self.policy.view, intent_type, slots, speaker)
+        check_intent_slots(self._hass, self._reader(user, speaker), intent_type, slots)
         calls = predicted_calls(self._hass, intent_type, slots, speaker)
         if calls is None:
             return None
@@ -318,8 +335,10 @@ class Guard:
         name = inner_name(tool)
         read_only = tool.annotations.read_only
         verdict = self.policy.judge_tool(name, read_only=read_only, speaker=speaker, user=user)
-        if verdict is Verdict.BLOCK:
+        if verdict is Verdict.BLOCK or name == CALL_ANYTHING:
             raise PermissionDenied(f"The household does not allow {name}")
+        if tells_states(tool) and self._reader(user, speaker).narrows:
+            raise PermissionDenied(f"{name} tells more than this person may read; use Home Agent's tools")
         if intent_type := intent_of(tool):
             judged = self.check_intent(intent_type, item.args, user, speaker)
             if judged is not None:

@@ -16,7 +16,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..domains import domains_of
-from ..errors import ValidationError
+from ..errors import NotPermitted, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
 from ..languages.sentence import read
@@ -202,6 +202,10 @@ class ControlTool(HomeAgentTool):
             state = run.hass.states.get(entity_id)
             if state is None or not run.is_exposed(entity_id):
                 outcome.fail(entity_id, ValidationError(NOT_EXPOSED))
+            elif not run.reader.permits(entity_id):
+                # A plan, and its refusal, would tell what the entity shows.
+                run.calls.denied[entity_id] = denied = NotPermitted(f"The user may not read {entity_id}")
+                outcome.fail(entity_id, f"was refused: {denied}")
             elif state.state == STATE_UNAVAILABLE:
                 outcome.fail(entity_id, OFFLINE)
             else:

@@ -1,11 +1,10 @@
 """ha_query: what the home is like now, and what it was like before."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final, override
 
-from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
@@ -92,14 +91,13 @@ class QueryTool(HomeAgentTool):
             broad = not (target.entity_id or target.name or target.domain or target.device_class)
             state = await async_read_filter(run.hass, said, found, run.speaker.language, broad=broad)
         asked = args.get("attributes", [])
-        may_read = await async_read_permission(run)
         if why and is_whole and state is None and len(found) > 1:
-            return await async_happened(run, found, history or {}, may_read)
+            return await async_happened(run, found, history or {})
         if why and not any(has_changed_by(asked, state) for _record, state in found):
-            return await async_why(run, found, history or {}, state, may_read)
+            return await async_why(run, found, history or {}, state)
         if history:
             past = await async_history(run.hass, found, asked, history, state, run.speaker.language)
-            await async_add_causes(run, found, history, past, may_read)
+            await async_add_causes(run, found, history, past)
             return past
         question = StateQuestion(
             hass=run.hass,
@@ -112,7 +110,7 @@ class QueryTool(HomeAgentTool):
         if unknown := unknown_ids(run.house, target, (record for record, _state in found)):
             answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
         if len(found) == 1 and state is None:
-            by = await async_explain_now(run, found[0][1], may_read)
+            by = await async_explain_now(run, found[0][1])
             if by is not None:
                 answer["changed_by"] = by
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):
@@ -158,11 +156,10 @@ async def async_found(target: Target, run: ToolRun, *, with_doors: bool, everyth
         raise
     if with_doors:
         records = with_door_sensors(run.house, records)
-    may_read = await async_read_permission(run)
     found: list[Member] = []
     for index, record in enumerate(records, 1):
         state = run.hass.states.get(record.entity_id)
-        if state is not None and run.is_exposed(record.entity_id) and may_read(record.entity_id):
+        if state is not None and run.reader.sees(record.entity_id):
             found.append((record, state))
         if index % SLICE == 0:
             await asyncio.sleep(0)
@@ -171,13 +168,3 @@ async def async_found(target: Target, run: ToolRun, *, with_doors: bool, everyth
     if len(found) > COUNT_FROM:
         found.sort(key=lambda pair: not is_active(pair[1]))
     return found
-
-
-async def async_read_permission(run: ToolRun) -> Callable[[str], bool]:
-    """Return a check whether the speaker may read an entity; satellites have no user."""
-    if (user_id := run.speaker.context.user_id) is None:
-        return lambda _entity_id: True
-    user = await run.hass.auth.async_get_user(user_id)
-    if user is None or not user.is_active:
-        return lambda _entity_id: False
-    return lambda entity_id: user.permissions.check_entity(entity_id, POLICY_READ)

@@ -216,6 +216,7 @@ class ToolHandler:
             guard=self.guard,
             house=await self._house.async_snapshot(),
             speaker=turn.speaker,
+            reader=await self.guard.async_reader(turn.speaker),
             calls=turn,
             draft=draft,
             meanings=adapted.meanings,
@@ -307,6 +308,7 @@ class ToolHandler:
             guard=self.guard,
             house=await self._house.async_snapshot(),
             speaker=origin.speaker,
+            reader=await self.guard.async_reader(origin.speaker),
             calls=TurnCalls.of_origin(origin, self.tools),
             confirmed=True,
         )

@@ -14,7 +14,7 @@ from ..const import ASSISTANT
 from ..domains import DOMAINS
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
-from ..knowledge.view import AgentView
+from ..safety.reading import Reader
 from .base import ServiceCall
 
 COMMAND = "conversation_command"
@@ -106,21 +106,21 @@ def predicted_calls(
 
 @callback
 def check_intent_slots(
-    hass: HomeAssistant, view: AgentView, intent_type: str, slots: Mapping[str, Any], speaker: Speaker
+    hass: HomeAssistant, reader: Reader, intent_type: str, slots: Mapping[str, Any]
 ) -> None:
-    """Raise PermissionDenied for an intent that brings a command, or that reads what the agent may not see.
+    """Raise PermissionDenied for an intent that brings a command, or that reads what may not be told.
 
-    Home Assistant answers from everything that is exposed, so an agent with a list asks the model instead
-    unless the targets are known and listed.
+    Home Assistant answers from everything that is exposed, so the model is asked instead where that is not
+    all for the speaker, unless the targets are known and may be read.
     """
     if carries_command(slots):
         raise PermissionDenied(
             "A timer cannot carry a command, which nobody could confirm later. Set a timer without one"
         )
-    if not view.narrows or intent_type not in HARMLESS - UNSEEING:
+    if intent_type not in HARMLESS - UNSEEING or not reader.narrows:
         return
-    states = _matched(hass, slots, speaker, None) if intent_type == READING else []
-    if not states or not all(view.is_exposed(state.entity_id) for state in states):
+    states = _matched(hass, slots, reader.speaker, None) if intent_type == READING else []
+    if not states or not all(reader.sees(state.entity_id) for state in states):
         raise PermissionDenied("The agent may not see all that this sentence is about")
 
 

@@ -23,7 +23,7 @@ from ..safety.disclosure import DataCategory
 from ..texts import clean, one_line
 from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun
-from .ha_query import KNOWLEDGE, async_read_permission
+from .ha_query import KNOWLEDGE
 from .query.targets import find_all
 from .resolving.resolver import Target
 
@@ -94,7 +94,6 @@ class RetrieveKnowledgeTool(HomeAgentTool):
             language=run.speaker.language,
             cut=MENTIONED_CUT,
         )
-        may_read = await async_read_permission(run)
         await async_prepare_names(run.hass, run.house)
         question = KnowledgeQuery(
             text=args["query"],
@@ -105,9 +104,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
             model=run.disclosure,
         )
         documents, passages = await asyncio.gather(
-            self._search.async_search(
-                question, lambda entity_id: run.is_exposed(entity_id) and may_read(entity_id)
-            ),
+            self._search.async_search(question, run.reader.sees),
             self._async_passages(question),
         )
         return _answer(run.hass if run.disclosure.states else None, documents, passages)
@@ -136,11 +133,7 @@ class GetEntitiesTool(HomeAgentTool):
             records = [record for record in run.house.entities.values() if record.category is None]
         else:
             records = find_all(run.house, target, speaker=run.speaker, sentence=run.sentence)
-        may_read = await async_read_permission(run)
-        shown = [
-            record for record in records if run.is_exposed(record.entity_id) and may_read(record.entity_id)
-        ]
-        return _listed(run.house, shown)
+        return _listed(run.house, [record for record in records if run.reader.sees(record.entity_id)])
 
 
 def _answer(

@@ -15,6 +15,7 @@ from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...safety.disclosure import DataPolicy
 from ...safety.firewall.firewall import Removal
+from ...safety.reading import Reader
 from ..catalogue import Catalogue
 from ..tokens import lines_tokens
 from ..window import Budget
@@ -40,6 +41,8 @@ class ContextRequest(NamedTuple):
 
     sentence: str
     speaker: Speaker
+    reader: Reader
+    """What may be told of the home."""
     house: HouseSnapshot
     budget: Budget
     """Each provider keeps to its share, counted with `estimate_tokens`."""

@@ -24,7 +24,7 @@ from ...const import (
 )
 from ...domains import DOMAINS
 from ...knowledge.documents import Source
-from ...knowledge.house import EntityRecord, HouseSnapshot, is_exposed
+from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...safety.firewall.firewall import Removal
 from ...safety.firewall.own_values import cleaned, without_outside
 from ...texts import words
@@ -142,7 +142,7 @@ class DirectContextProvider(ContextProvider):
             records |= {
                 entity_id: record
                 for entity_id, record in sorted(request.house.entities.items())
-                if entity_id not in records and is_exposed(self._hass, entity_id)
+                if entity_id not in records and request.reader.sees(entity_id)
             }
         told = self._told(records.values(), request, [record.entity_id for record in found[:1]])
         counted, texts, removed = await self._async_counted(kinds, request, LARGE_KINDS_TOKENS)
@@ -172,7 +172,7 @@ class DirectContextProvider(ContextProvider):
         about = frozenset(records)
         if self._chosen:
             for entity_id, record in sorted(request.house.entities.items()):
-                if is_exposed(self._hass, entity_id):
+                if request.reader.sees(entity_id):
                     records.setdefault(entity_id, record)
         told = self._told(records.values(), request, about)
         lines = self._lines(told, request)
@@ -205,7 +205,7 @@ class DirectContextProvider(ContextProvider):
     ) -> WrittenLines:
         """Return the lines about kinds."""
         return await async_write_lines(
-            self._hass,
+            request.reader,
             groups,
             request.house,
             rooms=not request.catalogue.complete,
@@ -271,7 +271,7 @@ class DirectContextProvider(ContextProvider):
         told = []
         for record in records:
             state = self._hass.states.get(record.entity_id)
-            if state is None or not is_exposed(self._hass, record.entity_id):
+            if state is None or not request.reader.sees(record.entity_id):
                 continue
             bare = without_outside(self._hass, state)
             removed: Sequence[Removal] = ()

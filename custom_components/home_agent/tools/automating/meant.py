@@ -57,7 +57,7 @@ def seen_automations(run: ToolRun, own: OwnAutomations, user: User | None) -> li
     return [
         one
         for one in known_automations(run.hass, own)
-        if run.is_exposed(one.entity_id) or (is_admin and (one.own is not None or not narrows))
+        if run.reader.sees(one.entity_id) or (is_admin and (one.own is not None or not narrows))
     ]
 
 

@@ -270,7 +270,7 @@ class ClauseReader:
     def _state(self, record: EntityRecord) -> State:
         """Return the state of an entity. Raises ValidationError if it has none."""
         state = self._run.hass.states.get(record.entity_id)
-        if state is None or not self._run.is_exposed(record.entity_id):
+        if state is None or not self._run.reader.sees(record.entity_id):
             raise ValidationError(f"{record.entity_id} does not exist or is not exposed to the assistant")
         return state
 

@@ -1,6 +1,6 @@
 """Finds what brought changes about: in the recorder, in traces, in the ledger and in the states of now."""
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,6 +14,7 @@ from ...knowledge.house import HouseSnapshot
 from ...knowledge.persons import persons
 from ...safety.firewall.own_values import is_own_state, without_outside
 from ...safety.ledger import RecordedAction
+from ...safety.reading import Reader
 from ...texts import clean
 from ...timespans import format_local
 from ..base import ToolRun
@@ -173,26 +174,24 @@ class Explained:
         return tell(self.viewer, self.change, self.causes)
 
 
-async def async_explain(
-    run: ToolRun, asked: Sequence[Asked], may_read: Callable[[str], bool]
-) -> dict[str, list[Explained]]:
+async def async_explain(run: ToolRun, asked: Sequence[Asked]) -> dict[str, list[Explained]]:
     """Return the changes of entities with what brought them about, the oldest first."""
     wanted = [item for item in asked if item.entity_id.partition(".")[0] not in PRIVATE]
     recorded, happenings = await async_recorded(run.hass, wanted)
     live = [change for item in wanted if (change := _live_change(run.hass, item, recorded))]
     explained: dict[str, list[Explained]] = {}
-    for one in await _async_explained(run, [*recorded, *live], happenings, may_read):
+    for one in await _async_explained(run, [*recorded, *live], happenings):
         # What only the state of now shows may be from the last start, which nobody brought about.
         if one.causes or one.change not in live or one.change.after.entity_id in explained:
             explained.setdefault(one.change.after.entity_id, []).append(one)
     return explained
 
 
-async def async_explain_now(run: ToolRun, state: State, may_read: Callable[[str], bool]) -> str | None:
+async def async_explain_now(run: ToolRun, state: State) -> str | None:
     """Return what brought an entity into its state, without the recorder; None if that is not known."""
     if state.domain in PRIVATE or not _is_of_one_cause(state):
         return None
-    (explained,) = await _async_explained(run, [Change(None, state)], {}, may_read)
+    (explained,) = await _async_explained(run, [Change(None, state)], {})
     return ", ".join(explained.causes) or None
 
 
@@ -200,7 +199,6 @@ async def _async_explained(
     run: ToolRun,
     changes: Sequence[Change],
     recorded: Mapping[str, Sequence[Happening]],
-    may_read: Callable[[str], bool],
 ) -> list[Explained]:
     hass = run.hass
     contexts = [change.after.context for change in changes]
@@ -214,13 +212,11 @@ async def _async_explained(
         if action.success:
             actions.setdefault(action.context_id, []).append(action)
     known = Known(happenings=happenings, runs=runs, actions=actions)
-    viewer = await _async_viewer(run, may_read)
+    viewer = await _async_viewer(run)
     return [Explained(change, causes_of(viewer, change, known), viewer) for change in changes]
 
 
-async def async_not_done(
-    run: ToolRun, entity_id: str, since: float, may_read: Callable[[str], bool], *, with_idle: bool
-) -> list[str]:
+async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[str]:
     """Return the automations that use an entity and are off, or whose conditions stopped them since a time.
 
     With `with_idle` also those that were not triggered at all.
@@ -230,7 +226,7 @@ async def async_not_done(
         return []
     from homeassistant.components.automation import automations_with_entity  # noqa: PLC0415
 
-    viewer = await _async_viewer(run, may_read)
+    viewer = await _async_viewer(run)
     using = [state for one in automations_with_entity(hass, entity_id) if (state := hass.states.get(one))]
     runs = await async_runs(hass, automations=[state.entity_id for state in using])
     stopped = sorted((one for one in runs if one.is_stopped and one.started >= since), key=_started)
@@ -292,7 +288,7 @@ def _is_of_one_cause(state: State) -> bool:
     return state.last_updated_timestamp - state.last_changed_timestamp <= SAME_MOMENT
 
 
-async def _async_viewer(run: ToolRun, may_read: Callable[[str], bool]) -> Viewer:
+async def _async_viewer(run: ToolRun) -> Viewer:
     """Return what the speaker may know."""
     speaker, hass = run.speaker, run.hass
     is_member = await async_is_member(hass, speaker)
@@ -300,12 +296,10 @@ async def _async_viewer(run: ToolRun, may_read: Callable[[str], bool]) -> Viewer
     return Viewer(
         hass=hass,
         house=run.house,
-        sees=lambda entity_id: run.is_exposed(entity_id) and may_read(entity_id),
-        may_read=may_read,
+        reader=run.reader,
         is_member=is_member,
         names_people=is_member and (run.disclosure.home or run.disclosure.people),
         narrows=run.guard.policy.view.seen.narrows,
-        user_id=speaker.context.user_id,
         accounts={user.id: None if user.system_generated else (user.name or "") for user in users},
     )
 
@@ -333,17 +327,13 @@ class Viewer:
 
     hass: HomeAssistant
     house: HouseSnapshot
-    sees: Callable[[str], bool]
-    """Whether an entity is exposed and the speaker may read it."""
-    may_read: Callable[[str], bool]
-    """Whether the speaker may read an entity, exposed or not."""
+    reader: Reader
     is_member: bool
     """Whether the speaker is known as a member of the household."""
     names_people: bool
     """Whether the speaker, and the model, may know the names of people."""
     narrows: bool
     """Whether the agent has lists, which leave out what the household itself wrote."""
-    user_id: str | None
     accounts: Mapping[str, str | None]
     """Names of the accounts that have no person, by their id; None for a service's own."""
 
@@ -351,8 +341,8 @@ class Viewer:
         """Return the name of an entity; None if the speaker may not know it."""
         domain = entity_id.partition(".")[0]
         state = self.hass.states.get(entity_id)
-        if not self.sees(entity_id) and not (
-            self.is_member and not self.narrows and domain in HOUSEHOLD and self.may_read(entity_id)
+        if not self.reader.sees(entity_id) and not (
+            self.is_member and not self.narrows and domain in HOUSEHOLD and self.reader.permits(entity_id)
         ):
             return None
         record = self.house.entities.get(entity_id)
@@ -384,7 +374,7 @@ class Viewer:
         if name is None:
             account = self.accounts.get(user_id)
             return f"the account {clean(account, NAME_CHARS)}" if account else "an account that is gone"
-        asks = " (who asks)" if user_id == self.user_id else ""
+        asks = " (who asks)" if user_id == self.reader.speaker.context.user_id else ""
         return f"{clean(name, NAME_CHARS)}{asks}"
 
     def place(self, device_id: str | None) -> str:
@@ -417,7 +407,7 @@ class Viewer:
 
     def changed(self, entity_id: str, state: str | None) -> str:
         """Return what an entity did, without what the speaker may not know."""
-        name = self.name_of(entity_id) if self.sees(entity_id) else None
+        name = self.name_of(entity_id) if self.reader.sees(entity_id) else None
         if name is None:
             return f"{NOT_EXPOSED} changed"
         told = self.state_of(entity_id, state)

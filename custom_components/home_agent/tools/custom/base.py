@@ -85,7 +85,7 @@ class CustomTool(HomeAgentTool):
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         for text in leaves(args):
-            if isinstance(text, str) and run.hass.states.get(text) is not None and not run.is_exposed(text):
+            if isinstance(text, str) and run.hass.states.get(text) is not None and not run.reader.sees(text):
                 raise PermissionDenied("An entity does not exist or is not exposed to the assistant")
         if self.leaves:
             await self._outgoing.async_check(self._leaving(args), run)

@@ -106,7 +106,11 @@ class ServiceTool(CustomTool):
         await run.call(
             ServiceCall(domain=domain, service=service, entity_ids=targets, data=data, tool=self.name)
         )
-        states: JsonObjectType = {key: state.state for key in targets if (state := run.hass.states.get(key))}
+        states: JsonObjectType = {
+            key: state.state
+            for key in targets
+            if run.reader.sees(key) and (state := run.hass.states.get(key))
+        }
         called = f"{domain}.{service}"
         return {"called": called, "states": states} if states else {"called": called}
 

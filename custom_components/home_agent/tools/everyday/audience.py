@@ -149,7 +149,7 @@ class Finder:
         name = squash(said.removeprefix(f"{PERSON}."))
         if named := self._named(name):
             for one, person in named.items():
-                known = self._knows or self._run.is_exposed(person)
+                known = self._knows or self._run.reader.sees(person)
                 called = one if known else said
                 if not known:
                     found.concealed.add(called)
@@ -221,7 +221,7 @@ class Finder:
             is_near = bool(devices) and state is not None and state.state == STATE_HOME
             if person in self._reachable and (self._later is not None or not is_near):
                 found.phones[name] = person
-                if not self._knows and not self._run.is_exposed(person):
+                if not self._knows and not self._run.reader.sees(person):
                     found.unnamed.add(name)
         if devices and not found.devices and not found.phones:
             raise ValidationError(
@@ -294,7 +294,7 @@ class Finder:
         names = [
             plain(name)
             for name, person in self._persons.items()
-            if (self._all or person in self._reachable) and (self._knows or self._run.is_exposed(person))
+            if (self._all or person in self._reachable) and (self._knows or self._run.reader.sees(person))
         ]
         known = listed([*names, *rooms_of(self._all, self._run.hass)] or ["everybody"], MAX_ERROR)
         return ValidationError(

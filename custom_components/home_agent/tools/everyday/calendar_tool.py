@@ -18,7 +18,7 @@ from ...knowledge.names import squash
 from ...texts import one_line
 from ...timespans import format_local
 from ..base import HomeAgentTool, ServiceCall, ToolRun
-from .choosing import choose_one, named, records_of
+from .choosing import choose_one, named, permitted, records_of
 from .moments import at_clock, end_of, read_clock, read_length, read_moment, read_period, readable, start_of
 
 DOMAIN: Final = "calendar"
@@ -135,7 +135,7 @@ def _calendars(run: ToolRun, said: str | None) -> list[EntityRecord]:
         raise ValidationError("calendar: there is none that is exposed")
     if said and (found := named(records, said)):
         return found
-    return [choose_one(run, records, said, "calendar")] if said else records
+    return [choose_one(run, records, said, "calendar")] if said else permitted(run, records)
 
 
 def _end(args: Mapping[str, Any], start: date | datetime | None) -> date | datetime | None:

@@ -29,6 +29,11 @@ def records_of(
     ]
 
 
+def permitted(run: ToolRun, records: list[EntityRecord]) -> list[EntityRecord]:
+    """Return the lists or calendars that the speaker may read; all if there are none, to hear why not."""
+    return [record for record in records if run.reader.permits(record.entity_id)] or records
+
+
 def choose_one(
     run: ToolRun,
     records: list[EntityRecord],

@@ -19,7 +19,7 @@ from ...texts import one_line, words
 from ...timespans import format_local
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
 from ..telling import Told
-from .choosing import choose_one, records_of
+from .choosing import choose_one, permitted, records_of
 from .moments import read_moment, readable, start_of
 
 DOMAIN: Final = "todo"
@@ -215,7 +215,7 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], said: str | Non
     except ValidationError:
         if said or not records:
             raise
-        chosen = records[:MAX_LISTS]
+        chosen = permitted(run, records)[:MAX_LISTS]
     room = MAX_READ // len(chosen)
     results = [_open_items(record, await async_items(run, record), room) for record in chosen]
     return results[0] if len(results) == 1 else {"lists": list[JsonValueType](results)}
@@ -240,7 +240,7 @@ async def _async_list_of(
     except ValidationError:
         if said:
             raise
-        found = await lists_with(run, records[:MAX_LISTS], items)
+        found = await lists_with(run, permitted(run, records)[:MAX_LISTS], items)
         if len(found) != 1:
             raise
         return found[0]

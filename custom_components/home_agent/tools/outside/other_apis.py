@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, override
+from typing import Any, Final, override
 
 import probatio
 
@@ -26,6 +26,8 @@ NO_PROMPT = frozenset({llm.LLM_API_ASSIST})
 """APIs whose prompt tells what our catalogue tells already."""
 
 CORE = "homeassistant.components."
+CALL_ANYTHING: Final = "homeassistant__call_action"
+"""Home Assistant's tool that calls any action on anything, exposed or not; `ha_control` is in its place."""
 
 _NOT_ALLOWED = lazy_regex(r"[^a-zA-Z0-9_-]")
 
@@ -84,12 +86,15 @@ def named_tools(
 
     A name that is taken, or may be taken for one of ours, gets the id of its API in front; one that is too
     long is cut and marked. The names of native tools are taken also where these are not offered.
+    The tool that calls anything is left out.
     """
     own = {*taken, *NATIVE}
     used = set(own)
     named = []
     for instance in instances:
         for tool in instance.tools:
+            if inner_name(tool) == CALL_ANYTHING:
+                continue
             name = wire_name(tool.name)
             if name in used or imitates(name, own):
                 name = wire_name(f"{slugify(instance.api.id)}__{tool.name}")
@@ -129,6 +134,12 @@ def _inner(tool: llm.Tool) -> llm.Tool:
     while isinstance(tool, OtherTool | llm.NamespacedTool):
         tool = tool.tool
     return tool
+
+
+def tells_states(tool: llm.Tool) -> bool:
+    """Return whether a tool of Home Assistant's own tells what is exposed, or more, whoever asks."""
+    module = type(_inner(tool)).__module__
+    return module.startswith(CORE) and module.endswith(".llm") and module != f"{CORE}llm.llm"
 
 
 def inner_name(tool: llm.Tool) -> str:

@@ -42,7 +42,7 @@ def planned_row(command: PlannedCommand, run: ToolRun) -> dict[str, JsonValueTyp
         row: dict[str, JsonValueType] = {"id": command.id, "planned": _told_message(command, run, now)}
         return row | ({"from": OUTSIDE} if command.owner.outside else {})
     shown: dict[str, JsonValueType] = {
-        key: command.told_for(key, now) for key in command.entity_ids if run.is_exposed(key)
+        key: command.told_for(key, now) for key in command.entity_ids if run.reader.sees(key)
     }
     return {"id": command.id, "planned": shown} if shown else {}
 
@@ -135,7 +135,7 @@ def _listed(command: PlannedCommand, run: ToolRun) -> str:
         return _told_message(command, run, now)
     deeds: dict[str, list[str]] = {}
     for entity_id in command.entity_ids:
-        if run.is_exposed(entity_id) and (record := run.house.entities.get(entity_id)) is not None:
+        if run.reader.sees(entity_id) and (record := run.house.entities.get(entity_id)) is not None:
             deeds.setdefault(command.told_for(entity_id, now), []).append(record.name)
     told = [
         f"{', '.join(names[:MAX_NAMES])}{' …' if len(names) > MAX_NAMES else ''} {deed}"

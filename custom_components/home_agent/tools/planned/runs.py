@@ -180,7 +180,7 @@ class PlannedRuns:
                 state = run.hass.states.get(entity_id)
                 if state is not None and state.state in GONE:
                     waiting[entity_id] = held
-                elif state is None or not run.is_exposed(entity_id):
+                elif state is None or not run.reader.sees(entity_id):
                     outcome.fail(entity_id, NOT_EXPOSED)
                 elif (made := _restoring(held, state, outcome)) is not None:
                     plans[entity_id], before[entity_id] = made, state

@@ -1,6 +1,6 @@
 """Who or what changed an entity, as a query answers it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -48,15 +48,12 @@ MEASURED: Final = "a measurement, which nobody sets"
 NO_CHANGE: Final = "no change of this kind is recorded in this time"
 NOTHING: Final = "no change of this kind is recorded"
 
-type Permission = Callable[[str], bool]
-
 
 async def async_why(
     run: ToolRun,
     found: Sequence[Member],
     history: Mapping[str, str],
     wanted: StateFilter | None,
-    may_read: Permission,
 ) -> Report:
     """Return the last changes of entities, or those of a period, with what brought them about.
 
@@ -75,7 +72,7 @@ async def async_why(
         )
         for record, _state in members
     ]
-    explained = await async_explain(run, asked, may_read)
+    explained = await async_explain(run, asked)
     answer: Report = {}
     if period:
         answer["period"] = f"{format_local(period.start)} to {format_local(period.end)}"
@@ -90,7 +87,7 @@ async def async_why(
         begin = period.start if period else dt_util.utcnow() - LATELY
         nothing = not explained and members[0][0].domain not in PRIVATE
         asked_of, since = members[0][0].entity_id, begin.timestamp()
-        if stopped := await async_not_done(run, asked_of, since, may_read, with_idle=nothing):
+        if stopped := await async_not_done(run, asked_of, since, with_idle=nothing):
             answer["not_done"] = list(stopped)
         if rule := await _async_rule(run, members[0][0]):
             answer["rule"] = rule
@@ -118,9 +115,7 @@ async def _async_rule_of(run: ToolRun, found: Sequence[Member]) -> str | None:
     return await _async_rule(run, record) if record else None
 
 
-async def async_happened(
-    run: ToolRun, found: Sequence[Member], history: Mapping[str, str], may_read: Permission
-) -> Report:
+async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping[str, str]) -> Report:
     """Return what happened in the home: the last change of each device, the newest last.
 
     Raises ValidationError for a period that is not understood.
@@ -139,7 +134,7 @@ async def async_happened(
     changed.sort(key=lambda member: member[1].last_updated, reverse=True)
     ids = [record.entity_id for record, _state in changed[:MOST_LOOKED_AT]]
     asked = [Asked(entity_id=entity_id, start=begin, end=end, most=1) for entity_id in ids]
-    explained = await async_explain(run, asked, may_read)
+    explained = await async_explain(run, asked)
     told = sorted((some[-1] for some in explained.values()), key=lambda one: one.change.at)
     answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     answer["why"] = {one.change.after.entity_id: one.line for one in told[-MOST_IN_HOME:]} or NO_CHANGE
@@ -180,7 +175,7 @@ def _period(history: Mapping[str, str], language: str) -> Period | None:
 
 
 async def async_add_causes(
-    run: ToolRun, found: Sequence[Member], history: Mapping[str, str], answer: Report, may_read: Permission
+    run: ToolRun, found: Sequence[Member], history: Mapping[str, str], answer: Report
 ) -> None:
     """Add to the listed changes of one or two entities who or what brought them about, where it is known."""
     told = answer.get("history")
@@ -201,7 +196,7 @@ async def async_add_causes(
         for record in listed
         if record.domain not in PRIVATE
     ]
-    explained = await async_explain(run, asked, may_read) if asked else {}
+    explained = await async_explain(run, asked) if asked else {}
     for entity_id, some in explained.items():
         causes = {
             format_local(one.change.at): ", ".join(one.causes)

@@ -24,7 +24,7 @@ from ..control.mentions import mention
 from ..control.telling import tell_names
 from ..differences import COMPARED, differences
 from ..ha_control import async_prepare_names
-from ..ha_query import async_found, async_read_permission
+from ..ha_query import async_found
 from ..planned.rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
 from ..query.causes import async_why
 from ..query.targets import find_all
@@ -325,7 +325,7 @@ async def _async_why(target: Target, run: ToolRun) -> JsonValueType:
     if target.is_empty:
         return None
     found = await async_found(target, run, with_doors=False, everything=False)
-    return (await async_why(run, found, {}, None, await async_read_permission(run)))["why"]
+    return (await async_why(run, found, {}, None))["why"]
 
 
 def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
@@ -333,7 +333,7 @@ def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
     shown = [
         entity_id
         for entity_id in action.entity_ids
-        if run.is_exposed(entity_id)
+        if run.reader.sees(entity_id)
         and not (is_held(action, entity_id) and action.before.get(entity_id) == action.after.get(entity_id))
     ]
     if not shown:

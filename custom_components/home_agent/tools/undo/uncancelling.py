@@ -90,7 +90,7 @@ def _named(made: Cancellation, run: ToolRun) -> str:
         run.house.entities[one].name
         for command in made.commands
         for one in command.entity_ids
-        if run.is_exposed(one) and one in run.house.entities
+        if run.reader.sees(one) and one in run.house.entities
     ]
     named += [f"a message to {one.message.receiver}" for one in made.commands if one.message is not None]
     return ", ".join(named[:MAX_NAMED]) or "something"

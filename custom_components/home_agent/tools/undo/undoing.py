@@ -196,10 +196,10 @@ def _plans(
         of_scene = is_held(change.last, entity_id)
         if of_scene and now is not None and change.before == change.after == EarlierState.of(now):
             continue
-        if of_scene and (now is None or not run.is_exposed(entity_id)):
+        if of_scene and (now is None or not run.reader.sees(entity_id)):
             outcome.fail(change.last.entity_ids[0], HIDDEN)
             continue
-        if now is None or not run.is_exposed(entity_id):
+        if now is None or not run.reader.sees(entity_id):
             outcome.fail(entity_id, NOT_EXPOSED)
             continue
         if now.state == STATE_UNAVAILABLE:
