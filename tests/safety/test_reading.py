@@ -89,6 +89,8 @@ SENTENCES = (
     "Which calendars are on?",
     "How is everything in the kitchen?",
 )
+CHOSEN = {"direct_entities": [CALENDAR, SENSOR], "direct_attributes": ["message"]}
+"""Entities that are shown with each sentence."""
 
 
 class Home:
@@ -153,11 +155,11 @@ async def test_calls(home: Home, model_server: ModelServer, tmp_path: Path, why:
 
 
 @pytest.mark.parametrize("why", HIDING)
-@pytest.mark.parametrize("first", [False, True])
-async def test_sentences(home: Home, model_server: ModelServer, why: str, *, first: bool) -> None:
+@pytest.mark.parametrize("settings", [{}, {"local_first_enabled": True}, CHOSEN])
+async def test_sentences(home: Home, model_server: ModelServer, why: str, settings: dict[str, Any]) -> None:
     """Neither the states beside a sentence nor Home Assistant's own sentences tell it."""
     options, who, secrets = HIDING[why]
-    agent = await home.async_build(model_server, local_first_enabled=first, **options)
+    agent = await home.async_build(model_server, **settings, **options)
     for sentence in every(SENTENCES):
         model_server.clear()
         answer = speech(await agent.say(sentence, **home.came(who)))
@@ -176,10 +178,14 @@ async def test_who_may_read_it(home: Home, model_server: ModelServer, tmp_path: 
         await agent.say("Please do as you are told", **home.came("ben"))
         seen.setdefault(name, []).extend(told(tool_results(model_server.chats[-1]), (SURGERY, DEGREES)))
     assert {name for name, found in seen.items() if found} >= {"ha_query", "calendar", "note_state"}
-    for sentence, secret in ((SENTENCES[0], SURGERY), (SENTENCES[2], DEGREES), (SENTENCES[4], DEGREES)):
+    await agent.set_options(**CHOSEN)
+    for sentence in SENTENCES:
         model_server.clear()
-        answer = speech(await agent.say(sentence, **home.came("ben")))
-        assert told([answer, *(chat.json for chat in model_server.chats)], (secret,)), sentence
+        await agent.say(sentence, **home.came("ben"))
+        seen[sentence] = told([chat.json["messages"][-1] for chat in model_server.chats], (SURGERY, DEGREES))
+    assert [SURGERY, DEGREES] in [seen[sentence] for sentence in SENTENCES]
+    model_server.clear()
+    assert DEGREES in speech(await agent.say(SENTENCES[4], **home.came("ben")))
 
 
 @pytest.mark.parametrize("why", HIDING)
