@@ -147,10 +147,6 @@ class ToolRun:
         """Return which data the calling model may receive."""
         return self.calls.disclosure.model
 
-    def is_exposed(self, entity_id: str) -> bool:
-        """Return whether the agent may see this entity, asked now."""
-        return self.guard.is_exposed(entity_id)
-
     async def call(self, call: ServiceCall) -> Any:
         """Call a service through the guard, wait for it, and return its response if it has one.
 

@@ -200,7 +200,7 @@ class ControlTool(HomeAgentTool):
         for record in records:
             entity_id = record.entity_id
             state = run.hass.states.get(entity_id)
-            if state is None or not run.is_exposed(entity_id):
+            if state is None or not run.guard.is_exposed(entity_id):
                 outcome.fail(entity_id, ValidationError(NOT_EXPOSED))
             elif not run.reader.permits(entity_id):
                 # A plan, and its refusal, would tell what the entity shows.

@@ -107,7 +107,7 @@ class ScriptTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Run the script and return its response, if it has one."""
-        if not run.is_exposed(self.entity_id):
+        if not run.guard.is_exposed(self.entity_id):
             raise ToolExecutionError("The script does not exist or is not exposed")
         values = field_values(run, args, fields_of(run.hass, self.entity_id))
         response = await run.call(

@@ -204,7 +204,7 @@ class DeedReader:
         calls: list[ServiceCall] = []
         for record in records:
             state = self._run.hass.states.get(record.entity_id)
-            if state is None or not self._run.is_exposed(record.entity_id):
+            if state is None or not self._run.guard.is_exposed(record.entity_id):
                 raise ValidationError(f"{record.entity_id} does not exist or is not exposed to the assistant")
             try:
                 made = self._plan(_neutral(state), verb, given, units, alone=len(records) == 1)

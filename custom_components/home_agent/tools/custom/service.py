@@ -133,7 +133,9 @@ def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str
         raise ToolExecutionError(f"There is no {', '.join(sorted(map(str, missing)))[:100]}")
     registry = er.async_get(run.hass)
     inside = {
-        key for key in found.indirectly_referenced if key.partition(".")[0] == domain and run.is_exposed(key)
+        key
+        for key in found.indirectly_referenced
+        if key.partition(".")[0] == domain and run.guard.is_exposed(key)
     }
     return tuple(
         sorted({er.async_resolve_entity_id(registry, key) or key for key in found.referenced} | inside)

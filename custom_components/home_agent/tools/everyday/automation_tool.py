@@ -257,7 +257,7 @@ class AutomationTool(HomeAgentTool):
             check_administrator(user)
         known = choose_automation(may, said, self.own, run)
         change = AutomationChange.ON if on else AutomationChange.OFF
-        if run.is_exposed(known.entity_id):
+        if run.guard.is_exposed(known.entity_id):
             ids = (known.entity_id,)
             await run.call(ServiceCall(domain=AUTOMATION, service=f"turn_{change.value}", entity_ids=ids))
             return {"switched": change.value, "name": known.name}

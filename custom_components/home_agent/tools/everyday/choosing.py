@@ -23,7 +23,7 @@ def records_of(
     return [
         record
         for record in found
-        if run.is_exposed(record.entity_id)
+        if run.guard.is_exposed(record.entity_id)
         and (state := run.hass.states.get(record.entity_id)) is not None
         and able(state)
     ]
