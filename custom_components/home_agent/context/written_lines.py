@@ -6,14 +6,12 @@ from typing import Final, NamedTuple
 
 from homeassistant.core import HomeAssistant, State
 
-from ..domains.showing import GONE
 from ..knowledge.house import HouseSnapshot
 from ..safety.firewall.firewall import Removal
 from ..safety.firewall.own_values import cleaned, without_outside
 from ..safety.reading import Reader
 from .group_lines import group_drafts, within
-from .kind_lines import MAX_NAMES, KindLine, is_active
-from .named import READINGS
+from .kind_lines import MAX_NAMES, KindLine
 from .selection import Group
 
 WRITTEN_INLINE: Final = 500
@@ -42,24 +40,13 @@ async def async_write_lines(
     for group in groups:
         for record in group.records:
             state = hass.states.get(record.entity_id)
-            # The snapshot has exposed entities only; what a line names is checked once more.
-            if state is not None and (reader.sees if _may_be_named(state, group) else reader.permits)(
-                record.entity_id
-            ):
+            # The snapshot has exposed entities only.
+            if state is not None and reader.permits(record.entity_id):
                 states[record.entity_id] = state
     if not states:
         return WrittenLines()
     write = partial(_write, hass, groups, states, house, rooms=rooms, fits=fits)
     return await hass.async_add_executor_job(write) if len(states) > WRITTEN_INLINE else write()
-
-
-def _may_be_named(state: State, group: Group) -> bool:
-    """Return whether the line of a group may name an entity, not only count it."""
-    if group.offline:
-        return state.state in GONE
-    if group.resting or group.measured or state.domain in READINGS:
-        return True
-    return is_active(state) or state.state in GONE
 
 
 def _write(

@@ -330,7 +330,7 @@ async def test_an_agent_with_a_list(home: Agent) -> None:
     count(home.hass, "sensor.grid_in", {1: 5.0})
     await home.set_options(visible_entities={"entities": ["sensor.grid_in"]})
     told = await counted(home)
-    assert "leave out meters" in told["error"]
+    assert "not read all meters" in told["error"]
     assert told["result"] is None
     await home.set_options(visible_entities={"entities": ["sensor.grid_in", "sensor.grid_out"]})
     assert (await counted(home))["success"]
