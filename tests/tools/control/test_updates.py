@@ -199,7 +199,9 @@ async def test_nothing_to_do(hass: HomeAssistant, agent: Agent, admin: Context, 
 
 async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
     """Not a user who is no administrator; a satellite may update a device, but no part of Home Assistant."""
-    tom = Context(user_id=MockUser(name="Tom").add_to_hass(hass).id)
+    user = MockUser(name="Tom").add_to_hass(hass)
+    user.mock_policy({"entities": True})
+    tom = Context(user_id=user.id)
     firmware = await async_add(hass, Feature.INSTALL)
     _, result = await told(agent, "Update the hub", tom, action="install", entity_id=HUB)
     assert "administrator" in result["error"]
