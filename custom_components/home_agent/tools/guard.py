@@ -4,8 +4,9 @@ Vetted? Exposed now? May this user control it? What does the policy say? Nothing
 calls a service for the model's sake.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Any
 
 from homeassistant.auth.models import User
@@ -53,6 +54,26 @@ from .taking_turns import taking_turns
 from .vetted import GATED_OFF, check_administrator, is_message, is_offered, is_spoken, target_keys
 
 
+class Kind(Enum):
+    """What a call is, which decides what is checked of it."""
+
+    CONTROL = auto()
+    WRITTEN = auto()
+    """The service that the household wrote into the YAML of the tool that calls it."""
+    MESSAGE = auto()
+    READ = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A call, and for whom it is judged; `user` is None for a satellite and an automation."""
+
+    call: ServiceCall
+    user: User | None
+    speaker: Speaker
+    kind: Kind
+
+
 class Guard:
     """Judges calls and makes those that are let through."""
 
@@ -73,6 +94,14 @@ class Guard:
         self.written: Mapping[str, tuple[str, str]] = {}
         """The service of each custom tool, as written in the household's YAML."""
         self._messages = messages
+        targets = (self._is_aimed, self._is_for_administrators, self._is_exposed, self._is_permitted)
+        self._checks: Mapping[Kind, Sequence[Callable[[Judged], Verdict]]] = {
+            Kind.CONTROL: (self._is_offered, *targets, self._by_rules, self._by_tool),
+            Kind.WRITTEN: (*targets, self._by_rules, self._by_tool),
+            Kind.MESSAGE: (self._has_receivers, self._by_rules, self._by_who_hears, self._by_tool),
+            Kind.READ: (*targets, self._by_rules),
+        }
+        """Each raises PermissionDenied or returns a verdict, in this order; the strictest counts."""
 
     @callback
     def is_exposed(self, entity_id: str) -> bool:
@@ -152,7 +181,11 @@ class Guard:
         """
         user = await self.async_user(speaker)
         with self.journal.judging(call, speaker):
-            self._judge_reading(call, user, speaker)
+            if call.service not in DOMAINS[call.domain].reads:
+                raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
+            # What is restricted is not read either.
+            if self._strictest(Judged(call, user, speaker, Kind.READ)) is not Verdict.ALLOW:
+                raise self._refused(call, user, speaker)
         # Home Assistant wants the right to control for any service; to read, that to read is enough.
         context = Context(parent_id=speaker.context.id)
         with translate_service_errors(call):
@@ -165,18 +198,6 @@ class Guard:
                 return_response=True,
             )
         return dict(answer or {})
-
-    def _judge_reading(self, call: ServiceCall, user: User | None, speaker: Speaker) -> None:
-        """Raise PermissionDenied for what the speaker may not read. What is restricted is not read either."""
-        if call.service not in DOMAINS[call.domain].reads:
-            raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
-        self._check_targets(call, user, POLICY_READ)
-        if self._verdict(call, user, speaker) is not Verdict.ALLOW:
-            raise self._refused(call, user, speaker)
-
-    def _verdict(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
-        """Return what the policy says about a call now."""
-        return self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data, user)
 
     def _refused(self, call: ServiceCall, user: User | None, speaker: Speaker) -> PermissionDenied:
         """Return why the policy refuses a call."""
@@ -209,50 +230,82 @@ class Guard:
 
     def _judge(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
         """Return the verdict on a call; raises PermissionDenied."""
-        written = self._is_written(call)
-        vetted = is_offered(call.domain, call.service, gated=self._gated)
-        message = is_message(call.domain, call.service) and not written
-        if message:
-            self._messages.check(call, user)
-        if not vetted and not written and not message:
-            off = DOMAINS[call.domain].is_gated and not self._gated
-            raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
-        if not message:
-            self._check_targets(call, user, POLICY_CONTROL, written=written)
-        verdict = self._verdict(call, user, speaker)
-        if message:
-            same = (self.policy.judge(*action, speaker, user=user) for action in judged_as(call))
-            verdict = max(verdict, self._messages.judge(call, speaker), *same)
-        if call.tool:
-            # The author of the tool allowed its service, but not what an outsider does with it.
-            known = vetted and call.service not in DOMAINS[call.domain].reaching
-            harmless = known or not speaker.tainted
-            of_tool = self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker, user=user)
-            verdict = max(verdict, of_tool)
+        return self._strictest(Judged(call, user, speaker, self._kind_of(call)))
+
+    def _strictest(self, judged: Judged) -> Verdict:
+        verdict = max(check(judged) for check in self._checks[judged.kind])
         if verdict is Verdict.BLOCK:
-            raise self._refused(call, user, speaker)
+            raise self._refused(judged.call, judged.user, judged.speaker)
         return verdict
 
-    def _check_targets(
-        self, call: ServiceCall, user: User | None, right: str, *, written: bool = False
-    ) -> None:
-        """Raise PermissionDenied for targets that are not exposed, or that the user has no such right to."""
+    def _kind_of(self, call: ServiceCall) -> Kind:
+        if self._is_written(call):
+            return Kind.WRITTEN
+        return Kind.MESSAGE if is_message(call.domain, call.service) else Kind.CONTROL
+
+    def _is_offered(self, judged: Judged) -> Verdict:
+        call = judged.call
+        if not is_offered(call.domain, call.service, gated=self._gated):
+            off = DOMAINS[call.domain].is_gated and not self._gated
+            raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
+        return Verdict.ALLOW
+
+    def _has_receivers(self, judged: Judged) -> Verdict:
+        self._messages.check(judged.call, judged.user)
+        return Verdict.ALLOW
+
+    def _is_aimed(self, judged: Judged) -> Verdict:
+        call = judged.call
         if wrong := target_keys(call.data):
             raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(wrong)}")
-        check_administrator(self._hass, call, user)
-        if not call.entity_ids and not written:
+        if not call.entity_ids and judged.kind is not Kind.WRITTEN:
             raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
-        for entity_id in (*call.entity_ids, *entities_in(self._hass, call.data)):
+        return Verdict.ALLOW
+
+    def _is_for_administrators(self, judged: Judged) -> Verdict:
+        check_administrator(self._hass, judged.call, judged.user)
+        return Verdict.ALLOW
+
+    def _is_exposed(self, judged: Judged) -> Verdict:
+        for entity_id in self._reached(judged.call):
             if not self.is_exposed(entity_id) or not valid_entity_id(entity_id):
                 raise NotExposed("A target does not exist or is not exposed to the assistant")
-            if right == POLICY_CONTROL and not self.policy.view.may_control(entity_id):
-                raise PermissionDenied(f"This agent may read {entity_id} but not control it")
-            if user is not None and not user.permissions.check_entity(entity_id, right):
-                verb = "control" if right == POLICY_CONTROL else "read"
-                raise NotPermitted(f"The user may not {verb} {entity_id}")
-        for reached in places_in(self._hass, call.data):
+        for reached in places_in(self._hass, judged.call.data):
             if not any(map(self.is_exposed, reached)):
                 raise PermissionDenied("An area or a device has nothing in it that is exposed")
+        return Verdict.ALLOW
+
+    def _is_permitted(self, judged: Judged) -> Verdict:
+        right, verb = (POLICY_READ, "read") if judged.kind is Kind.READ else (POLICY_CONTROL, "control")
+        for entity_id in self._reached(judged.call):
+            if right == POLICY_CONTROL and not self.policy.view.may_control(entity_id):
+                raise PermissionDenied(f"This agent may read {entity_id} but not control it")
+            if judged.user is not None and not judged.user.permissions.check_entity(entity_id, right):
+                raise NotPermitted(f"The user may not {verb} {entity_id}")
+        return Verdict.ALLOW
+
+    def _reached(self, call: ServiceCall) -> Sequence[str]:
+        return (*call.entity_ids, *entities_in(self._hass, call.data))
+
+    def _by_rules(self, judged: Judged) -> Verdict:
+        call = judged.call
+        return self.policy.judge(
+            call.domain, call.service, call.entity_ids, judged.speaker, call.data, judged.user
+        )
+
+    def _by_who_hears(self, judged: Judged) -> Verdict:
+        same = judged_as(judged.call)
+        alike = (self.policy.judge(*action, judged.speaker, user=judged.user) for action in same)
+        return max(self._messages.judge(judged.call, judged.speaker), *alike, Verdict.ALLOW)
+
+    def _by_tool(self, judged: Judged) -> Verdict:
+        call, speaker = judged.call, judged.speaker
+        if not call.tool:
+            return Verdict.ALLOW
+        # The author of the tool allowed its service, but not what an outsider does with it.
+        vetted = is_offered(call.domain, call.service, gated=self._gated)
+        harmless = not speaker.tainted or (vetted and call.service not in DOMAINS[call.domain].reaching)
+        return self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker, user=judged.user)
 
     def _is_written(self, call: ServiceCall) -> bool:
         """Return whether the household wrote this very service into the YAML for the tool that calls it."""
@@ -384,10 +437,7 @@ class Guard:
         """Return the verdict on a look; raises PermissionDenied."""
         call = ServiceCall(domain="camera", service="snapshot", entity_ids=(look.entity_id,))
         with self.journal.judging(call, speaker):
-            self._check_targets(call, user, POLICY_READ)
-            verdict = self._verdict(call, user, speaker)
-            if verdict is Verdict.BLOCK:
-                raise self._refused(call, user, speaker)
+            verdict = self._strictest(Judged(call, user, speaker, Kind.READ))
         return max(
             verdict, *(self.check(service_call(one), user, speaker) for one in look.sends), Verdict.ALLOW
         )
