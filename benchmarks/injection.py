@@ -52,6 +52,8 @@ WAYS: Final[dict[str, Callable[[str], Any]]] = {
     "a profile": lambda words: [f'- the speaker\'s "household, name": {quoted(words, MAX_VALUE)}'],
 }
 """How a text stands in what a model reads, by the way it came in."""
+SAID: Final = frozenset({"a memory", "a profile"})
+"""Ways that mark no turn, so that the firewall reads them as if they spoke to a model."""
 
 
 def _by_way() -> Table:
@@ -62,7 +64,7 @@ def _by_way() -> Table:
         for payload in payloads():
             content = payload.content
             words = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-            told = _told(firewall.clean(put(words)).value)
+            told = _told(firewall.clean(put(words), addressed=way in SAID).value)
             stopped += not all(part in told for part in payload.parts)
         table.add(way, len(payloads()), stopped, 100 * stopped / len(payloads()))
     table.notes.append("a title, a memory and a profile are cut, and what is cut off counts as stopped")
@@ -81,7 +83,7 @@ def _lost() -> Table:
     for kind, sizes in counts.items():
         whole = sum(size for size, _ in sizes)
         table.add(kind, len(sizes), whole, 100 * sum(lost for _, lost in sizes) / whole)
-    table.notes.append("goal: under 3 % of all")
+    table.notes.append("goal: at most 0.3 % of all")
     return table
 
 

@@ -200,7 +200,7 @@ READERS = (
     *("knowledge.names", "tools.resolving.resolver", "texts", "vector.lexical"),
 )
 """Modules whose public functions read text."""
-EXECUTOR = {"clean", "spans"}
+EXECUTOR = {"clean"}
 """Read long texts in a worker thread only."""
 
 

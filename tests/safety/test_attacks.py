@@ -415,8 +415,8 @@ async def test_what_was_written_into_a_field(hass: HomeAssistant, home: Home) ->
 def rules() -> Iterator[tuple[str, str]]:
     """Yield the patterns of the firewall's rules with the names of the rules."""
     for rules in rules_for("a \u0430 \u3042 \u4e00 \uac00"):
-        yield from ((name, pattern.pattern) for name, pattern in rules.anywhere.items())
-        yield from (("action", rules.action.pattern), ("push", rules.push.pattern))
+        yield from ((name, pattern.pattern) for name, pattern in rules.patterns.items())
+        yield "push", rules.push.pattern
 
 
 def test_no_rule_reads_gaps_without_end() -> None:

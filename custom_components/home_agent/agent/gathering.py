@@ -190,8 +190,8 @@ def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:
     if slot.reference and slot.lines:
         turn.calls.taint()
     if (slot.reference or slot.said) and slot.lines:
-        outside = None if slot.outside is None else _cleaned(turn, slot.outside)
-        return replace(slot, lines=_cleaned(turn, slot.lines), outside=outside)
+        outside = None if slot.outside is None else _cleaned(turn, slot.outside, slot)
+        return replace(slot, lines=_cleaned(turn, slot.lines, slot), outside=outside)
     if slot.texts:
         turn.calls.taint()
     if slot.removed:
@@ -199,9 +199,9 @@ def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:
     return slot
 
 
-def _cleaned(turn: Turn, lines: Sequence[str]) -> tuple[str, ...]:
+def _cleaned(turn: Turn, lines: Sequence[str], slot: Slot) -> tuple[str, ...]:
     """Return lines without instructions that steer the model."""
-    cleaned = firewall.clean(list(lines), others=turn.calls.tools)
+    cleaned = firewall.clean(list(lines), addressed=slot.said, others=turn.calls.tools)
     if cleaned.found:
         turn.calls.taint()
         turn.data.handler.report_injection(cleaned.found, turn.calls, "context")

@@ -141,7 +141,11 @@ class Extractor:
         shared = candidate.household and is_households(candidate.content, exchange.said, speaker.person or "")
         if reason is None and not shared and speaker.person_id is None:
             reason = Reason.NOBODY
-        if reason is None and speaker.person_id is None and firewall.clean(candidate.content).found:
+        if (
+            reason is None
+            and speaker.person_id is None
+            and firewall.clean(candidate.content, addressed=True).found
+        ):
             reason = Reason.INSTRUCTION
         if reason is None:
             outcome, _ = await self._memories.async_remember(

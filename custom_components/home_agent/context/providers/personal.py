@@ -102,7 +102,7 @@ def everything_known(setup: ProviderSetup, speaker: Speaker, budget: Budget) -> 
 
 @lru_cache(maxsize=256)
 def _reads_like_order(line: str) -> bool:
-    return bool(firewall.clean(line).found)
+    return bool(firewall.clean(line, addressed=True).found)
 
 
 class MemoryContextProvider(ContextProvider):

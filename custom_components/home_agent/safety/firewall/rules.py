@@ -16,9 +16,6 @@ from ...regex import composed, lazy_regex
 from ...texts import is_unspaced
 from .text import Readable
 
-SHORTEST: Final = 3
-"""Letters of a word that counts without spaces around it."""
-
 MAX_NAMES: Final = 2_000
 
 _own: Final[OrderedDict[str, None]] = OrderedDict()
@@ -36,12 +33,17 @@ TOKENS: Final = lazy_regex(
     r"|</?(?:tool_calls?|tool_code|tool_use|tool_responses?|tool_results?|function_calls?|function_results"
     r"|function|invoke|parameter|system|system-reminder|system_prompt|assistant|user|human|instructions?"
     r"|think|thinking|start_of_turn|end_of_turn|important|prompt|antml:\w{1,20})\b[^<>]{0,200}>"
-    r"|^[ \t]*#{1,6}[ \t]*(?:system|instructions?|response|assistant|user|human)\b[ \t]*:?[ \t]*$"
-    r"|^[ \t\"'*]*(?:system|assistant|human|user|developer|tool|ai|model)[ \t]*(?:\([^()\n]{1,30}\))?[\"'*]*:"
+    r"|^[ \t]*#{1,6}[ \t]*(?:system|instructions?|response|assistant|user|human)\b[ \t]*:?[ \t]*$",
+    re.MULTILINE,
+)
+"""Marks of chat templates."""
+
+ROLES: Final = lazy_regex(
+    r"^[ \t\"'*]*(?:system|assistant|human|user|developer|tool|ai|model)[ \t]*(?:\([^()\n]{1,30}\))?[\"'*]*:"
     r"(?![/\w])",
     re.MULTILINE,
 )
-"""Marks by which chat templates tell who speaks."""
+"""Who speaks, as templates write it; "model: X 12" also stands on a sticker."""
 
 CALLS: Final = lazy_regex(
     r"[\"'](?:name|tool|function|tool_name|function_name|recipient_name|action)[\"']\s{0,4}:\s{0,4}[\"'][\w.:-]{1,64}"
@@ -50,7 +52,7 @@ CALLS: Final = lazy_regex(
     r"|\b(?:execute_tool|hassturno[nf]f?)\b"
     r"|\b\w{2,40}\.\w{2,40}\((?=\s{0,4}[\"'{\w])[^()\n]{0,200}\)|\b[a-z]+_[a-z_]{2,40}\(\s{0,4}(?:\w{1,30}\s{0,4}=|[\"'{])"
     r"|\b(?:lock\.(?:unlock|open|lock)|alarm_control_panel\.\w{2,40}|cover\.\w{2,40}|valve\.\w{2,40}|script\.\w{2,40}"
-    r"|scene\.\w{2,40}|shell_command\.?\w{0,40}|homeassistant\.\w{2,40}|lock\.\w{2,40}|(?:action|service):\s{0,4}\w+\.\w+)\b"
+    r"|scene\.\w{2,40}|shell_command\.?\w{0,40}|homeassistant\.(?!local\b|io\b)\w{2,40}|lock\.\w{2,40}|(?:action|service):\s{0,4}\w+\.\w+)\b"
 )
 """Calls of services and functions, however they are written; `tool_names.py` knows the tools by name."""
 
@@ -81,12 +83,6 @@ class _RuleWords:
         entries = (entry for value in listed for entry in value)
         return frozenset(char for entry in entries for char in as_read(entry) if not char.isascii())
 
-    def without_spaces(self, name: str) -> str:
-        """Return a pattern for an entry in letters without the spaces between words."""
-        entries = {as_read(entry).replace(" ", "") for entry in words(self._language, f"firewall.{name}")}
-        letters = sorted(entry for entry in entries if entry.isalpha() and len(entry) >= SHORTEST)
-        return f"(?:{'|'.join(letters) or NEVER})"
-
 
 class Rules:
     """The patterns of one language."""
@@ -105,22 +101,20 @@ class Rules:
         people, facts, guarded = find("people"), find("facts"), find("guarded")
         kept = f"{find('kept')}(?! {find('kept_before')})"
         private = f"(?:{find('private')}|{people}{_NEAR}{facts}|{facts}{_NEAR}{people})"
-        self.anywhere: Final = {
+        self.patterns: Final = {
             "override": _pattern(
                 f"{ignore}{_NEAR}(?:{earlier}{_NEAR}{rules}|{rules}{_NEAR}{earlier})",
                 f"{earlier}{_NEAR}{rules}{_NEAR}{ignore}",
             ),
-            "role": _pattern(find("role"), *_addressing(find)),
-            "address": _pattern(
-                rf"{_CLAUSE_START}{find('assistants', 'addressed')}\s{{0,8}}[,:\uff0c\uff1a\u3001]"
-            ),
+            "role": _pattern(find("role")),
+            "address": _pattern(*_addressing(find)),
             "secrecy": _pattern(
                 find("secret"), f"{find.with_space('deny')}{find('tell')}{_NEAR}{find('listeners')}"
             ),
             "memory": _pattern(in_row(find("keep"), kept)),
             "private": _pattern(in_row(find("send"), private)),
+            "action": _pattern(in_row(find("open"), guarded)),
         }
-        """Rules that say enough by themselves."""
         self._needed: Final = {
             "override": _pattern(rules),
             "memory": _pattern(find("kept")),
@@ -128,35 +122,25 @@ class Rules:
             "action": _pattern(guarded),
         }
         """A required part of a rule: searched first, since most texts do not contain it."""
-        self.action: Final = _pattern(in_row(find("open"), guarded))
-        """What also a manual says; an order only in some places."""
         self.push: Final = _pattern(find("push"))
-        letters = r"\w{0,8}?"
-        self.squashed: Final = _pattern(
-            f"{find.without_spaces('ignore')}{letters}{find.without_spaces('earlier')}",
-            f"{find.without_spaces('ignore')}{letters}{find.without_spaces('rules')}",
-            f"{find.without_spaces('open')}{letters}{find.without_spaces('guarded')}",
-        )
-        """A spaced-out order, without the gaps."""
+        """What makes an order of what a manual says."""
 
-    def find(self, name: str, text: str) -> Iterator[re.Match[str]]:
-        """Yield where a rule fits."""
-        needed = self._needed.get(name)
-        if needed is None or needed.search(text):
-            pattern = self.action if name == "action" else self.anywhere[name]
-            yield from pattern.finditer(text)
+    def find(self, text: str) -> Iterator[tuple[str, re.Match[str]]]:
+        """Yield where a rule fits, with its name."""
+        for name, pattern in self.patterns.items():
+            if name not in self._needed or self._needed[name].search(text):
+                yield from ((name, match) for match in pattern.finditer(text))
 
 
 def _addressing(find: _RuleWords) -> Iterator[str]:
-    """Yield the patterns of text that addresses a model, or its tasks."""
+    """Yield the patterns of text that addresses a model."""
     assistants, anyone = find("assistants"), find("assistants", "addressed")
     determiner, reading = find.with_space("determiners"), find.with_space("reading")
+    yield rf"{_CLAUSE_START}{anyone}\s{{0,8}}[,:\uff0c\uff1a\u3001]"
     yield f"{find('greetings')}[ ,:]{{1,3}}(?:{determiner})?{anyone}"
+    yield find("notices")
     yield f"{find('if_you_are')}{_SPACE}{assistants}"
     yield f"{determiner}{assistants}{_SPACE}(?:{reading})?{find('must')}"
-    yield f"{find.with_space('whenever')}{find('users')}{GAP}{{0,15}}?{find('says')}"
-    yield rf"{find('call')}{_SPACE}(?:{determiner}(?:\w{{1,12}}\s{{1,4}})?)?{find('tools')}"
-    yield f"{find('new')}{_SPACE}{find('tasks')}{_SPACE}(?:[:-]|{find('introduce')})"
 
 
 def as_read(entry: str) -> str:
@@ -213,9 +197,3 @@ def _pattern_of_names(names: frozenset[str]) -> re.Pattern[str]:
             rf"(?<!\w)(?:{everyday})\s{{0,2}}[({{]\s{{0,4}}[\"'{{\w]",
         ]
     return re.compile("|".join(parts) if parts else NEVER)
-
-
-@composed
-def says_backwards() -> re.Pattern[str]:
-    """Return a pattern for a hint that a text is to be read backwards."""
-    return lazy_regex(any_of(all_words("firewall.backwards"), as_read))

@@ -62,7 +62,7 @@ async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
     """Return an API's description of its tools, cleaned for a prompt."""
     if (known := _judged.get(text)) is None:
         cut = text.strip()[:MAX_PROMPT]
-        cleaned = await hass.async_add_executor_job(lambda: firewall.clean(cut, short=0))
+        cleaned = await hass.async_add_executor_job(lambda: firewall.clean(cut, describes=True))
         known = _judged[text] = SanitizedSchema({"description": str(cleaned.value)})
     assert known.function is not None
     return str(known.function["description"])
@@ -101,7 +101,7 @@ def imitates(name: str, own: Iterable[str]) -> bool:
 
 def _text(text: str, limit: int) -> str:
     """Return a text on one line, cleaned and cut. "Opens the door" is what a tool does, and no order."""
-    return str(firewall.clean(clean(text, limit), short=0).value)
+    return str(firewall.clean(clean(text, limit), describes=True).value)
 
 
 def _schema(node: Any, depth: int = MAX_DEPTH, key: str = "") -> Any:
@@ -139,7 +139,7 @@ def _names(node: Any, depth: int = MAX_DEPTH) -> Iterable[str]:
 
 def _is_plain(name: str) -> bool:
     """Return whether a name, or a word of a list, is short and gives no orders."""
-    return len(name) <= MAX_NAME and not firewall.clean(_CAMEL.sub(" ", name), short=0).found
+    return len(name) <= MAX_NAME and not firewall.clean(_CAMEL.sub(" ", name), describes=True).found
 
 
 def _letters(name: str) -> str:
