@@ -27,6 +27,7 @@ class _SpeechPatterns(NamedTuple):
 
     recall: re.Pattern[str]
     remember: re.Pattern[str]
+    change: re.Pattern[str]
     group: re.Pattern[str]
     myself: re.Pattern[str]
     called: re.Pattern[str]
@@ -34,10 +35,15 @@ class _SpeechPatterns(NamedTuple):
 
 @composed
 def _patterns() -> _SpeechPatterns:
-    tables = ("recall", "remember", "group", "self", "called")
-    return _SpeechPatterns(
-        *(lazy_regex(any_of(all_words(f"memory.{table}"), fold_letters)) for table in tables)
+    tables = (
+        "memory.recall",
+        "memory.remember",
+        "firewall.keep",
+        "memory.group",
+        "memory.self",
+        "memory.called",
     )
+    return _SpeechPatterns(*(lazy_regex(any_of(all_words(table), fold_letters)) for table in tables))
 
 
 @cache
@@ -50,6 +56,15 @@ def asks_to_remember(sentence: str) -> bool:
     """Return whether a sentence asks to remember something, rather than for a memory."""
     folded = fold_letters(sentence)
     return not _patterns().recall.search(folded) and bool(_patterns().remember.search(folded))
+
+
+def asks_to_change(sentence: str, text: str, name: str) -> bool:
+    """Return whether a sentence asks to remember, change or forget something, and what `text` says.
+
+    Nothing that somebody else wrote can be the reason. `name` is the speaker's.
+    """
+    asked = asks_to_remember(sentence) or _patterns().change.search(fold_letters(sentence))
+    return bool(asked) and is_own_words(text, sentence, name)
 
 
 def is_households(content: str, said: str, name: str) -> bool:
@@ -117,7 +132,7 @@ def is_own_words(content: str, said: str, name: str) -> bool:
     denies what the other says.
     """
     heard = {word[:STEM] for word in (*words(said), *words(name))}
-    telling = [word for word in words(content) if is_telling(word)]
+    telling = [word for word in words(content) if is_telling(word)] or words(content)
     denied = negations().isdisjoint(words(content)) != negations().isdisjoint(words(said))
     if not telling or denied:
         return False

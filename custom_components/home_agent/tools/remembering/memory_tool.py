@@ -35,6 +35,7 @@ from .memory_tools import (
     RecallMemoryTool,
     StoreMemoryTool,
     check_forgetting,
+    check_said,
     memory_tools,
 )
 from .profile_tools import GetProfileTool, UpdateProfileTool, profile_tools
@@ -186,13 +187,13 @@ class MemoryTool(HomeAgentTool):
 
         A profile has one value for each key, so it takes what a person can have only one of: "key: value" for
         a known key, and the name by which the person wants to be called. Text that is judged more strictly,
-        in a turn that has read text from outside, with a code, or of an unknown speaker, is a memory's.
+        with a code or of an unknown speaker, is a memory's.
         """
         if self._noting is None:
             return None
         name = run.speaker.person or ""
         shared = household and is_households(text, run.sentence, name)
-        if run.tainted or holds_secret(text) or (run.speaker.person_id is None and not shared):
+        if holds_secret(text) or (run.speaker.person_id is None and not shared):
             return None
         if pair := _PAIR.fullmatch(text):
             key, value = pair[1].strip(), pair[2].strip()
@@ -235,11 +236,13 @@ class MemoryTool(HomeAgentTool):
         if len(entries) > 1:
             listed = "; ".join(f"{entry.key}: {entry.value[:60]}" for entry in entries[:3])
             raise ValidationError(f"text: which is meant? {listed}")
+        for entry in entries:
+            check_said(run, text, entry.key, entry.value)
         gone: list[str] = []
         if self._forget is not None:
             try:
                 gone += await self._forget.async_forget(text, run)
-            except ValidationError:
+            except ValidationError, PermissionDenied:
                 if not entries:
                     raise
         elif not entries:

@@ -21,7 +21,7 @@ from ...memory.corrections import ALIKE, corrects, takes_back, touched
 from ...memory.memories import MAX_CONTENT, FoundMemory, Memories, SaveOutcome, make_memory
 from ...memory.records import Memory, MemoryType, Origin, Provenance, is_visible
 from ...memory.secrets import holds_secret
-from ...memory.sentences import asks_to_remember, is_households, is_own_words
+from ...memory.sentences import asks_to_change, asks_to_remember, is_households, is_own_words
 from ...safety.disclosure import DataCategory, Disclosure
 from ...safety.firewall import firewall
 from ..base import HomeAgentTool, ToolRun
@@ -86,12 +86,11 @@ class StoreMemoryTool(HomeAgentTool):
         content = args["content"]
         asked = asks_to_remember(run.sentence)
         own = is_own_words(content, run.sentence, run.speaker.person or "")
-        if run.tainted and not (asked and own):
-            raise PermissionDenied(
-                "After text from outside was read, only what the person asks to remember is kept, in the "
-                "person's own words"
-            )
         secret = holds_secret(content)
+        earlier = [] if secret else self._taken_back(content, run)
+        wrong = earlier[0] if len(earlier) == 1 else None
+        if wrong is None:  # a correction consists of the person's words only
+            check_said(run, content)
         if secret:
             _check_secret(content, run, asked=asked)
         speaker = run.speaker
@@ -101,7 +100,7 @@ class StoreMemoryTool(HomeAgentTool):
             raise PermissionDenied(
                 "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
             )
-        if speaker.person_id is None and firewall.clean(content).found:
+        if speaker.person_id is None and firewall.clean(content, addressed=True).found:
             raise PermissionDenied(
                 "It reads like an order to the assistant. Of that only what a known person says is kept"
             )
@@ -111,8 +110,6 @@ class StoreMemoryTool(HomeAgentTool):
             conversation_id=speaker.conversation_id,
             said=run.sentence[:200],
         )
-        earlier = [] if secret else self._taken_back(content, run)
-        wrong = earlier[0] if len(earlier) == 1 else None
         if wrong is not None:
             corrected = await self._memories.async_rewrite(
                 replace(wrong, content=content), heard, speaker.context
@@ -153,7 +150,7 @@ class StoreMemoryTool(HomeAgentTool):
         home has observed is not the word of a person, so nobody's sentence replaces it.
         """
         speaker = run.speaker
-        if run.tainted or speaker.person_id is None or not corrects(run.sentence):
+        if speaker.person_id is None or not corrects(run.sentence):
             return []
         may_see = partial(is_visible, person_id=speaker.person_id, model=run.disclosure)
         return [
@@ -261,7 +258,9 @@ class ForgetMemoryTool(HomeAgentTool):
         """Return the one memory that an id or words mean."""
         may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
         if (memory := self._memories.get(said.strip())) is not None and may_see(memory):
+            check_said(run, memory.content)
             return memory
+        check_said(run, said)
         found = await self._memories.async_search(said, DEFAULT_LIMIT, may_see=may_see)
         if not found:
             raise ValidationError(f"nothing is remembered about {said[:80]!r}")
@@ -272,12 +271,21 @@ class ForgetMemoryTool(HomeAgentTool):
         return best.memory
 
 
+def check_said(run: ToolRun, *texts: str) -> None:
+    """Raise PermissionDenied where a marked turn would remember or forget what the person did not say.
+
+    One of `texts` has to be in the person's own words.
+    """
+    name = run.speaker.person or ""
+    if run.tainted and not any(asks_to_change(run.sentence, text, name) for text in texts):
+        raise PermissionDenied(
+            "After text from outside was read, only what the person's sentence asks for is remembered or "
+            "forgotten, in the person's own words"
+        )
+
+
 def check_forgetting(run: ToolRun) -> None:
     """Raise PermissionDenied where nothing may be forgotten."""
-    if run.tainted:
-        raise PermissionDenied(
-            "Nothing is forgotten after text from outside was read. Say it in a new conversation"
-        )
     if not run.disclosure.people:
         raise PermissionDenied(OUTSIDE)
 

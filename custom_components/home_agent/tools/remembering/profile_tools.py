@@ -19,7 +19,7 @@ from ...memory.sentences import asks_to_remember
 from ...safety.disclosure import DataCategory
 from ...texts import fold_letters, words
 from ..base import HomeAgentTool, ToolRun
-from .memory_tools import OUTSIDE, withheld
+from .memory_tools import OUTSIDE, check_said, withheld
 
 MOST: Final = 50
 """Entries in one answer."""
@@ -131,8 +131,7 @@ class UpdateProfileTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ProfileNoted | ProfileDeleted:
         """Note one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
-        if run.tainted:
-            raise PermissionDenied("Nothing is noted in a turn that has read text from outside")
+        check_said(run, args["value"].strip() or args["key"])
         new = _entry(args, run)
         old = self._profile.get(new.id)
         if old is not None and not is_entry_visible(old, run.speaker.person_id):
