@@ -83,6 +83,10 @@ class Home:
         self.agent.server.script([*(tool_calls([call]) for call in calls), text("So it is.")])
         return await self.agent.say(said, conversation_id=conversation_id, context=self.anna)
 
+    async def agree(self, asked: Any) -> None:
+        """Say yes to what was asked."""
+        await self.agent.say("Yes", conversation_id=asked.conversation_id, context=self.anna)
+
     def unlocks(self) -> int:
         """Return how often a door was unlocked."""
         return sum(service == "lock.unlock" for service, _ in self.house.moved())

@@ -348,7 +348,7 @@ async def test_pictures_in_notifications_and_issues(
     hass: HomeAssistant, home: Home, freezer: FrozenDateTimeFactory
 ) -> None:
     """The names of timers, and what servers say of themselves, are shown to administrators."""
-    await home.read("Hi", ("timer", {"action": "set", "when": "1 minute", "name": PICTURE}))
+    await home.agree(await home.read("Hi", ("timer", {"action": "set", "when": "1 minute", "name": PICTURE})))
     await async_pass(hass, freezer, 61)
     found = persistent_notification._async_get_or_create_notifications(hass).values()
     (shown,) = [item["message"] for item in found]
@@ -373,7 +373,9 @@ async def begin_anew(home: Home) -> None:
 
 async def test_the_name_of_a_timer(home: Home) -> None:
     """What a marked turn has written down is from outside when it is read again."""
-    await home.read("Hi", ("timer", {"action": "set", "when": "1 hour", "name": WAITING}))
+    await home.agree(await home.read("Hi", ("timer", {"action": "set", "when": "1 hour", "name": WAITING})))
+    assert [timer.name for timer in home.agent.entry.runtime_data.timers.all()] == [WAITING]
+    home.agent.server.clear()
     await begin_anew(home)
     home.agent.server.script([tool_calls([("timer", {"action": "list"})]), tool_calls([UNLOCK]), text("So.")])
     await home.agent.say("List the timers that are set", context=home.anna)
@@ -397,7 +399,7 @@ async def test_what_was_written_into_a_field(hass: HomeAssistant, home: Home) ->
     assert await async_setup_component(hass, "input_text", {"input_text": {"note": {"max": 255}}})
     async_expose_entity(hass, "conversation", "input_text.note", True)
     write = {"action": "set_value", "entity_id": "input_text.note", "parameters": {"value": WAITING}}
-    await home.read("Hi", ("ha_control", write))
+    await home.read("Hi", ("ha_control", write), said="Read it into the note")
     assert hass.states.is_state("input_text.note", WAITING)
     await begin_anew(home)
     home.agent.server.script(

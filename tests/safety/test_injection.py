@@ -140,7 +140,8 @@ async def test_what_is_allowed_stays_allowed_where_nothing_was_read(home: Home) 
     """The household's own rule holds in a turn that read nothing; harmless things go on in one that did."""
     await home.go_on("01KAA0000000000000000000AA", UNLOCK, said="Unlock the front door")
     assert home.unlocks() == 1
-    await home.read("Fine weather", ("ha_control", {"action": "turn_on", "entity_id": "light.hall"}))
+    light = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
+    await home.read("Fine weather", light, said="Read it and turn on the light")
     assert home.house.state("light.hall") == "on"
 
 

@@ -1,5 +1,6 @@
 """The speaker, and their location."""
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -60,6 +61,8 @@ class Speaker:
     """Whether what is judged now may be called at any time without being judged again."""
     tainted: bool = False
     """Whether what is called now may have been asked for by text from an untrusted source."""
+    names: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)
+    """Whether the person's own words name an entity; None unless such text was read in this very turn."""
 
     @property
     def is_automation(self) -> bool:

@@ -267,7 +267,12 @@ def _is_free_inside(effect: Effect) -> bool:
 
 
 def _is_serious(effect: Effect) -> bool:
-    """Return whether an effect needs a confirmation in a turn that has read text from outside."""
+    """Return whether an effect needs a confirmation in a turn that has read text from outside.
+
+    A skipped update stays away until somebody notices.
+    """
+    if (effect.domain, effect.service) == ("update", "skip"):
+        return True
     return not effect.known or bool(DOMAINS[effect.domain].runs) or _is_shipped_restricted(effect)
 
 

@@ -7,7 +7,7 @@ calls a service for the model's sake.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Any
+from typing import Any, Final
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
@@ -53,6 +53,10 @@ from .service_errors import translate_service_errors
 from .taking_turns import taking_turns
 from .vetted import GATED_OFF, check_administrator, is_message, is_offered, is_spoken, target_keys
 
+UNNAMED: Final = frozenset({"media_player", "todo", "calendar"})
+"""What a turn may change after it has read text from outside, without the person naming it: a recipe is put
+on the list, and a song that was found is played where the person is."""
+
 
 class Kind(Enum):
     """What a call is, which decides what is checked of it."""
@@ -96,8 +100,8 @@ class Guard:
         self._messages = messages
         targets = (self._is_aimed, self._is_for_administrators, self._is_exposed, self._is_permitted)
         self._checks: Mapping[Kind, Sequence[Callable[[Judged], Verdict]]] = {
-            Kind.CONTROL: (self._is_offered, *targets, self._by_rules, self._by_tool),
-            Kind.WRITTEN: (*targets, self._by_rules, self._by_tool),
+            Kind.CONTROL: (self._is_offered, *targets, self._by_rules, self._by_tool, self._by_words),
+            Kind.WRITTEN: (*targets, self._by_rules, self._by_tool, self._by_words),
             Kind.MESSAGE: (self._has_receivers, self._by_rules, self._by_who_hears, self._by_tool),
             Kind.READ: (*targets, self._by_rules),
         }
@@ -297,6 +301,12 @@ class Guard:
         same = judged_as(judged.call)
         alike = (self.policy.judge(*action, judged.speaker, user=judged.user) for action in same)
         return max(self._messages.judge(judged.call, judged.speaker), *alike, Verdict.ALLOW)
+
+    def _by_words(self, judged: Judged) -> Verdict:
+        """Return whether the person's words name what is changed, where text from outside was just read."""
+        names, call = judged.speaker.names, judged.call
+        is_said = names is None or call.domain in UNNAMED or all(map(names, call.entity_ids))
+        return Verdict.ALLOW if is_said else Verdict.CONFIRM
 
     def _by_tool(self, judged: Judged) -> Verdict:
         call, speaker = judged.call, judged.speaker

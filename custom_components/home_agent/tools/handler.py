@@ -34,7 +34,7 @@ from .call_events import CallEvents, reach_of, record_of
 from .calls.arguments import fit
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.names import Adapted, adapt
-from .control.asked import check_calls
+from .control.asked import check_calls, named_by_person
 from .guard import Guard
 from .native import disclosed_by_all
 from .outside.other_apis import declared_by_tool, inner_name, intent_of, source_of
@@ -210,11 +210,14 @@ class ToolHandler:
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
         fitted = fit(tool, call.tool_args)
         attempt.rules += fitted.rules
+        house = await self._house.async_snapshot()
+        if turn.has_read_outside:
+            turn.speaker = replace(turn.speaker, names=named_by_person(self.hass, house, turn))
         draft = attempt.draft = turn.draft.of_call(turn.origin())
         run = ToolRun(
             hass=self.hass,
             guard=self.guard,
-            house=await self._house.async_snapshot(),
+            house=house,
             speaker=turn.speaker,
             reader=await self.guard.async_reader(turn.speaker),
             calls=turn,

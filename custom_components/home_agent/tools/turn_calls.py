@@ -162,6 +162,8 @@ class TurnCalls:
     """Whether the model reads text from an untrusted source; see `safety/firewall/taint.py`."""
     _tainted_in: int = 0
     """The answer of the model after which it read such text; 0 where that stood in the request."""
+    _read_in: int = 0
+    """The first answer of this turn after which a tool gave it such text; 0 if none did."""
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
     _reaches: dict[str, Reach] = field(default_factory=dict)
     _outdated: set[str] = field(default_factory=set)
@@ -197,6 +199,7 @@ class TurnCalls:
         """Note that the model will read text from an untrusted source."""
         if not self.tainted:
             self.tainted, self._tainted_in = True, self.round
+        self._read_in = self._read_in or self.round
         self.judge_by_what_was_read()
 
     def judge_by_what_was_read(self) -> None:
@@ -206,6 +209,11 @@ class TurnCalls:
         """
         if self.tainted and (not self.round or self.round > self._tainted_in):
             self.speaker = replace(self.speaker, tainted=True)
+
+    @property
+    def has_read_outside(self) -> bool:
+        """Return whether the model gave its answer after a tool of this turn gave it such text."""
+        return 0 < self._read_in < self.round
 
     def origin(self) -> CallOrigin:
         """Return the turn as it is now, for what a call lets wait."""

@@ -44,7 +44,7 @@ def unattended(speaker: Speaker) -> Speaker:
 
     A person confirms the automation itself, also after text from outside was read.
     """
-    return replace(speaker, tainted=False, anytime=True)
+    return replace(speaker, tainted=False, names=None, anytime=True)
 
 
 def check_administrator(user: User | None) -> None:

@@ -4,15 +4,21 @@ The model is the reader, so a rule refuses only what nothing in the sentence sup
 of the model: what it calls after that is done, if the policy allows it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from dataclasses import replace
+from functools import cache
 from typing import Final
 
+from homeassistant.core import HomeAssistant
+
 from ...errors import ValidationError
-from ...knowledge.house import EntityRecord
+from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import content_words, word_similarity
 from ...languages.sentence import Sentence, Wait, read, times_in
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..resolving.resolver import Target
+from ..turn_calls import TurnCalls
+from .mentions import Mention, mention
 
 LIKE: Final = 0.88
 """How alike two words must be to be forms of one."""
@@ -106,6 +112,33 @@ def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
         check_asked(run)
         records = [run.house.entities[key] for key in call.entity_ids if key in run.house.entities]
         check_times(run, records, call.data, frozenset())
+
+
+def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) -> Callable[[str], bool]:
+    """Return whether what the person has said in this conversation names an entity."""
+
+    @cache
+    def mentions() -> Sequence[Mention]:
+        said = (mention(hass, house, text, text, turn.speaker.language) for text in turn.origins.said)
+        return [replace(each, everything=False) for each in said]
+
+    def is_named(entity_id: str) -> bool:
+        record = house.entities.get(entity_id)
+        return record is not None and any(each.fit(record) for each in mentions())
+
+    return is_named
+
+
+def is_planted(run: ToolRun, entity_ids: Iterable[str], *, repeats: bool) -> bool:
+    """Return whether somebody else's text may want a plan: what outlives a marked turn was said, or is asked.
+
+    The person names the targets and a time, or a repetition if it `repeats`.
+    """
+    if not run.tainted or run.confirmed:
+        return False
+    waits = {wait for text in run.calls.origins.said for wait in times_in(text, run.speaker.language)}
+    is_timed = Wait.REPEATED in waits if repeats else bool(waits)
+    return not is_timed or not all(map(named_by_person(run.hass, run.house, run.calls), entity_ids))
 
 
 def needs_automation(run: ToolRun) -> str:

@@ -13,13 +13,14 @@ from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import RESTORE, Held, Owner, PlannedCommand
 from ...planned.schedule import Schedule
-from ...safety.frozen import FrozenCall, FrozenPlan
+from ...safety.frozen import FrozenCall, FrozenPlan, frozen_call
 from ...safety.ledger import EarlierState
 from ...safety.redaction import is_secret
 from ...timespans import format_span
 from ..base import ToolRun
 from ..everyday.choosing import user_of
 from ..named import registry_ids
+from .asked import is_planted
 from .carrying import ControlOutcome
 from .planning import Plan, calls_of
 from .restoring import only_safe
@@ -113,6 +114,12 @@ class Planner:
                 run.calls.denied[entity_id] = err
                 outcome.fail(entity_id, f"was refused: {err}")
                 continue
+            schedule = timing.schedule
+            if frozen is None and schedule and is_planted(run, [entity_id], repeats=bool(schedule.days)):
+                frozen = tuple(
+                    frozen_call(call.domain, call.service, call.entity_ids, call.data)
+                    for call in calls_of(made, entity_id)
+                )
             if frozen is None:
                 free.append(entity_id)
             else:

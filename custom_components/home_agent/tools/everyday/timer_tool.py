@@ -14,21 +14,24 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...errors import ValidationError
+from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
 from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import languages, table
 from ...languages.sentence import Kind, read
+from ...memory.sentences import is_own_words
 from ...planned.cancelled import Cancellation
 from ...planned.commands import PlannedCommands
 from ...planned.records import Owner, PlannedCommand
 from ...regex import lazy_regex
+from ...safety.frozen import FrozenTool
 from ...texts import fold, one_line, words
 from ...timers.records import DAYS, Repeat, Timer
 from ...timers.repeating import told_days
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
+from ..control.asked import is_planted
 from ..control.telling import tell_names
 from ..planned.rows import (
     OUTSIDE,
@@ -212,6 +215,11 @@ class TimerTool(HomeAgentTool):
         repeat, days = _repeat(args.get("repeat") or "", speaker.language)
         when = readable(args.get("when") or "", speaker.language)
         due = _due(when, repeat, days)
+        if _is_planted(name, run) or (repeat and is_planted(run, (), repeats=True)):
+            if run.draft is None:
+                raise PermissionDenied("Such a reminder needs a person's confirmation")
+            item = FrozenTool(tool=self, args=dict(args), llm_context=run.calls.llm_context)
+            raise ConfirmationNeeded(run.guard.let_wait(item, run.draft))
         timer = Timer(
             due=due,
             name=name,
@@ -245,6 +253,13 @@ class TimerTool(HomeAgentTool):
         timer = replace(timer, due=due)
         await self._timers.async_set(timer)
         return {"now": _as_result(timer)}
+
+
+def _is_planted(name: str, run: ToolRun) -> bool:
+    """Return whether the name of a reminder may be somebody else's words."""
+    if not name or not run.tainted or run.confirmed:
+        return False
+    return not any(is_own_words(name, text, run.speaker.person or "") for text in run.calls.origins.said)
 
 
 def _told_set(timer: Mapping[str, Any], when: str, sentence: str) -> tuple[Told, ...]:
