@@ -9,12 +9,11 @@ from pytest_homeassistant_custom_component.common import async_mock_service
 
 from custom_components.home_agent.safety.firewall.own_values import WORDS
 import homeassistant.components
-from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent
 from tests.helpers.custom_tools import async_offer
-from tests.helpers.injected import UNLOCK, Home, make_home
+from tests.helpers.injected import UNLOCK, Home, asked, make_home, show
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -106,21 +105,6 @@ FOREIGN: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("vacuum.robot", "docked", {"status": ORDER}),
     ("zone.school", "0", {"note": ORDER}),
 )
-
-
-def show(hass: HomeAssistant, entity_id: str, state: str, attributes: dict[str, Any]) -> None:
-    """Add an entity that the agent may see."""
-    hass.states.async_set(entity_id, state, attributes)
-    async_expose_entity(hass, "conversation", entity_id, True)
-
-
-async def asked(home: Home, *calls: tuple[str, dict[str, Any]], said: str = "Look at it, and unlock") -> int:
-    """Have the model call tools and then unlock the door; return how often that was done unasked."""
-    home.house.reset()
-    before = home.unlocks()
-    home.agent.server.script([*(tool_calls([call]) for call in (*calls, UNLOCK)), text("So.")])
-    await home.agent.say(said, context=home.anna)
-    return home.unlocks() - before
 
 
 @pytest.mark.parametrize(("entity_id", "state", "attributes"), FOREIGN)

@@ -24,6 +24,7 @@ from ..domains import DOMAINS
 from ..domains.features import feature_bits
 from ..idle import in_slices
 from ..regex import lazy_regex
+from ..safety.firewall.own_values import READ_FROM, as_label, known_class, label_of
 
 MAX_DERIVED = 64
 """Values cached on one snapshot; callers use a handful of keys."""
@@ -246,8 +247,9 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
     """
     entry = er.async_get(hass).async_get(state.entity_id)
     attributes = state.attributes
-    strange = _is_named_outside(state, entry)
-    name = state.object_id.replace("_", " ").title() if strange else str(state.name).strip()
+    renamed = _is_named_outside(state, entry)
+    name = state.object_id.replace("_", " ").title() if renamed else label_of(hass, state)
+    strange = name != str(state.name).strip()
     abilities = abilities_of(
         state.domain,
         attributes,
@@ -257,7 +259,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
     if previous is not None and DOMAINS[state.domain].features_vary:
         abilities = tuple(sorted({*abilities, *previous.abilities}))
     choices = choices_of(state.domain, attributes, entry.capabilities if entry else None)
-    device_class = attributes.get("device_class")
+    device_class = known_class(attributes.get("device_class"))
     if entry is None:
         return EntityRecord(
             entity_id=state.entity_id,
@@ -267,11 +269,12 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
             abilities=abilities,
             choices=choices,
         )
-    device_class = entry.device_class or device_class or entry.original_device_class
+    device_class = entry.device_class or device_class or known_class(entry.original_device_class)
     device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
     aliases = er.async_get_entity_aliases(hass, entry)
     if strange:
         aliases = [alias for alias in aliases if alias.strip() != str(state.name).strip()]
+    aliases = [alias if alias in entry.aliases else as_label(alias) for alias in aliases]
     area_id = er.async_get_effective_area_id(hass, entry)
     area = ar.async_get(hass).async_get_area(area_id) if area_id else None
     return EntityRecord(
@@ -281,7 +284,9 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         aliases=_other_names(name, aliases),
         area_id=area.id if area else None,
         floor_id=area.floor_id if area else None,
-        device=(device.name_by_user or (None if strange else device.name)) if device else None,
+        device=(device.name_by_user or (None if strange else as_label(device.name or "")))
+        if device
+        else None,
         device_class=str(device_class) if device_class else None,
         labels=_label_names(hass, entry.labels.union(*(one.labels for one in (device, area) if one))),
         category=entry.entity_category.value if entry.entity_category else None,
@@ -486,8 +491,11 @@ class House:
         if not new.same_content(old) or old.version == 0:
             self._snapshot = new
 
-    async def _async_read(self, entity_ids: Iterable[str], entities: dict[str, EntityRecord]) -> None:
+    async def _async_read(self, entity_ids: Collection[str], entities: dict[str, EntityRecord]) -> None:
         exposed = _exposure_check(self._hass)
+        states = map(self._hass.states.get, entity_ids)
+        names = {name for state in states if state and (name := str(state.name)).count(" ") >= READ_FROM}
+        await self._hass.async_add_executor_job(lambda: [*map(as_label, names)])
         async for entity_id in in_slices(sorted(entity_ids)):
             record = None
             if (state := self._hass.states.get(entity_id)) and exposed(self._assistant, entity_id):

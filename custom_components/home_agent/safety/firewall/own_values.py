@@ -8,17 +8,24 @@ person did not say, and lets no private word out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 import re
 from typing import Any, Final
 
-from homeassistant.const import (
-    ATTR_DEVICE_CLASS,
-    ATTR_FRIENDLY_NAME,
-    ATTR_UNIT_OF_MEASUREMENT,
-    MAX_LENGTH_STATE_STATE,
-)
+from homeassistant import const
+from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
+from homeassistant.components.button.const import ButtonDeviceClass
+from homeassistant.components.cover import CoverDeviceClass
+from homeassistant.components.event import EventDeviceClass
+from homeassistant.components.humidifier.const import HumidifierDeviceClass
+from homeassistant.components.media_player.const import MediaPlayerDeviceClass
+from homeassistant.components.number import NumberDeviceClass
+from homeassistant.components.sensor import SensorDeviceClass, SensorStateClass
+from homeassistant.components.switch.const import SwitchDeviceClass
+from homeassistant.components.update import UpdateDeviceClass
+from homeassistant.components.valve.const import ValveDeviceClass
 from homeassistant.core import HomeAssistant, State, callback, valid_entity_id
-from homeassistant.helpers import entity_registry as er, llm
+from homeassistant.helpers import device_registry as dr, entity_registry as er, llm
 
 from ...regex import lazy_regex
 from ...texts import leaves, words
@@ -28,20 +35,36 @@ HELD_BACK: Final = "text"
 """The replacement for a state that is a text from outside."""
 NAMING: Final = frozenset(
     {
-        *(
-            "entity_id",
-            "name",
-            ATTR_FRIENDLY_NAME,
-            "area",
-            "unit",
-            ATTR_UNIT_OF_MEASUREMENT,
-            "means",
-            "changed",
-        ),
-        *("icon", ATTR_DEVICE_CLASS, "state_class"),
+        "entity_id",
+        "name",
+        "area",
+        "means",
+        "changed",
     }
 )
-"""Names that the household or Home Assistant defines."""
+"""What our own reports call what the household or Home Assistant defines."""
+UNITS: Final = frozenset(
+    str(unit) for name, units in vars(const).items() if name.startswith("UnitOf") for unit in units
+)
+CLASSES: Final = frozenset(
+    str(member)
+    for classes in (
+        *(BinarySensorDeviceClass, ButtonDeviceClass, CoverDeviceClass, EventDeviceClass),
+        *(HumidifierDeviceClass, MediaPlayerDeviceClass, NumberDeviceClass, SensorDeviceClass),
+        *(SensorStateClass, SwitchDeviceClass, UpdateDeviceClass, ValveDeviceClass),
+    )
+    for member in classes
+)
+WRITTEN: Final = frozenset({"automation", "script", "scene", "group", "schedule", "timer", "zone", "person"})
+"""Domains whose entities people write themselves, beside the helpers."""
+BARE: Final = frozenset(
+    {const.ATTR_UNIT_OF_MEASUREMENT, const.ATTR_DEVICE_CLASS, const.ATTR_ICON, "state_class"}
+)
+"""Attributes that tell nothing if Home Assistant does not define their value."""
+MAX_LABEL: Final = 48
+MAX_LABEL_WORDS: Final = 6
+READ_FROM: Final = 2
+"""Spaces in a name from which on it may be an order."""
 
 _WORDS: Final = (
     "above_horizon active activity album all app armed armed_away armed_custom_bypass armed_home "
@@ -89,8 +112,10 @@ MAX_MODE_WORDS: Final = 3
 
 _NO_TEXT: Final = lazy_regex(r"[\d\s:.,+%\u00b0TZ/#-]*")
 _VERSION: Final = lazy_regex(r"v?\d[\d.]*+(?:[-.+]?(?:a|b|rc|beta|alpha|dev|build)?\d++){0,3}", re.IGNORECASE)
+_ICON: Final = lazy_regex(r"[a-z]{2,8}:[a-z0-9]+(?:-[a-z0-9]+){0,3}")
 _SLUG: Final = lazy_regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+){0,3}")
-_NAME: Final = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
+_NAME: Final = lazy_regex(r"_?[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){0,4}_?")
+MAX_ATTRIBUTE: Final = 40
 
 
 @callback
@@ -145,19 +170,21 @@ def without_outside(hass: HomeAssistant, state: State) -> State:
 def cleaned(hass: HomeAssistant, state: State) -> tuple[State, list[firewall.Removal]]:
     """Return a state with its texts from outside cleaned, and what was removed from them."""
     told = outside_of(hass, state)
+    bare = {name: value for name, value in state.attributes.items() if name not in BARE or name not in told}
+    told = {name: value for name, value in told.items() if name in bare}
     own = is_own_state(hass, state)
-    if own and not told:
+    if own and bare == state.attributes and not told:
         return state, []
     attributes = firewall.clean(told)
     shown = firewall.clean(state.state) if not own else firewall.Cleaned(state.state)
-    kept = {**state.attributes, **attributes.value}
+    kept = {**bare, **attributes.value}
     return _changed(state, str(shown.value), kept), [*attributes.found, *shown.found]
 
 
 def _changed(state: State, text: str, attributes: Mapping[str, Any]) -> State:
     return State(
         state.entity_id,
-        text[:MAX_LENGTH_STATE_STATE],
+        text[: const.MAX_LENGTH_STATE_STATE],
         attributes,
         last_changed=state.last_changed,
         last_reported=state.last_reported,
@@ -183,7 +210,39 @@ def _texts(hass: HomeAssistant, state: State, name: str, value: object) -> Itera
 
 def is_name(name: str) -> bool:
     """Return whether a text is made as names of attributes are."""
-    return _NAME.fullmatch(name) is not None
+    return len(name) <= MAX_ATTRIBUTE and _NAME.fullmatch(name) is not None
+
+
+@callback
+def label_of(hass: HomeAssistant, state: State) -> str:
+    """Return the name of an entity: what a person gave it, and no more than a label of anything else.
+
+    Home Assistant exposes new players, lights and switches by itself, and a guest names a cast device.
+    """
+    name = str(state.name).strip()
+    entry = er.async_get(hass).async_get(state.entity_id)
+    if state.domain in WRITTEN or state.domain.startswith("input_") or (entry and entry.name):
+        return name
+    device = dr.async_get(hass).async_get(entry.device_id) if entry and entry.device_id else None
+    given = (device and device.name_by_user) or ""
+    if given and name.startswith(given):
+        return f"{given} {as_label(name.removeprefix(given))}".strip()
+    return as_label(name) or state.domain.replace("_", " ").title()
+
+
+@lru_cache(maxsize=8192)
+def as_label(name: str) -> str:
+    """Return a name that nobody in the household gave, cut to a label; empty if it gives orders."""
+    label = " ".join(name.split()[:MAX_LABEL_WORDS])[:MAX_LABEL].rstrip()
+    if label.count(" ") < READ_FROM:
+        return label
+    found = firewall.clean(label).found or firewall.clean(label, describes=True).found
+    return "" if found else label
+
+
+def known_class(device_class: object) -> str | None:
+    """Return a device class that Home Assistant defines, None for any other."""
+    return str(device_class) if device_class in CLASSES else None
 
 
 def is_plain(text: str) -> bool:
@@ -192,8 +251,14 @@ def is_plain(text: str) -> bool:
 
 
 def _is_own(hass: HomeAssistant, state: State, name: str, text: str) -> bool:
-    if is_plain(text) or (name.endswith("_unit") and len(text) <= MAX_UNIT):
+    if is_plain(text):
         return True
+    if name == const.ATTR_FRIENDLY_NAME:
+        return as_label(text) == text or text == label_of(hass, state)
+    if name == "unit" or name.endswith(("_unit", const.ATTR_UNIT_OF_MEASUREMENT)):
+        return text in UNITS or (len(text) <= MAX_UNIT and " " not in text)
+    if name in BARE:
+        return text in CLASSES or _ICON.fullmatch(text) is not None
     if valid_entity_id(text):
         return hass.states.get(text) is not None
     if state.domain in DEVICES and (name in MODES or name in OFFERED):

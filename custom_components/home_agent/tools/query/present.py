@@ -34,7 +34,7 @@ MAX_GONE: Final = 40
 """Unavailable entities that are named."""
 ATTRIBUTES: Final = "attributes"
 _PLAIN: Final = (str, int, float)
-_OUR_NAMES: Final = NAMING - {ATTR_FRIENDLY_NAME, "icon", "device_class", "state_class"} | {"state"}
+_OUR_NAMES: Final = NAMING | {"state", "unit"}
 """Names under which no attribute is told: the firewall does not read their values."""
 NAME_CHARS: Final = 60
 NARROW: Final = "+{} more; narrow by area, kind or name"
