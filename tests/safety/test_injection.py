@@ -10,6 +10,8 @@ from custom_components.home_agent.context.manager import AssembledContext
 from custom_components.home_agent.context.providers.base import Slot
 from custom_components.home_agent.conversations.turns import Conversation, make_turn, parse_conversation
 from custom_components.home_agent.safety.firewall import firewall
+from custom_components.home_agent.safety.firewall.rules import note_tools
+from custom_components.home_agent.tools.native import NATIVE
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
@@ -94,6 +96,7 @@ NOTES = tuple(
 
 def test_harmless_texts_stay() -> None:
     """Less than three of a thousand characters are lost, and no note of a household."""
+    note_tools(NATIVE)
     assert [note for note in NOTES if firewall.clean(note).found] == []
     texts = [item["text"] for item in harmless()]
     left = sum(len(firewall.clean(text).value.replace(firewall.MARK, "")) for text in texts)

@@ -495,7 +495,8 @@ class House:
         exposed = _exposure_check(self._hass)
         states = map(self._hass.states.get, entity_ids)
         names = {name for state in states if state and (name := str(state.name)).count(" ") >= READ_FROM}
-        await self._hass.async_add_executor_job(lambda: [*map(as_label, names)])
+        if names:  # the firewall's patterns take long to compose
+            await self._hass.async_add_executor_job(lambda: [*map(as_label, names)])
         async for entity_id in in_slices(sorted(entity_ids)):
             record = None
             if (state := self._hass.states.get(entity_id)) and exposed(self._assistant, entity_id):

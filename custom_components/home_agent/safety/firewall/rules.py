@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from ...languages import languages_with, table, words
-from ...languages.phrases import GAP, NEVER, all_words, any_of, either
+from ...languages.phrases import GAP, NEVER, any_of, either
 from ...regex import composed, lazy_regex
 from ...texts import is_unspaced
 from .text import Readable
@@ -183,17 +183,10 @@ def named_calls(readable: str, names: Collection[str] = ()) -> Iterator[re.Match
 
 @lru_cache(maxsize=8)
 def _pattern_of_names(names: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of these names; everyday words count only if they are used as a call."""
+    """Return the pattern of these names; everyday words, as "timer", count only if used as a call."""
     written = sorted({as_read(name.lower()) for name in names if name}, key=lambda name: (-len(name), name))
     technical = "|".join(re.escape(name) for name in written if not name.isalpha())
     everyday = "|".join(re.escape(name) for name in written if name.isalpha())
-    tools = all_words("firewall.tools")
-    call = any_of((*all_words("firewall.call"), *tools), as_read)
-    between = any_of((*all_words("firewall.determiners"), *tools), as_read)
     parts = [rf"(?<!\w)(?:{technical})(?!\w)"] if technical else []
-    if everyday:
-        parts += [
-            rf"{call}\s{{1,4}}(?:{between}\s{{1,4}}){{0,2}}[\"'`]?(?:{everyday})(?!\w)",
-            rf"(?<!\w)(?:{everyday})\s{{0,2}}[({{]\s{{0,4}}[\"'{{\w]",
-        ]
-    return re.compile("|".join(parts) if parts else NEVER)
+    parts += [rf"(?<!\w)(?:{everyday})\s{{0,2}}[({{]\s{{0,4}}[\"'{{\w]"] if everyday else []
+    return re.compile("|".join(parts) or NEVER)
