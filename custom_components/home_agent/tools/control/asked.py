@@ -120,7 +120,10 @@ def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) 
     @cache
     def mentions() -> Sequence[Mention]:
         said = (mention(hass, house, text, text, turn.speaker.language) for text in turn.origins.said)
-        return [replace(each, everything=False) for each in said]
+        # A kind is enough: "the children" are no room here.
+        return [
+            replace(each, everything=False, places=at) for each in said for at in (each.places, frozenset())
+        ]
 
     def is_named(entity_id: str) -> bool:
         record = house.entities.get(entity_id)
@@ -132,13 +135,14 @@ def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) 
 def is_planted(run: ToolRun, entity_ids: Iterable[str], *, repeats: bool) -> bool:
     """Return whether somebody else's text may want a plan: what outlives a marked turn was said, or is asked.
 
-    The person names the targets and a time, or a repetition if it `repeats`.
+    The person names the targets, and a repetition if it `repeats`.
     """
     if not run.tainted or run.confirmed:
         return False
-    waits = {wait for text in run.calls.origins.said for wait in times_in(text, run.speaker.language)}
-    is_timed = Wait.REPEATED in waits if repeats else bool(waits)
-    return not is_timed or not all(map(named_by_person(run.hass, run.house, run.calls), entity_ids))
+    said, language = run.calls.origins.said, run.speaker.language
+    if repeats and not any(Wait.REPEATED in times_in(text, language) for text in said):
+        return True
+    return not all(map(named_by_person(run.hass, run.house, run.calls), entity_ids))
 
 
 def needs_automation(run: ToolRun) -> str:
