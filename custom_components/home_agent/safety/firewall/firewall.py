@@ -152,9 +152,7 @@ def _sentence_spans(readable: Readable, *, steers: bool, addressed: bool, descri
     hits = [(*match.span(), name) for one in rules for name, match in one.find(text)]
     kinds = {name for _, _, name in hits}
     addressed = addressed or "address" in kinds
-    steers = (
-        steers or not kinds.isdisjoint(STEERING) or (addressed and kinds != {"address"} and not describes)
-    )
+    steers = steers or not kinds.isdisjoint(STEERING) or (addressed and kinds != {"address"})
     if not hits or not (steers or describes):
         return []
     found: list[Span] = []

@@ -236,8 +236,7 @@ def as_label(name: str) -> str:
     label = " ".join(name.split()[:MAX_LABEL_WORDS])[:MAX_LABEL].rstrip()
     if label.count(" ") < READ_FROM:
         return label
-    found = firewall.clean(label).found or firewall.clean(label, describes=True).found
-    return "" if found else label
+    return "" if firewall.clean(label, describes=True).found else label
 
 
 def known_class(device_class: object) -> str | None:
