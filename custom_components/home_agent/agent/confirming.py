@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
-from ..safety.confirmation import ConfirmationRefused
+from ..safety.confirmation import ActionOutcome, ConfirmationRefused, Owner, PendingAction
 from ..safety.frozen import FrozenCall
-from ..safety.pending import ActionOutcome, Owner, PendingAction
 from .confirmed import async_carry_out
 from .log import async_say, async_say_first, replace_sentence
 from .ordered import ordered

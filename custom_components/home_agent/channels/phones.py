@@ -13,8 +13,14 @@ from ..agent.phrases import async_error_sentence, async_phrase
 from ..const import LOGGER
 from ..errors import HomeAgentError
 from ..events import EventEmitter
-from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
-from ..safety.pending import ActionOutcome, PendingAction
+from ..safety.confirmation import (
+    ActionOutcome,
+    ConfirmationChannel,
+    ConfirmationRefused,
+    Confirmations,
+    PendingAction,
+    Refusal,
+)
 from ..tools.own_calls import async_notify
 from .people import Route, read_targets, route_to, user_id_of
 

@@ -18,7 +18,7 @@ from ...const import CONF_TELEGRAM_CHATS, LOGGER
 from ...entity import conversation_entity
 from ...knowledge.speaker import Surface, surface, written_in
 from ...runtime import HomeAgentConfigEntry
-from ...safety.pending import Owner
+from ...safety.confirmation import Owner
 from ..people import async_register_chats
 from .bot import Bot
 from .chats import Chats, TelegramPersonalChats

@@ -13,8 +13,14 @@ from ...agent.phrases import async_error_sentence, async_phrase
 from ...errors import HomeAgentError
 from ...knowledge.speaker import Surface, surface
 from ...safety.answers import Answer, read_answer
-from ...safety.confirmation import ConfirmationChannel, Confirmations, Refusal
-from ...safety.pending import ActionOutcome, Owner, PendingAction
+from ...safety.confirmation import (
+    ActionOutcome,
+    ConfirmationChannel,
+    Confirmations,
+    Owner,
+    PendingAction,
+    Refusal,
+)
 from .bot import Bot, Buttons
 from .chats import Chats
 
