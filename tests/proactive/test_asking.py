@@ -10,7 +10,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.safety.pin import hash_pin
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
@@ -251,6 +251,21 @@ async def test_answers_to_choose_from_on_the_phone(
         "carried_out": False,
         "answered_by": "person.anna",
     }
+
+
+@pytest.mark.parametrize("origin", EventOrigin)
+async def test_nobody_answers_for_a_person_without_a_user(
+    hass: HomeAssistant, agent: Agent, phones: Phones, origin: EventOrigin
+) -> None:
+    """An event of a script has no user either."""
+    hass.states.async_set("person.ben", "home")
+    task = asking(hass, question="Eat?", answers=["Pizza", "Pasta"], person=["person.anna", "person.ben"])
+    push = await phones.async_pushed("anna")
+    pressed = {"action": buttons(push)["Pasta"]}
+    hass.bus.async_fire("mobile_app_notification_action", pressed, origin)
+    await hass.async_block_till_done()
+    await phones.async_press("anna", buttons(push)["Pizza"])
+    assert (await task)["answer"] == "Pizza"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, override
 
+from homeassistant.auth.models import User
 from homeassistant.components import persistent_notification
 from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -41,6 +42,12 @@ class _SentQuestion:
     routes: list[Route]
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """What is sent about one action is sent one after the other."""
+
+
+async def async_user_of_press(hass: HomeAssistant, event: Event[Any]) -> User | None:
+    """Return the user whose phone has sent an event; None for events that a script or an automation fires."""
+    user_id = event.context.user_id if event.origin is EventOrigin.remote else None
+    return await hass.auth.async_get_user(user_id) if user_id else None
 
 
 class PhoneChannel(ConfirmationChannel):
@@ -182,10 +189,7 @@ class PhoneChannel(ConfirmationChannel):
         verb = next((verb for verb in (APPROVE, REJECT) if pressed.startswith(verb)), None)
         if verb is None or not self._confirmations.has(action_id := pressed.removeprefix(verb)):
             return
-        # A phone's own event comes from outside; a script could fire one that looks the same.
-        user_id = event.context.user_id if event.origin is EventOrigin.remote else None
-        user = await self._hass.auth.async_get_user(user_id) if user_id else None
-        if user is None:
+        if (user := await async_user_of_press(self._hass, event)) is None:
             return
         asked = self._asked.get(action_id)
         try:
