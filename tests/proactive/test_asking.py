@@ -189,6 +189,23 @@ async def test_a_child_is_not_asked_what_it_may_not_do(
     assert phones.of("ben") == []
 
 
+@pytest.mark.parametrize(
+    ("system", "shown"), [("Android", "Is it &lt;cold&gt; &amp; wet?"), ("iOS", "Is it <cold> & wet?")]
+)
+async def test_a_phone_shows_the_question_as_it_is(
+    hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones, system: str, shown: str
+) -> None:
+    """The app renders HTML on Android."""
+    for entry in hass.config_entries.async_entries("mobile_app"):
+        hass.config_entries.async_update_entry(entry, data={**entry.data, "os_name": system})
+    await hass.async_block_till_done()
+    task = asking(hass, question="Is it <cold> & wet?", person="person.anna", **CLOSE)
+    push = await phones.async_pushed("anna")
+    assert push["message"] == f"{shown} {QUESTION}"
+    await phones.async_press("anna", buttons(push)["No"])
+    await task
+
+
 async def test_what_changed_since_the_question_is_refused(
     hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones
 ) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, override
 
 from homeassistant.auth.models import User
@@ -12,6 +13,7 @@ from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_error_sentence, async_phrase
 from ..const import LOGGER
+from ..embeds import literal
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..safety.confirmation import (
@@ -23,7 +25,7 @@ from ..safety.confirmation import (
     Refusal,
 )
 from ..tools.own_calls import async_notify
-from .people import Route, read_targets, route_to, user_id_of
+from .people import Route, read_targets, reads_html, route_to, user_id_of
 
 EVENT_PHONE = "mobile_app_notification_action"
 """Fired by the companion app when a button of a notification was pressed."""
@@ -124,9 +126,14 @@ class PhoneChannel(ConfirmationChannel):
         )
         buttons = await self._async_buttons(action, language, wants_pin=wants_pin)
         seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
+
+        def text(route: Route) -> str:
+            message = f"{action.full} {hint if route.has_buttons else how}".strip()
+            return escape(message, quote=False) if reads_html(self._hass, route) else message
+
         messages = {
             route: {
-                "message": f"{action.full} {hint if route.has_buttons else how}".strip(),
+                "message": text(route),
                 **_data(route, action, actions=buttons, timeout=seconds),
             }
             for route in asked.routes
@@ -250,7 +257,7 @@ class NotificationChannel(ConfirmationChannel):
         )
         persistent_notification.async_create(
             self._hass,
-            f"{action.full}\n\n{how}",
+            f"{literal(action.full)}\n\n{how}",
             await async_phrase(self._hass, language, "confirmation_title"),
             _notification_id(action),
         )

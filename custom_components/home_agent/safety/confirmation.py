@@ -26,6 +26,7 @@ from ..const import (
     EVENT_CONFIRMATION_RESOLVED,
     LOGGER,
 )
+from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
@@ -166,7 +167,7 @@ class PendingAction:
         """Return the action as responses and tool results show it."""
         return {
             "action_id": self.id,
-            "question": self.question,
+            "question": without_embeds(self.question),
             "expires_at": self.expires_at.isoformat(),
         }
 
@@ -461,7 +462,7 @@ class Confirmations:
             EVENT_CONFIRMATION_REQUESTED,
             ConfirmationRequested(
                 action_id=action.id,
-                summary=action.question,
+                summary=without_embeds(action.question),
                 expires_at=action.expires_at.isoformat(),
                 conversation_id=action.owner.conversation_id,
                 user_id=action.owner.user_id,

@@ -245,9 +245,7 @@ async def test_a_confirmation_has_buttons(agent: Agent, telegram: Telegram, secu
 
     assert secure.moved() == RAN
     assert telegram.server.texts(ANNA)[-1] == "Unlocked the Front Door."
-    assert (
-        telegram.server.calls("editMessageText")[0]["text"] == "Should I unlock the Front Door?\n<i>Done.</i>"
-    )
+    assert telegram.server.calls("editMessageText")[0]["text"] == "Should I unlock the Front Door?\n\nDone."
 
 
 async def test_no_is_no(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:

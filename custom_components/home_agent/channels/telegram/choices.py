@@ -59,7 +59,7 @@ class TelegramChoices:
         title = asked.question.titles.get(answer or "")
         became = title or await async_phrase(self._hass, language, "outcome_expired")
         for chat, message_id in asked.messages.items():
-            await self._bot.async_replace(chat, message_id, f"{asked.question.text}\n\n{became}", plain=True)
+            await self._bot.async_replace(chat, message_id, f"{asked.question.text}\n\n{became}")
 
     async def async_pressed(self, user: User, data: str) -> str:
         """Take the press of a button; return what is said to it."""
