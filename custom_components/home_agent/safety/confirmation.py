@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, TypedDict, Unpack, override
+from typing import Any, Final, TypedDict, override
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
@@ -33,7 +33,7 @@ from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
 from ..store import UNREADABLE, KeptStore, StoredFile, read_moment, read_text_or_none
 from .frozen import CallOrigin, Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
-from .journal import AuditDetails, AuditKind, Journal
+from .journal import AuditFields, AuditKind, Journal
 from .pin import matches
 
 MAX_PENDING: Final = 20
@@ -77,6 +77,16 @@ class Owner:
     def speaker(self) -> str:
         """Return an identity of the speaker that is the same in all conversations."""
         return self.user_id or self.device_id or ""
+
+    def audited(self, action_id: str, outcome: str) -> AuditFields:
+        """Return what the audit log keeps of a step, without the question and the answer."""
+        return AuditFields(
+            user_id=self.user_id,
+            device_id=self.device_id,
+            conversation_id=self.conversation_id or None,
+            action_id=action_id,
+            outcome=outcome,
+        )
 
     @property
     def after_restart(self) -> Owner:
@@ -171,20 +181,17 @@ class PendingAction:
             "expires_at": self.expires_at.isoformat(),
         }
 
-    def audited(self, outcome: str) -> AuditDetails:
+    def audited(self, outcome: str) -> AuditFields:
         """Return what the audit log keeps of a step: no service if the calls differ or are none."""
         services = {
             f"{call.domain}.{call.service}"
             for item in self.frozen
             for call in ((item,) if isinstance(item, FrozenCall) else getattr(item, "calls", ()))
         }
-        service = services.pop() if len(services) == 1 else None
-        return {
-            "action_id": self.id,
-            "outcome": outcome,
-            "service": service,
-            "targets": sorted(self.entity_ids),
-        }
+        fields = self.owner.audited(self.id, outcome)
+        fields["service"] = services.pop() if len(services) == 1 else None
+        fields["targets"] = sorted(self.entity_ids)
+        return fields
 
     @property
     def entity_ids(self) -> set[str]:
@@ -406,7 +413,8 @@ class Confirmations:
             self._remember(
                 lost.owner.after_restart, lost.expires_at + REMEMBERED_LOST, ActionOutcome.RESTARTED
             )
-            self._note(lost.owner, action_id=lost.action_id, outcome=ActionOutcome.RESTARTED.value)
+            audited = lost.owner.audited(lost.action_id, ActionOutcome.RESTARTED.value)
+            self._journal.note(AuditKind.CONFIRMATION, **audited)
             self._emitter.fire(
                 EVENT_CONFIRMATION_RESOLVED,
                 ConfirmationResolved(action_id=lost.action_id, outcome=ActionOutcome.RESTARTED.value),
@@ -457,7 +465,7 @@ class Confirmations:
 
         action.stop_timer = async_call_later(self._hass, seconds, expire)
         self._store.note(self._entry_id, self.pending)
-        self._note(action.owner, **action.audited("requested"))
+        self._journal.note(AuditKind.CONFIRMATION, **action.audited("requested"))
         self._emitter.fire(
             EVENT_CONFIRMATION_REQUESTED,
             ConfirmationRequested(
@@ -614,7 +622,7 @@ class Confirmations:
         ):
             self._remember(action.owner, dt_util.utcnow() + REMEMBERED, outcome)
         self._store.note(self._entry_id, self.pending)
-        self._note(action.owner, **action.audited(outcome.value))
+        self._journal.note(AuditKind.CONFIRMATION, **action.audited(outcome.value))
         self._emitter.fire(
             EVENT_CONFIRMATION_RESOLVED,
             ConfirmationResolved(action_id=action.id, outcome=outcome.value),
@@ -639,17 +647,6 @@ class Confirmations:
         self._late[owner] = until, outcome
         while len(self._late) > MAX_REMEMBERED:
             del self._late[most_crowding(self._late)]
-
-    @callback
-    def _note(self, owner: Owner, **details: Unpack[AuditDetails]) -> None:
-        """Put one step into the audit log, without the question and the answer."""
-        self._journal.note(
-            AuditKind.CONFIRMATION,
-            user_id=owner.user_id,
-            device_id=owner.device_id,
-            conversation_id=owner.conversation_id,
-            **details,
-        )
 
 
 def most_crowding(owners: Iterable[Owner]) -> Owner:
