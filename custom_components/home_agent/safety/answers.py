@@ -118,7 +118,7 @@ def read_answer_and_rest(sentence: str, spoken: Sequence[str], ordered: Ordered 
 
     Yes and no count in all the languages that are spoken, first the speaker's. A yes may be followed by an
     order about something else ("yes, and put the hallway light on"). Where that may be about the question
-    itself ("yes, and lock it again"), it is no yes, but worth asking once more; so is a remark behind a yes.
+    itself ("yes, and lock it again"), it is no yes, but worth asking once more. So is a yes with a remark.
     """
     own = dict.fromkeys((_language(spoken[0]), *(_language(each) for each in spoken[1:] if find(each))))
     reads = [read_answer(sentence, language, ordered) for language in own]

@@ -30,7 +30,7 @@ from ...safety.confirmation import Owner
 from ...tools.own_calls import TELEGRAM
 from ..people import async_register_chats
 from .bot import Bot
-from .chats import Chats, TelegramPersonalChats
+from .chats import Chats
 from .choices import TelegramChoices, is_choice
 from .commands import Asker, Chat, command_of
 from .confirming import TelegramConfirmations, is_press
@@ -98,8 +98,7 @@ class TelegramBridge:
         for bot in self._hass.config_entries.async_loaded_entries(TELEGRAM):
             follow(ConfigEntryChange.ADDED, bot)
         ends = [async_dispatcher_connect(self._hass, SIGNAL_CONFIG_ENTRY_CHANGED, follow)]
-        personal = TelegramPersonalChats(self._hass, self._known, self._bot, self._choices)
-        ends.append(async_register_chats(self._hass, self._entry.entry_id, personal))
+        ends.append(async_register_chats(self._hass, self._entry.entry_id, self._choices))
 
         @callback
         def stop() -> None:
