@@ -80,7 +80,7 @@ CONTENT: dict[str, Any] = {
     "conversation_sessions": {"device:d": {"history_id": "talk", "last": AT}},
     "memories": [{**MEMORY, "expires_at": "2036-06-03T10:00:00+00:00", "provenance": [HEARD]}],
     "profile": [PROFILE],
-    "timers": [{**TIMER, "repeat": "daily"}],
+    "timers": [{**TIMER, "repeat": "daily", "clock": "12:00:00"}],
     "observations": {**SEEN, "habits": [HABIT], "silenced": [KIND]},
     "proactive": {**BOOK, "suggestions": [SUGGESTION]},
     "journal": {"ledger": [DEED], "audit": [{"at": AT, "kind": "search", "query": "x", "success": True}]},

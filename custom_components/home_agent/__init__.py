@@ -68,7 +68,7 @@ from .planned.commands import PlannedStore
 from .proactive.state import ProactiveStore
 from .regex import compile_all
 from .runtime import DATA_SHARED, FurtherAgent, HomeAgentConfigEntry, SharedData
-from .safety.confirmation_store import ConfirmationStore
+from .safety.confirmation import ConfirmationStore
 from .safety.journal import JournalStore
 from .self_test_reports import SelfTestStore
 from .services import async_setup_services

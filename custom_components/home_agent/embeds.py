@@ -1,4 +1,4 @@
-"""Embeds: what a browser fetches on its own when a text is shown, made harmless.
+"""Text where markdown is rendered: what a browser would fetch on its own, and what is shown as it is.
 
 A picture whose address carries what was read would reveal it to an external server without a click.
 """
@@ -12,6 +12,13 @@ _TAGS: Final = "img|image|picture|source|video|audio|track|iframe|frame|object|e
 _EMBED: Final = lazy_regex(rf"!(?=\[)|<(?=(?:{_TAGS}))", re.IGNORECASE)
 _BEGINS: Final = lazy_regex(r"(?:!|<[a-z-]{0,7})\Z", re.IGNORECASE)
 """What may become an embed with what comes next."""
+_MARK: Final = lazy_regex(r"[\\`*_~\[\]{}<>&|]|:(?=//)|(?<=\bwww)\.", re.IGNORECASE)
+"""What markdown reads as a mark, and what makes a link of an address."""
+
+
+def literal(text: str) -> str:
+    """Return markdown that shows a text of one line exactly as it is."""
+    return _MARK.sub(r"\\\g<0>", text)
 
 
 def without_embeds(text: str) -> str:

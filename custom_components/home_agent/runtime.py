@@ -47,8 +47,7 @@ from .memory.memories import Memories, MemoryManager
 from .memory.profile import Profile, ProfileManager
 from .planned.commands import PlannedCommands, PlannedStore
 from .proactive.state import ProactiveState, ProactiveStore
-from .safety.confirmation import Confirmations
-from .safety.confirmation_store import ConfirmationStore
+from .safety.confirmation import Confirmations, ConfirmationStore
 from .safety.disclosure import DataPolicy
 from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle

@@ -164,13 +164,18 @@ def clean(text: str, limit: int = 80) -> str:
     Line breaks and control characters become spaces, invisible characters go, back-ticks become
     apostrophes. What is cut ends with an ellipsis.
     """
+    line = visible(text).replace("`", "'")
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def visible(text: str) -> str:
+    """Return text on one line as people see it: without control characters and invisible ones."""
     line = _BREAKS.sub(" ", text)
     if not line.isascii():
         line = "".join(
             char for char in line if char in _JOINERS or unicodedata.category(char) not in {"Cf", "Co", "Cs"}
         )
-    line = line.replace("`", "'").strip()
-    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+    return line.strip()
 
 
 def first_name(name: str) -> str:

@@ -1,6 +1,7 @@
 """The numbers on the pages for people, as the code or a benchmark has them."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 import json
 import re
 from typing import Any
@@ -97,7 +98,7 @@ def step(domain: str) -> float:
 
 PATIENCE: Mapping[str, float] = ModelClient.__init__.__kwdefaults__
 WORDS: Sequence[str] = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-ONE_HOUR: Mapping[float, str] = {3600: "an hour"}
+ONE_HOUR: Mapping[timedelta, str] = {timedelta(hours=1): "an hour"}
 
 SAID: Mapping[str, list[tuple[Any, ...]]] = {
     "docs/announcements.md": [
@@ -219,7 +220,11 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("At most {} actions", confirmation.MAX_PENDING),
         ("at most {} things", WORDS[frozen.MAX_THINGS]),
         ("After {} wrong PINs the", WORDS[confirmation.MAX_TRIES]),
-        ("After {} wrong PINs within {}", WORDS[pin.MAX_WRONG], ONE_HOUR[pin.WRONG_WINDOW]),
+        (
+            "After {} wrong PINs within {}",
+            WORDS[confirmation.MAX_WRONG],
+            ONE_HOUR[confirmation.WRONG_WINDOW],
+        ),
         ("more than {} levels", WORDS[contents.MAX_DEPTH]),
         ("at most {} passages", WORDS[origins.MAX_PASSAGES]),
         ("reads {} languages", len(languages_with("firewall"))),

@@ -191,23 +191,25 @@ async def test_a_person_hears_soon_that_others_are_first(
     assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
-async def test_the_queue_is_bounded(
-    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+async def test_everybody_waits_who_is_answered_in_time(
+    client: ModelClient, model_server: ModelServer
 ) -> None:
-    monkeypatch.setattr(queues, "MAX_PEOPLE", 1)
-    monkeypatch.setattr(queues, "MAX_WORK", 1)
-    model_server.script([hang()])
-    async with (
-        asked(client, "first", person("hall")),
-        asked(client, "second", person("kitchen")),
-        asked(client, "work", background("memory")),
-    ):
-        await until_waiting(client, 2)
-        with pytest.raises(ServerBusy):
-            await client.complete(ask("light", caller=person("office")))
-        with pytest.raises(ServerBusy) as raised:
-            await client.complete(ask("more", caller=background("summary")))
-        assert not raised.value.is_down  # no fallback is paid for work that can wait
+    """Many satellites at once are turned away by the time they would wait, not by their number."""
+    model_server.script([hang(), *([text("yes")] * 60), text("noted")])
+    async with asked(client, "first", person("hall")) as first:
+        await model_server.arrived(1)
+        turns = [
+            asyncio.create_task(client.complete(ask("light", caller=person(f"satellite {number % 5}"))))  # type: ignore[arg-type]
+            for number in range(60)
+        ]
+        work = [
+            asyncio.create_task(client.complete(ask("more", caller=background(f"agent {number}"))))  # type: ignore[arg-type]
+            for number in range(20)
+        ]
+        await until_waiting(client, 80)
+        first.cancel()
+        assert {turn.content for turn in await asyncio.gather(*turns)} == {"yes"}
+        assert len(await asyncio.gather(*work)) == 20
     assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
@@ -318,8 +320,8 @@ async def test_many_texts_are_embedded_when_nobody_waits(
 async def test_a_busy_server_is_not_a_broken_one(
     hass: HomeAssistant, client: ModelClient, other_model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queues, "MAX_PEOPLE", 0)
-    monkeypatch.setattr(queues, "MAX_WORK", 0)
+    monkeypatch.setattr(queues, "PERSON_SECONDS", 0)
+    monkeypatch.setattr(queues, "WORK_SECONDS", 0)
     router = Router(client, client_of(hass, other_model_server.url))
     async with client.queue.place(person("hall"), yields=False, until=None):
         asked_person = ask("light", caller=person("kitchen"))

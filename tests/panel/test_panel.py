@@ -23,8 +23,8 @@ from custom_components.home_agent.memory.quality import Reason
 from custom_components.home_agent.memory.records import Origin, Sensitivity
 from custom_components.home_agent.panel.sidebar import FILES
 from custom_components.home_agent.panel.websocket import COMMANDS
+from custom_components.home_agent.safety.confirmation import ActionOutcome
 from custom_components.home_agent.safety.journal import AuditKind
-from custom_components.home_agent.safety.pending import ActionOutcome
 from custom_components.home_agent.safety.pin import hash_pin
 from custom_components.home_agent.timers.records import Repeat
 from custom_components.home_agent.tools.quality import Fit

@@ -1,7 +1,7 @@
 """Commands for later when they run: by the guard again, restored, cancelled, undone, kept."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -16,7 +16,7 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.everyday_house import NOW, async_pass
 from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, give, made, planned
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.timers import shown
+from tests.helpers.timers import call, shown
 from tests.servers.model_server import ModelServer
 
 pytestmark = pytest.mark.freeze_time(NOW)
@@ -70,22 +70,50 @@ async def test_with_the_sun(
     assert timedelta(hours=23, minutes=50) < command.due - first < timedelta(hours=24, minutes=10)
 
 
-async def test_every_day_at_the_same_time_of_day(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+@pytest.mark.parametrize("said", ["2:30", "at 2"])
+@pytest.mark.parametrize(
+    ("zone", "eve", "first"),
+    [
+        ("Europe/Berlin", "2027-03-27 20:00", "2027-03-28"),
+        ("Europe/Berlin", "2026-10-24 20:00", "2026-10-25"),
+        ("US/Pacific", "2027-03-13 20:00", "2027-03-14"),
+        ("US/Pacific", "2026-10-31 20:00", "2026-11-01"),
+    ],
+)
+async def test_a_repeated_time_stays_over_a_change_of_clocks(
+    hass: HomeAssistant,
+    secure: SecureHouse,
+    model_server: ModelServer,
+    freezer: FrozenDateTimeFactory,
+    zone: str,
+    eve: str,
+    first: str,
+    said: str,
 ) -> None:
-    """When clocks change, a daily command stays at its time; it runs once a day."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    freezer.move_to("2026-10-24 10:00:00+00:00")  # the clocks change in the next night
+    """Reminders and commands; where clocks jump over the time, they come as late as the clocks jump."""
+    await hass.config.async_set_time_zone(zone)
+    freezer.move_to(datetime.fromisoformat(eve).replace(tzinfo=dt_util.get_default_time_zone()))
     agent = await secure.async_agent(model_server, ASKS)
-    await give(
-        agent, "Every evening at 10 turn on the light", **{**LATER, "when": "22:00", "repeat": "daily"}
-    )
-    (command,) = planned(agent).all()
-    assert command.due.isoformat() == "2026-10-24T20:00:00+00:00"
-    await async_pass(hass, freezer, 10 * 3600 + 1)
-    (command,) = planned(agent).all()
-    assert command.due.isoformat() == "2026-10-25T21:00:00+00:00"
-    assert len(secure.calls) == 1
+    reminded = {"2:30": "2:30", "at 2": "2:00"}[said]
+    await call(agent, action="set", when=reminded, name="tablets", repeat="daily")
+    await give(agent, "Turn on the light", **{**LATER, "when": said, "repeat": "daily"})
+    clock = "02:30" if said == "2:30" else "02:00"
+    days = [date.fromisoformat(first) + timedelta(days=number) for number in range(4)]
+    expected = [f"{day} {clock}" for day in days]
+    if eve.startswith("2027"):
+        expected[0] = expected[0].replace("02:", "03:")
+    seen: list[dict[str, None]] = [{}, {}]
+    for step in range(13):
+        kept = agent.entry.runtime_data
+        for items, due in zip((kept.timers, kept.planned), seen, strict=True):
+            (item,) = items.all()
+            due[f"{dt_util.as_local(item.due):%Y-%m-%d %H:%M}"] = None
+        if step == 1:
+            assert await hass.config_entries.async_unload(agent.entry.entry_id)
+            assert await hass.config_entries.async_setup(agent.entry.entry_id)
+            await hass.async_block_till_done(wait_background_tasks=True)
+        await async_pass(hass, freezer, 6 * 3600)
+    assert [list(due) for due in seen] == [expected, expected]
 
 
 @pytest.mark.parametrize(

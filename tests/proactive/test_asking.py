@@ -10,7 +10,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.safety.pin import hash_pin
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
@@ -189,6 +189,23 @@ async def test_a_child_is_not_asked_what_it_may_not_do(
     assert phones.of("ben") == []
 
 
+@pytest.mark.parametrize(
+    ("system", "shown"), [("Android", "Is it &lt;cold&gt; &amp; wet?"), ("iOS", "Is it <cold> & wet?")]
+)
+async def test_a_phone_shows_the_question_as_it_is(
+    hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones, system: str, shown: str
+) -> None:
+    """The app renders HTML on Android."""
+    for entry in hass.config_entries.async_entries("mobile_app"):
+        hass.config_entries.async_update_entry(entry, data={**entry.data, "os_name": system})
+    await hass.async_block_till_done()
+    task = asking(hass, question="Is it <cold> & wet?", person="person.anna", **CLOSE)
+    push = await phones.async_pushed("anna")
+    assert push["message"] == f"{shown} {QUESTION}"
+    await phones.async_press("anna", buttons(push)["No"])
+    await task
+
+
 async def test_what_changed_since_the_question_is_refused(
     hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones
 ) -> None:
@@ -251,6 +268,21 @@ async def test_answers_to_choose_from_on_the_phone(
         "carried_out": False,
         "answered_by": "person.anna",
     }
+
+
+@pytest.mark.parametrize("origin", EventOrigin)
+async def test_nobody_answers_for_a_person_without_a_user(
+    hass: HomeAssistant, agent: Agent, phones: Phones, origin: EventOrigin
+) -> None:
+    """An event of a script has no user either."""
+    hass.states.async_set("person.ben", "home")
+    task = asking(hass, question="Eat?", answers=["Pizza", "Pasta"], person=["person.anna", "person.ben"])
+    push = await phones.async_pushed("anna")
+    pressed = {"action": buttons(push)["Pasta"]}
+    hass.bus.async_fire("mobile_app_notification_action", pressed, origin)
+    await hass.async_block_till_done()
+    await phones.async_press("anna", buttons(push)["Pizza"])
+    assert (await task)["answer"] == "Pizza"
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.checks import every
+from tests.helpers.further import async_add_further
 from tests.helpers.secure_house import SecureHouse, pending_ids
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -283,6 +284,30 @@ async def test_pin_brute_force(hass: HomeAssistant, model_server: ModelServer, s
     asked = await ask(agent)
     await agent.say(PIN, conversation_id=asked.conversation_id)
     assert secure.calls == [], "even the right one is not looked at any more"
+
+
+async def test_wrong_pins_are_counted_for_the_home(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
+) -> None:
+    """Another agent, a reload and a restart give no further tries."""
+    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
+    agent = await secure.async_agent(model_server, options)
+    further = (await async_add_further(hass, agent, **options)).at_satellite()
+    for guesser, count in ((agent, 5), (further, 4), (agent, 1)):
+        for guess in range(count):
+            if not guess % 2:
+                asked = await ask(guesser)
+            await guesser.say(f"{guess}{count}00", conversation_id=asked.conversation_id)
+    await hass.config_entries.async_reload(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    stored = hass_storage["home_agent.confirmations"]["data"]
+    assert len(stored["wrong_pins"]) == 10
+    hass_storage["home_agent.confirmations"]["data"] = {"wrong_pins": [*stored["wrong_pins"], "x", None]}
+    await hass.data[DATA_SHARED].confirmations.async_load()
+    for right in (agent, further):
+        asked = await ask(right)
+        await right.say(PIN, conversation_id=asked.conversation_id)
+    assert secure.calls == []
 
 
 async def test_pins_at_the_same_time(

@@ -7,7 +7,7 @@ from typing import Any, Self
 import pytest
 import yaml
 
-from custom_components.home_agent.safety.answers import Answer, Ordered, read_answer_and_rest
+from custom_components.home_agent.safety.answers import Answer, Ordered, read_answer_and_rest, read_reply
 from custom_components.home_agent.safety.pin import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, speech
@@ -26,6 +26,9 @@ GARAGE = {"action": "open", "entity_id": "cover.garage"}
 UNLOCKS = {
     "en": Ordered(frozenset({"unlock", "open"}), ("Front Door",)),
     "de": Ordered(frozenset({"unlock", "open"}), ("Haustür",)),
+    "fr": Ordered(frozenset({"unlock", "open"}), ("Porte d'entrée",)),
+    "es": Ordered(frozenset({"unlock", "open"}), ("Puerta principal",)),
+    "nl": Ordered(frozenset({"unlock", "open"}), ("Voordeur",)),
 }
 
 
@@ -42,13 +45,20 @@ def test_ways_to_say_yes(language: str, count: int) -> None:
     assert len(missed) <= 0.05 * count, missed
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", UNLOCKS)
 def test_what_is_no_yes(language: str) -> None:
-    assert [each for each in TABLES["others"][language] if answer(each, language) is Answer.YES] == []
+    """Sentences that begin or sound like a yes are none in a home with several languages either."""
+    asked = UNLOCKS[language]
+    others, alike = TABLES["others"].get(language, ()), TABLES["yes_like"][language]
+    taken = [each for each in others if answer(each, language) is Answer.YES]
+    for each in alike:
+        reads = (read_answer_and_rest(each, [language, "en", "de"], asked), read_reply(each, language, asked))
+        taken += [each for read in reads if read.answer is Answer.YES]
+    assert taken == []
 
 
 def test_enough_of_them() -> None:
-    assert sum(map(len, TABLES["others"].values())) >= 200
+    assert sum(len(each) for name in ("others", "yes_like") for each in TABLES[name].values()) >= 400
 
 
 @pytest.fixture

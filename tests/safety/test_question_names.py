@@ -10,6 +10,7 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
+from custom_components.home_agent.embeds import literal, without_embeds
 from custom_components.home_agent.tools.outside import hosts
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
@@ -25,6 +26,14 @@ from tests.servers.replies import text, tool_calls
 from tests.servers.rest_server import RestServer, data
 
 SERVERS = ("model_server", "rest_server")
+LITERAL = [
+    "Your parcel: [track it](https://evil.example/login)",
+    "pay {500} euro | now",
+    "**Dear** *Ann*, ~~no~~ _under_scored \\*",
+    "see www.evil.example or <https://evil.example> & `more`",
+    "<a href='https://evil.example'>here</a> &amp; ![x](http://e.example)",
+]
+"""What a renderer of markdown or HTML would not show as it is."""
 
 
 @pytest.fixture
@@ -310,6 +319,51 @@ class TestMarkedTurns:
         await agent.say("Yes", conversation_id=asked.conversation_id)
         assert rest_server.requests == []
 
+    @pytest.mark.parametrize("value", LITERAL)
+    async def test_a_message_is_told_as_it_is(
+        self, hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, value: str
+    ) -> None:
+        """By a voice, to programs and on every channel; where markdown is rendered, marks are escaped."""
+        sent = async_mock_service(hass, "notify", "anna")
+        hass.states.async_set("person.anna", "home", {"user_id": secure.anna.id, "friendly_name": "Anna"})
+        targets = {"notify_targets": [{"person": "person.anna", "targets": ["notify.anna"]}]}
+        agent = await secure.async_agent(model_server, targets)
+        call = ("notify_person", {"person": "Anna", "message": value})
+        question = f"Should I send this to anna: {value}"
+        asked = await self.read_and_act(agent, call, user=secure.anna)
+        plain = asked.response.speech["plain"]
+        assert plain["speech"] == without_embeds(question)
+        assert plain["extra_data"]["markdown"] == literal(question)
+        assert sent[-1].data["message"].startswith(question)
+        asked = await self.read_and_act(agent, call)
+        assert speech(asked) == question
+        sent.clear()
+        await agent.say("Yes", conversation_id=asked.conversation_id)
+        assert [one.data["message"] for one in sent] == [value]
+
+    @pytest.mark.parametrize(
+        "hidden", ["Ann\u200b is\u2060 ill", "hello \u202edlrow", "a\U000e0041\U000e0042"]
+    )
+    async def test_what_nobody_sees_is_not_asked(
+        self, hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hidden: str
+    ) -> None:
+        """Invisible characters, and arguments that a question leaves out."""
+        async_mock_service(hass, "notify", "anna")
+        mail = Told("send_mail")
+        mail.parameters = probatio.Schema({probatio.Optional("text"): str, probatio.Optional("api_key"): str})
+        llm.async_register_api(hass, OtherAPI(hass, "other", [mail]))
+        hass.states.async_set("person.anna", "home", {"user_id": secure.anna.id, "friendly_name": "Anna"})
+        targets = [{"person": "person.anna", "targets": ["notify.anna"]}]
+        agent = await secure.async_agent(model_server, {"notify_targets": targets, "llm_apis": ["other"]})
+        for call in (
+            ("notify_person", {"person": "Anna", "message": hidden}),
+            ("send_mail", {"text": "Hello", "api_key": "Ann is ill"}),
+        ):
+            await self.read_and_act(agent, call, user=secure.anna)
+            assert pending_ids(hass) == []
+            told = json.dumps(model_server.chats[-1].json["messages"])
+            assert "a question cannot tell all of this" in told
+
     async def test_what_cannot_be_told_is_not_asked(
         self, hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
     ) -> None:
@@ -321,7 +375,7 @@ class TestMarkedTurns:
         assert pending_ids(hass) == []
         assert speech(asked).startswith("So it is.")
         told = json.dumps(model_server.chats[-1].json["messages"])
-        assert "too long for a question" in told
+        assert "a question cannot tell all of this" in told
         written = await self.read_and_act(agent, ("send_mail", {"text": "word " * 100}), user=secure.anna)
         assert speech(written).count("word") == 100
         asked = await self.read_and_act(agent, ("send_mail", {"text": "Short enough"}))

@@ -6,6 +6,7 @@ from homeassistant.components import conversation
 from homeassistant.helpers.json import json_dumps
 
 from ..const import LOGGER
+from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..event_data import ConversationFinished
 from ..inference.quotes import without_quotes
@@ -37,7 +38,10 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
         result.response.async_set_speech(turn.lead)
         return result
     text = result.response.speech["plain"]["speech"]
-    if not (turn.calls.speaker.voice or turn.calls.speaker.shown) and (spoken := as_spoken(text)) != text:
+    # Who asks for the text of a question may render markdown, too.
+    own = without_embeds(f"{turn.lead} {turn.question}".strip()) if turn.question else ""
+    spoken = own or as_spoken(text)
+    if not (turn.calls.speaker.voice or turn.calls.speaker.shown) and spoken != text:
         result.response.async_set_speech(spoken, extra_data={"markdown": text})
     return result
 

@@ -6,8 +6,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..errors import HomeAgentError
+from ..safety.confirmation import PendingAction
 from ..safety.frozen import Frozen, FrozenAutomation, FrozenCall, FrozenLook, FrozenPlan
-from ..safety.pending import PendingAction
 from ..tools.control.planning import Expectation, Settling, expectation_of
 from ..tools.vetted import is_message
 from . import automation_words

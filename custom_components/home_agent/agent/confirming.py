@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from ..embeds import literal
 from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
-from ..safety.confirmation import ConfirmationRefused
+from ..safety.confirmation import ActionOutcome, ConfirmationRefused, Owner, PendingAction
 from ..safety.frozen import FrozenCall
-from ..safety.pending import ActionOutcome, Owner, PendingAction
 from .confirmed import async_carry_out
 from .log import async_say, async_say_first, replace_sentence
 from .ordered import ordered
@@ -60,7 +60,7 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> bool:
             return False
         if read.is_unclear and not action.asked_again:
             action.asked_again = turn.asks = True
-            await async_say(turn, await _async_question_again(turn, action))
+            await _async_say_question(turn, await _async_question_again(turn, action))
             return True
         await confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
         await async_say_first(turn, await async_phrase(turn.hass, turn.language, "confirmation_closed"))
@@ -130,11 +130,20 @@ async def async_ask(turn: Turn) -> bool:
     turn.asks = not unattended
     question = action.question if turn.calls.speaker.voice else action.full
     done = await _async_done(turn)
-    said = " ".join(part for part in (done, question, hint) if part)
-    if action.details and turn.calls.speaker.shown:
-        said = f"{said}\n\n```yaml\n{action.details.strip()}\n```"
-    await async_say(turn, said)
+    await _async_say_question(turn, " ".join(filter(None, (done, question, hint))), action.details)
     return True
+
+
+async def _async_say_question(turn: Turn, question: str, details: str = "") -> None:
+    """Say a question, with what it names exactly as it is: where markdown is rendered, marks are escaped."""
+    if turn.calls.speaker.voice:
+        await async_say(turn, question)
+        return
+    turn.question = question
+    shown = literal(question)
+    if details and turn.calls.speaker.shown:
+        shown = f"{shown}\n\n```yaml\n{details.strip()}\n```"
+    await async_say(turn, shown)
 
 
 async def _async_done(turn: Turn) -> str:

@@ -14,6 +14,7 @@ from homeassistant.util import dt as dt_util
 
 from ..languages import DEFAULT, find, table
 from ..regex import lazy_regex
+from ..safety.confirmation import Question
 from ..safety.frozen import (
     MAX_THINGS,
     Frozen,
@@ -24,7 +25,6 @@ from ..safety.frozen import (
     FrozenPlan,
     FrozenTool,
 )
-from ..safety.pending import Question
 from ..timespans import format_span
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from ..tools.control.scripts import SCRIPT, fields_of, named_values

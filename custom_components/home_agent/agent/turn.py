@@ -82,6 +82,8 @@ class Turn:
     """How many requests may still be sent to models."""
     asks: bool = False
     """Whether the last words are a question of ours, so that the microphone opens."""
+    question: str = ""
+    """Our question, where the chat log has it as markdown: its values are not to be read as marks."""
     silent: bool = False
     """Whether nothing is spoken, because everything happened in the room of the satellite."""
     said: bool = False

@@ -53,7 +53,6 @@ from ..memory.profile import Profile
 from ..memory.settings import MemorySettings
 from ..parts import async_part, is_external_model_enabled, is_learning_enabled, is_search_enabled
 from ..runtime import DATA_SHARED, index_signal
-from ..safety.audit_channel import AuditChannel
 from ..safety.confirmation import Confirmations
 from ..safety.disclosure import DataPolicy, Disclosure
 from ..safety.policy import Policy
@@ -228,17 +227,16 @@ class AgentParts:
     def confirmations(self) -> Confirmations:
         """What holds actions until a person has said yes."""
         # The handler is made after what it asks for confirmations.
-        confirmations = Confirmations(
+        return Confirmations(
             self._hass,
             self.id,
             self.settings,
             emitter=self.emitter,
             store=self.shared.confirmations,
+            journal=self.journal,
             describe=async_question,
             run=lambda action: async_run_approved(self.handler, action),
         )
-        confirmations.channels.append(AuditChannel(self.journal))
-        return confirmations
 
     @cached_property
     def handler(self) -> ToolHandler:

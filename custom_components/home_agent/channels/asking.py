@@ -17,8 +17,14 @@ from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, LOGGER
 from ..errors import ToolExecutionError
 from ..knowledge.speaker import Speaker, Surface
 from ..safety.answers import Answer, Read, read_reply
-from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations
-from ..safety.pending import ActionOutcome, OwnQuestion, PendingAction
+from ..safety.confirmation import (
+    ActionOutcome,
+    ConfirmationChannel,
+    ConfirmationRefused,
+    Confirmations,
+    OwnQuestion,
+    PendingAction,
+)
 from ..safety.rules import Verdict
 from ..tools.guard import Guard
 from ..tools.own_calls import async_announce, async_ask_question

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.core import Context, Event, HomeAssistant, callback
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.phrases import async_phrase
@@ -15,7 +15,7 @@ from ..tools.own_calls import async_ask_question, async_notify
 from .asking import Receivers
 from .meaning import NO, YES, meant
 from .people import ChatQuestion, PersonalChats, Route, chats_of, read_targets, route_to, user_id_of
-from .phones import CLEAR, EVENT_PHONE
+from .phones import CLEAR, EVENT_PHONE, async_user_of_press
 from .satellites import can_ask, language_of
 
 ANSWER: Final = "HOME_AGENT_ANSWER_"
@@ -66,18 +66,15 @@ class Chooser:
         @callback
         def take(user_id: str | None, answer: str) -> None:
             if not chosen.done():
-                chosen.set_result(Chosen(answer, str(users[user_id])))
+                chosen.set_result(Chosen(answer, users[user_id]))
 
-        @callback
-        def pressed(event: Event[Any]) -> None:
-            # A script could fire an event that looks the same; a phone's own one comes from outside.
-            said = str(event.data.get("action", ""))
-            user_id = event.context.user_id if event.origin is EventOrigin.remote else None
-            number = said.removeprefix(f"{ANSWER}{asked_id}_")
-            if user_id in users and number in numbered:
-                take(user_id, numbered[number])
+        async def async_pressed(event: Event[Any]) -> None:
+            number = str(event.data.get("action", "")).removeprefix(f"{ANSWER}{asked_id}_")
+            user = await async_user_of_press(self._hass, event) if number in numbered else None
+            if user is not None and user.id in users:
+                take(user.id, numbered[number])
 
-        stop = self._hass.bus.async_listen(EVENT_PHONE, pressed)
+        stop = self._hass.bus.async_listen(EVENT_PHONE, async_pressed)
         aloud = self._hass.async_create_background_task(
             self._async_ask_aloud(question, titles, receivers.satellites, chosen), "home_agent question"
         )
@@ -88,9 +85,9 @@ class Chooser:
         try:
             await self._async_send(routes, question, asked_id, actions=buttons, timeout=int(seconds))
             if chats is not None:
-                known = frozenset(filter(None, users))
+                whom = frozenset(filter(None, users))
                 await chats.async_ask(
-                    ChatQuestion(id=asked_id, text=question, titles=titles, users=known, take=take)
+                    ChatQuestion(id=asked_id, text=question, titles=titles, users=whom, take=take)
                 )
             async with asyncio.timeout(seconds):
                 if not routes and chats is None:

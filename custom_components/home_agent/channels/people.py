@@ -93,6 +93,16 @@ def service_of_phone(hass: HomeAssistant, entry_id: str | None) -> str | None:
 
 
 @callback
+def reads_html(hass: HomeAssistant, route: Route) -> bool:
+    """Return whether a target renders HTML in notifications, as the companion app does on Android."""
+    phones = hass.config_entries.async_entries(APP)
+    return any(
+        phone.data.get("os_name") == "Android" and service_of_phone(hass, phone.entry_id) == route.service
+        for phone in phones
+    )
+
+
+@callback
 def route_to_own_phone(hass: HomeAssistant, device_id: str | None, user_id: str | None) -> Route | None:
     """Return how a phone is reached by its device; None for a device that is not a phone of this user."""
     device = dr.async_get(hass).async_get(device_id) if device_id and user_id else None

@@ -3,20 +3,29 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, override
 
+from homeassistant.auth.models import User
 from homeassistant.components import persistent_notification
 from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_error_sentence, async_phrase
 from ..const import LOGGER
+from ..embeds import literal
 from ..errors import HomeAgentError
 from ..events import EventEmitter
-from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
-from ..safety.pending import ActionOutcome, PendingAction
+from ..safety.confirmation import (
+    ActionOutcome,
+    ConfirmationChannel,
+    ConfirmationRefused,
+    Confirmations,
+    PendingAction,
+    Refusal,
+)
 from ..tools.own_calls import async_notify
-from .people import Route, read_targets, route_to, user_id_of
+from .people import Route, read_targets, reads_html, route_to, user_id_of
 
 EVENT_PHONE = "mobile_app_notification_action"
 """Fired by the companion app when a button of a notification was pressed."""
@@ -35,6 +44,12 @@ class _SentQuestion:
     routes: list[Route]
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """What is sent about one action is sent one after the other."""
+
+
+async def async_user_of_press(hass: HomeAssistant, event: Event[Any]) -> User | None:
+    """Return the user whose phone has sent an event; None for events that a script or an automation fires."""
+    user_id = event.context.user_id if event.origin is EventOrigin.remote else None
+    return await hass.auth.async_get_user(user_id) if user_id else None
 
 
 class PhoneChannel(ConfirmationChannel):
@@ -111,9 +126,14 @@ class PhoneChannel(ConfirmationChannel):
         )
         buttons = await self._async_buttons(action, language, wants_pin=wants_pin)
         seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
+
+        def text(route: Route) -> str:
+            message = f"{action.full} {hint if route.has_buttons else how}".strip()
+            return escape(message, quote=False) if reads_html(self._hass, route) else message
+
         messages = {
             route: {
-                "message": f"{action.full} {hint if route.has_buttons else how}".strip(),
+                "message": text(route),
                 **_data(route, action, actions=buttons, timeout=seconds),
             }
             for route in asked.routes
@@ -176,10 +196,7 @@ class PhoneChannel(ConfirmationChannel):
         verb = next((verb for verb in (APPROVE, REJECT) if pressed.startswith(verb)), None)
         if verb is None or not self._confirmations.has(action_id := pressed.removeprefix(verb)):
             return
-        # A phone's own event comes from outside; a script could fire one that looks the same.
-        user_id = event.context.user_id if event.origin is EventOrigin.remote else None
-        user = await self._hass.auth.async_get_user(user_id) if user_id else None
-        if user is None:
+        if (user := await async_user_of_press(self._hass, event)) is None:
             return
         asked = self._asked.get(action_id)
         try:
@@ -240,7 +257,7 @@ class NotificationChannel(ConfirmationChannel):
         )
         persistent_notification.async_create(
             self._hass,
-            f"{action.full}\n\n{how}",
+            f"{literal(action.full)}\n\n{how}",
             await async_phrase(self._hass, language, "confirmation_title"),
             _notification_id(action),
         )

@@ -40,10 +40,10 @@ def background(who: str) -> Caller:
 
 
 class ServerBusy(ModelServerError):
-    """The queue of a server is too long, or a request has waited for too long. Nothing was sent."""
+    """A request has waited for too long, or would. Nothing was sent."""
 
     def __init__(self, caller: Caller, detail: str) -> None:
-        """Say what was too long."""
+        """Say why it would take too long."""
         super().__init__(ErrorKind.BUSY, detail, retryable=False)
         self._is_person = caller.priority is Priority.PERSON
 

@@ -14,10 +14,6 @@ PERSON_SECONDS: Final = 30.0
 """How long the request of a person may wait."""
 WORK_SECONDS: Final = 300.0
 """How long a request that nobody listens to may wait."""
-MAX_PEOPLE: Final = 32
-"""Requests of people that wait; one more is refused."""
-MAX_WORK: Final = 16
-"""Other requests that wait."""
 STALLED_SECONDS: Final = 10.0
 """After this time without a byte, an answer that has begun no longer counts as running."""
 UNBEGUN_SECONDS: Final = 30.0
@@ -188,7 +184,8 @@ class ServerQueue:
     async def _wait(self, place: Place, until: float | None) -> None:
         """Wait until the request may be sent. Raises ServerBusy."""
         caller, now = place.caller, asyncio.get_running_loop().time
-        self._check_length(caller)
+        if self._usual_wait(caller) > PERSON_SECONDS:
+            raise ServerBusy(caller, "requests of other people would take too long")
         is_person, began = caller.priority is Priority.PERSON, now()
         last = began + (PERSON_SECONDS if is_person else WORK_SECONDS)
         place.admitted = asyncio.get_running_loop().create_future()
@@ -210,17 +207,12 @@ class ServerQueue:
             caller.waited += now() - began
             self._watch()
 
-    def _check_length(self, caller: Caller) -> None:
-        """Raise ServerBusy if the queue is full, or if a person would wait for too long."""
-        if caller.priority is not Priority.PERSON:
-            work = sum(len(self._lines[priority]) for priority in (Priority.TASK, Priority.BACKGROUND))
-            if work >= MAX_WORK:
-                raise ServerBusy(caller, f"{work} requests wait already")
-        elif not caller.served:
-            ahead = len(self._lines[0]) + len(self._lines[Priority.PERSON])
-            seconds = self._usual * (ahead + 1) / self.limit if self._measured >= MEASURED else 0.0
-            if ahead >= MAX_PEOPLE or seconds > PERSON_SECONDS:
-                raise ServerBusy(caller, f"{ahead} requests of people wait already")
+    def _usual_wait(self, caller: Caller) -> float:
+        """Return for how many seconds a person who begins now would wait; 0 where that is not known."""
+        if caller.priority is not Priority.PERSON or caller.served or self._measured < MEASURED:
+            return 0.0
+        ahead = len(self._lines[0]) + len(self._lines[Priority.PERSON])
+        return self._usual * (ahead + 1) / self.limit
 
     def _may_start(self, place: Place) -> bool:
         """Return whether a request may be sent at once."""

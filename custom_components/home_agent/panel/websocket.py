@@ -29,8 +29,7 @@ from ..runtime import (
     server_signal,
     turn_signal,
 )
-from ..safety.confirmation import ConfirmationChannel, Confirmations
-from ..safety.pending import ActionOutcome, PendingAction
+from ..safety.confirmation import ActionOutcome, ConfirmationChannel, Confirmations, PendingAction
 from ..self_test.websocket import async_register_self_test
 from . import activity, commands, memories, mine, overview, report
 from .commands import CommandRow, PanelCommand, PanelHandler

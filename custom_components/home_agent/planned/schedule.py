@@ -1,8 +1,8 @@
 """When a planned command is due: at a time or with the sun, once or on days of the week."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
 from typing import Any, Final, Self
 
 from homeassistant.const import SUN_EVENT_SUNRISE, SUN_EVENT_SUNSET
@@ -11,7 +11,7 @@ from homeassistant.helpers.sun import get_astral_event_next
 from homeassistant.util import dt as dt_util
 
 from ..store import read_moment
-from ..timers.repeating import EVERY_DAY, next_at, told_days
+from ..timers.repeating import EVERY_DAY, next_at, read_clock, told_days
 
 SUN_EVENTS: Final = (SUN_EVENT_SUNRISE, SUN_EVENT_SUNSET)
 MAX_OFFSET: Final = 12 * 3600
@@ -29,14 +29,22 @@ class Schedule:
     """The event of the sun by which the time is calculated again for each day."""
     offset: int = 0
     """Seconds after the event, negative before it."""
+    clock: time | None = field(default=None, compare=False)
+    """The local time of each day. `due` shows another one where the clocks are put forward over it."""
+
+    def __post_init__(self) -> None:
+        """Read the time of day from `due`, where it was not given."""
+        if self.days and self.sun is None and self.clock is None:
+            object.__setattr__(self, "clock", dt_util.as_local(self.due).time())
 
     def next_after(self, hass: HomeAssistant, now: datetime) -> datetime | None:
         """Return when it is due again, in UTC; None if it is not repeated."""
         if not self.days:
             return None
         after = max(now, self.due)
-        if self.sun is None:
-            return next_at(dt_util.as_local(self.due).time(), self.days, after)
+        if self.clock is not None:
+            return next_at(self.clock, self.days, after)
+        assert self.sun is not None
         # Sunset moves by minutes from day to day, so the next one is never the one that has just been.
         after = max(now, self.due + timedelta(hours=1))
         return next_sun(hass, self.sun, self.offset, after, self.days)
@@ -48,7 +56,9 @@ class Schedule:
         if self.days:
             days = told_days(self.days)
             return (
-                f"{days} at {self._told_sun()}, next {local:%a} {clock}" if self.sun else f"{days} at {clock}"
+                f"{days} at {self.clock:%H:%M}"
+                if self.clock is not None
+                else f"{days} at {self._told_sun()}, next {local:%a} {clock}"
             )
         if self.sun:
             clock = f"{clock} ({self._told_sun()})"
@@ -70,6 +80,7 @@ class Schedule:
             "days": list(self.days),
             "sun": self.sun,
             "offset": self.offset,
+            "clock": self.clock.isoformat() if self.clock else None,
         }
 
     @classmethod
@@ -82,7 +93,13 @@ class Schedule:
             raise ValueError("not an event of the sun")
         if not isinstance(offset, int) or abs(offset) > MAX_OFFSET:
             raise ValueError("not an offset")
-        return cls(due=read_moment(stored["due"]), days=days, sun=sun, offset=offset)
+        return cls(
+            due=read_moment(stored["due"]),
+            days=days,
+            sun=sun,
+            offset=offset,
+            clock=read_clock(stored.get("clock")),
+        )
 
 
 def next_sun(

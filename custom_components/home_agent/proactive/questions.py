@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 from ..channels.asking import Asker, Lead, Receivers
 from ..const import LOGGER
 from ..errors import ValidationError
-from ..safety.pending import ActionOutcome
+from ..safety.confirmation import ActionOutcome
 from .rules import ProactiveRule
 
 SECONDS: Final = 900.0

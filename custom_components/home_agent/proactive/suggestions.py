@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from homeassistant.auth.models import User
-from homeassistant.core import CALLBACK_TYPE, Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.event import async_track_time_change
 from homeassistant.helpers.translation import async_get_translations
@@ -16,7 +16,7 @@ from homeassistant.util.ulid import ulid_now
 from ..agent.phrases import async_phrase
 from ..automating.records import Change, OwnAutomation, OwnAutomations
 from ..channels.people import user_id_of
-from ..channels.phones import EVENT_PHONE
+from ..channels.phones import EVENT_PHONE, async_user_of_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..event_data import SuggestionRequested, SuggestionResolved
 from ..events import EventEmitter
@@ -326,9 +326,7 @@ class Suggestions:
         kind, _, rest = str(event.data.get("action", "")).removeprefix(f"{BUTTON}_").partition("_")
         if kind not in {answer.name for answer in BUTTONS} or rest not in self._state.suggestions:
             return
-        # A phone's own event comes from outside; a script could fire one that looks the same.
-        user_id = event.context.user_id if event.origin is EventOrigin.remote else None
-        user = await self._hass.auth.async_get_user(user_id) if user_id else None
+        user = await async_user_of_press(self._hass, event)
         if user is None or not user.is_admin:
             return
         whose = self._state.suggestions[rest].kind.person

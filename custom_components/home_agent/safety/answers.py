@@ -118,7 +118,7 @@ def read_answer_and_rest(sentence: str, spoken: Sequence[str], ordered: Ordered 
 
     Yes and no count in all the languages that are spoken, first the speaker's. A yes may be followed by an
     order about something else ("yes, and put the hallway light on"). Where that may be about the question
-    itself ("yes, and lock it again"), it is no yes, but worth asking once more.
+    itself ("yes, and lock it again"), it is no yes, but worth asking once more. So is a yes with a remark.
     """
     own = dict.fromkeys((_language(spoken[0]), *(_language(each) for each in spoken[1:] if find(each))))
     reads = [read_answer(sentence, language, ordered) for language in own]
@@ -133,8 +133,6 @@ def read_answer_and_rest(sentence: str, spoken: Sequence[str], ordered: Ordered 
                 _said(fold_word(rest), _known(each).no) for each in own
             )
             return Read(Answer.YES if is_apart else Answer.OTHER, rest=rest, is_unclear=not is_apart)
-    if any(_tells_beside_yes(sentence, language, ordered) for language in own):
-        return Read(Answer.YES)
     is_unclear = any(_is_unclear(sentence, language, ordered) for language in own)
     return Read(Answer.OTHER, is_unclear=is_unclear or any(says_yes(sentence, each) for each in languages()))
 
@@ -367,26 +365,6 @@ def _behind_yes(sentence: str, language: str, ordered: Ordered) -> str:
     return ""
 
 
-def _tells_beside_yes(sentence: str, language: str, ordered: Ordered | None) -> bool:
-    """Return whether a yes that also says to go ahead is followed by nothing but a remark.
-
-    "Yes please go ahead, I've got all the shopping."
-    """
-    known, further, pieces = _known(language), _further(language), sentence[:MAX_SPOKEN].split()
-    for index in range(min(len(pieces) - 1, MAX_WORDS), 1, -1):
-        begun, rest = (" ".join(part) for part in (pieces[:index], pieces[index:]))
-        if not (_said(fold_word(begun), known.go_ahead) and _said(fold_word(begun), known.plain_yes)):
-            return False
-        if not says_yes(begun, language, ordered):
-            continue
-        found = further.lexicon.all_matches([word for clause in clauses(rest) for word in clause.words])
-        things = (*further.guarded, *further.harmless)
-        names = (piece for piece in fold_word(rest).split() if piece.endswith(things))
-        is_more = any(found[name] for name in ("orders", "doubts")) or 0 in found["asks"]
-        return _is_plain(rest) and not (is_more or _said(fold_word(rest), known.no) or any(names))
-    return False
-
-
 def _is_apart(rest: str, language: str, ordered: Ordered) -> bool:
     further, text = _further(language), fold_word(rest)
     found = further.lexicon.all_matches([word for clause in clauses(rest) for word in clause.words])
@@ -397,10 +375,15 @@ def _is_apart(rest: str, language: str, ordered: Ordered) -> bool:
         and bool(found["orders"])
         and not found["doubts"]
         and 0 not in found["asks"]
-        and any(piece.endswith(further.harmless) for piece in pieces)
+        and _names_harmless(text, language)
         and not any(piece.endswith(further.guarded) for piece in pieces)
         and not _said(text, map(fold_word, ordered.names))
     )
+
+
+def _names_harmless(text: str, language: str) -> bool:
+    """Return whether a folded text names a light, a player or the like, so that it is another order."""
+    return any(piece.endswith(_further(language).harmless) for piece in text.split())
 
 
 def _is_order(sentence: str, language: str) -> bool:
@@ -418,7 +401,11 @@ def _is_unclear(sentence: str, language: str, ordered: Ordered | None) -> bool:
         or text in known.unclear
         or not _without(text, known.phrases)
         or not orders.isdisjoint((text, bare))
-        or any(len(rest.split()) <= MAX_BEHIND_YES for rest in _after(text, known.plain_yes))
+        or any(
+            len(rest.split()) <= MAX_BEHIND_YES
+            or (_after(_bare(rest, known.fillers), known.go_ahead) and not _names_harmless(rest, language))
+            for rest in _after(text, known.plain_yes)
+        )
     )
 
 

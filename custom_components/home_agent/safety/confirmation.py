@@ -5,10 +5,12 @@ What was asked is frozen. It runs at most once, in time, and only on the word of
 
 from abc import ABC, abstractmethod
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final, TypedDict, override
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
@@ -19,6 +21,7 @@ from homeassistant.util import dt as dt_util
 from ..const import (
     CONF_POLICY_PIN,
     CONF_POLICY_TIMEOUT,
+    DOMAIN,
     EVENT_CONFIRMATION_REQUESTED,
     EVENT_CONFIRMATION_RESOLVED,
     LOGGER,
@@ -28,16 +31,298 @@ from ..errors import HomeAgentError
 from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
-from .confirmation_store import ConfirmationStore, LateAnswers, Lost, most_crowding
-from .frozen import Draft, Frozen
-from .pending import ActionOutcome, Owner, OwnQuestion, PendingAction, Question
-from .pin import Look, PinGate
+from ..store import UNREADABLE, KeptStore, StoredFile, read_moment, read_text_or_none
+from .frozen import CallOrigin, Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
+from .journal import AuditFields, AuditKind, Journal
+from .pin import matches
+
+MAX_PENDING: Final = 20
+MAX_TRIES: Final = 3
+"""Wrong PINs for one question."""
+MAX_WRONG: Final = 10
+WRONG_WINDOW: Final = timedelta(hours=1)
+"""So many wrong PINs within this time, of all agents together, and no PIN is looked at any more."""
+REMEMBERED: Final = timedelta(minutes=5)
+"""How long after its time a late answer is still recognized."""
+REMEMBERED_LOST: Final = timedelta(minutes=10)
+"""The same where a restart has denied the action."""
+MAX_REMEMBERED: Final = 100
+STORE_KEY: Final = f"{DOMAIN}.confirmations"
+WRONG_PINS: Final = "wrong_pins"
+"""Key of the file beside the ids of entries."""
+
+
+class ActionOutcome(StrEnum):
+    """How an action ended."""
+
+    APPROVED = "approved"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+    WRONG_PIN = "wrong_pin"
+    RESTARTED = "restarted"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose answer counts, and where."""
+
+    conversation_id: str
+    user_id: str | None
+    device_id: str | None
+
+    @property
+    def speaker(self) -> str:
+        """Return an identity of the speaker that is the same in all conversations."""
+        return self.user_id or self.device_id or ""
+
+    def audited(self, action_id: str, outcome: str) -> AuditFields:
+        """Return what the audit log keeps of a step, without the question and the answer."""
+        return AuditFields(
+            user_id=self.user_id,
+            device_id=self.device_id,
+            conversation_id=self.conversation_id or None,
+            action_id=action_id,
+            outcome=outcome,
+        )
+
+    @property
+    def after_restart(self) -> Owner:
+        """Return a person's or a device's owner in any conversation: a restart ends conversations."""
+        return replace(self, conversation_id="") if self.speaker else self
+
+    @classmethod
+    def of(cls, speaker: Speaker, conversation_id: str) -> Owner:
+        """Return the owner of the speaker's requests in a conversation."""
+        return cls(
+            conversation_id=conversation_id, user_id=speaker.context.user_id, device_id=speaker.device_id
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The texts of a question."""
+
+    spoken: str
+    full: str
+    """The question with details that are too long for speech, for people who read it."""
+    details: str = ""
+    """The YAML of an automation, which a screen shows below the question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnQuestion:
+    """How a question is asked that no person's request has led to."""
+
+    users: frozenset[str]
+    """The users who are asked; nobody else may answer on a phone, in a chat or in the panel."""
+    lead: str
+    """What is said before the question."""
+    seconds: float
+    """How long an answer counts."""
+    restricted: bool
+    """Whether the action needs a confirmation in any case, and with it the PIN."""
+
+
+class ConfirmationRequest(TypedDict):
+    """What the caller of a service or a tool needs to get an answer. `expires_at` is ISO 8601."""
+
+    action_id: str
+    question: str
+    expires_at: str
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingAction:
+    """One action that waits."""
+
+    id: str
+    owner: Owner
+    speaker: Speaker
+    frozen: tuple[Frozen, ...]
+    question: str
+    """As it is spoken."""
+    full: str
+    """The written form, not shortened."""
+    details: str = ""
+    """YAML to show below it."""
+    expires_at: datetime
+    deadline: float
+    """When it expires on the loop's own clock, which does not jump."""
+    unattended: bool
+    """The question is not heard: only a channel or a service can answer it."""
+    own: OwnQuestion | None = None
+    """Where Home Agent asks on its own."""
+    tries: int = 0
+    asked_again: bool = False
+    """Whether the question was put once more, after an unclear answer."""
+    rest: str = ""
+    """What else was said beside an answer that did not settle it."""
+    stop_timer: Callable[[], None] = lambda: None
+
+    def answered_by(self, speaker: Speaker) -> None:
+        """Have the calls made with the rights of the one who has said yes."""
+        self.speaker = speaker
+        self.frozen = tuple(
+            replace(
+                item,
+                origin=replace(item.origin, speaker=speaker) if item.origin else CallOrigin(speaker=speaker),
+            )
+            for item in self.frozen
+        )
+
+    def as_response(self) -> ConfirmationRequest:
+        """Return the action as responses and tool results show it."""
+        return {
+            "action_id": self.id,
+            "question": without_embeds(self.question),
+            "expires_at": self.expires_at.isoformat(),
+        }
+
+    def audited(self, outcome: str) -> AuditFields:
+        """Return what the audit log keeps of a step: no service if the calls differ or are none."""
+        services = {
+            f"{call.domain}.{call.service}"
+            for item in self.frozen
+            for call in ((item,) if isinstance(item, FrozenCall) else getattr(item, "calls", ()))
+        }
+        fields = self.owner.audited(self.id, outcome)
+        fields["service"] = services.pop() if len(services) == 1 else None
+        fields["targets"] = sorted(self.entity_ids)
+        return fields
+
+    @property
+    def entity_ids(self) -> set[str]:
+        """Return all targets of now, also those inside scripts and scenes that are not free."""
+        calls = [
+            call
+            for item in self.frozen
+            if not isinstance(item, FrozenPlan) or item.due is None
+            for call in (item.calls if isinstance(item, FrozenIntent | FrozenPlan) else (item,))
+            if isinstance(call, FrozenCall)
+        ]
+        looks = {item.entity_id for item in self.frozen if isinstance(item, FrozenLook)}
+        contents = [call.contents for call in calls]
+        contents += [item.contents for item in self.frozen if isinstance(item, FrozenTool)]
+        inside = {effect.entity_id for effects in contents for effect in effects}
+        named = {entity_id for call in calls for entity_id in call.entity_ids}
+        return looks | named | {entity_id for entity_id in inside if entity_id is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """An action that waited when Home Assistant stopped. What it would have done is not kept."""
+
+    action_id: str
+    owner: Owner
+    expires_at: datetime
+
+
+class StoredConfirmation(TypedDict):
+    """What is kept of an action that waits. `expires_at` is ISO 8601."""
+
+    action_id: str
+    conversation_id: str
+    user_id: str | None
+    device_id: str | None
+    expires_at: str
+
+
+class ConfirmationStore(StoredFile):
+    """The file of all entries: what waits, and when wrong PINs were tried."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        self._waiting: dict[str, list[StoredConfirmation]] = {}
+        """By entry; until an entry is loaded, what it left behind."""
+        self._wrong_pins: list[datetime] = []
+        self._store = KeptStore(hass, STORE_KEY, self._content)
+
+    @override
+    async def async_load(self) -> None:
+        """Read the actions that were pending when Home Assistant stopped."""
+        content = await self._store.async_read()
+        tries = content.pop(WRONG_PINS, [])
+        if isinstance(tries, list):
+            self._wrong_pins = [at for item in tries if (at := _read(read_moment, item))]
+        self._waiting = {entry_id: items for entry_id, items in content.items() if isinstance(items, list)}
+
+    @callback
+    def take_lost(self, entry_id: str) -> list[Lost]:
+        """Return the lost actions of an entry, once."""
+        stored = self._waiting.pop(entry_id, [])
+        return [lost for item in stored if (lost := _read(_read_lost, item))]
+
+    @callback
+    def note(self, entry_id: str, waiting: Iterable[PendingAction]) -> None:
+        """Store the pending actions, without their content."""
+        self._waiting[entry_id] = [
+            {
+                "action_id": action.id,
+                "conversation_id": action.owner.conversation_id,
+                "user_id": action.owner.user_id,
+                "device_id": action.owner.device_id,
+                "expires_at": action.expires_at.isoformat(),
+            }
+            for action in waiting
+        ]
+        self._save()
+
+    @callback
+    def count_pin(self) -> datetime | None:
+        """Count the try of a PIN as a wrong one; return None if there were too many in the whole home."""
+        now = dt_util.utcnow()
+        # A clock that was wrong may have left times to come; they must not lock PINs for good.
+        self._wrong_pins = [at for at in self._wrong_pins if abs(now - at) < WRONG_WINDOW]
+        if len(self._wrong_pins) >= MAX_WRONG:
+            return None
+        self._wrong_pins.append(now)
+        self._save()
+        return now
+
+    @callback
+    def note_right_pin(self, tried: datetime) -> None:
+        """Take back a try that was counted: the PIN was right."""
+        self._wrong_pins.remove(tried)
+        self._save()
+
+    def _save(self) -> None:
+        """Write at once: what waits expires within a minute, and a restart must not help to guess a PIN."""
+        self._store.hass.async_create_task(
+            self._store.async_save(self._content()), "home_agent confirmations"
+        )
+
+    def _content(self) -> dict[str, Any]:
+        """Return the data to write."""
+        waiting = {entry_id: list(items) for entry_id, items in self._waiting.items() if items}
+        return {**waiting, WRONG_PINS: [at.isoformat() for at in self._wrong_pins]}
+
+
+def _read[T](read: Callable[[Any], T], item: object) -> T | None:
+    """Return one stored item; None for invalid data."""
+    try:
+        return read(item)
+    except UNREADABLE:
+        return None
+
+
+def _read_lost(item: Mapping[str, Any]) -> Lost:
+    owner = Owner(
+        conversation_id=str(item["conversation_id"]),
+        user_id=read_text_or_none(item["user_id"]),
+        device_id=read_text_or_none(item["device_id"]),
+    )
+    return Lost(
+        action_id=str(item["action_id"]),
+        owner=owner,
+        expires_at=read_moment(item["expires_at"]),
+    )
+
 
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
 """Words a question; the last argument says whether something was left out."""
-
-MAX_PENDING = 20
-MAX_TRIES = 3
 
 
 class Refusal(StrEnum):
@@ -76,9 +361,6 @@ class ConfirmationChannel(ABC):
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question back: it has its answer."""
 
-    def note_lost(self, lost: Lost) -> None:  # noqa: B027 - most have nothing to take back after a restart
-        """Hear of an action that a restart has denied."""
-
 
 class Confirmations:
     """The pending actions of one entry."""
@@ -91,6 +373,7 @@ class Confirmations:
         *,
         emitter: EventEmitter,
         store: ConfirmationStore,
+        journal: Journal,
         describe: Describe,
         run: Callable[[PendingAction], Awaitable[None]],
     ) -> None:
@@ -98,13 +381,15 @@ class Confirmations:
         self._hass = hass
         self._entry_id = entry_id
         self._seconds = float(settings[CONF_POLICY_TIMEOUT])
-        self._pins = PinGate(hass, settings[CONF_POLICY_PIN])
+        self._pin: str = settings[CONF_POLICY_PIN]
         self._emitter = emitter
         self._store = store
+        self._journal = journal
         self._describe = describe
         self._run = run
         self._pending: dict[str, PendingAction] = {}
-        self._late = LateAnswers(hass.loop.time)
+        self._late: dict[Owner, tuple[datetime, ActionOutcome | None]] = {}
+        """Who was asked, until when a late answer is recognized, and how it ended without one."""
         self.channels: list[ConfirmationChannel] = []
 
     @property
@@ -119,20 +404,21 @@ class Confirmations:
     @property
     def wants_pin(self) -> bool:
         """Return whether a spoken or typed approval needs the PIN."""
-        return self._pins.wanted
+        return bool(self._pin)
 
     @callback
     def async_start(self) -> None:
         """Deny actions that were pending when Home Assistant stopped."""
-        denied = self._store.take_lost(self._entry_id)
-        self._late.take_lost(denied)
-        for lost in denied:
+        for lost in self._store.take_lost(self._entry_id):
+            self._remember(
+                lost.owner.after_restart, lost.expires_at + REMEMBERED_LOST, ActionOutcome.RESTARTED
+            )
+            audited = lost.owner.audited(lost.action_id, ActionOutcome.RESTARTED.value)
+            self._journal.note(AuditKind.CONFIRMATION, **audited)
             self._emitter.fire(
                 EVENT_CONFIRMATION_RESOLVED,
                 ConfirmationResolved(action_id=lost.action_id, outcome=ActionOutcome.RESTARTED.value),
             )
-            for channel in self.channels:
-                channel.note_lost(lost)
 
     async def async_stop(self) -> None:
         """Withdraw everything: the policy may have changed when the entry comes back."""
@@ -155,9 +441,9 @@ class Confirmations:
             owner=Owner.of(draft.speaker, draft.conversation_id),
             speaker=draft.speaker,
             frozen=frozen,
-            question=without_embeds(lead + question.spoken),
-            full=without_embeds(lead + question.full),
-            details=without_embeds(question.details),
+            question=lead + question.spoken,
+            full=lead + question.full,
+            details=question.details,
             expires_at=dt_util.utcnow() + timedelta(seconds=seconds),
             deadline=self._hass.loop.time() + seconds,
             unattended=unattended,
@@ -167,7 +453,7 @@ class Confirmations:
             if older.owner == action.owner and not unattended:
                 await self._async_end(older, ActionOutcome.SUPERSEDED)
         self._pending[action.id] = action
-        self._late.note_asked(action.owner, action.deadline)
+        self._remember(action.owner, action.expires_at + REMEMBERED, None)
         while len(self._pending) > MAX_PENDING:
             crowding = most_crowding(one.owner for one in self.pending)
             oldest = next(one for one in self.pending if one.owner.speaker == crowding.speaker)
@@ -178,12 +464,13 @@ class Confirmations:
                 await self._async_end(action, ActionOutcome.EXPIRED)
 
         action.stop_timer = async_call_later(self._hass, seconds, expire)
-        self._remember()
+        self._store.note(self._entry_id, self.pending)
+        self._journal.note(AuditKind.CONFIRMATION, **action.audited("requested"))
         self._emitter.fire(
             EVENT_CONFIRMATION_REQUESTED,
             ConfirmationRequested(
                 action_id=action.id,
-                summary=action.question,
+                summary=without_embeds(action.question),
                 expires_at=action.expires_at.isoformat(),
                 conversation_id=action.owner.conversation_id,
                 user_id=action.owner.user_id,
@@ -214,12 +501,19 @@ class Confirmations:
     @callback
     def expects_pin(self, owner: Owner) -> bool:
         """Return whether this speaker was asked for the PIN a short while ago, answered by now or not."""
-        return self.wants_pin and self._late.was_asked(owner)
+        return self.wants_pin and any(
+            dt_util.utcnow() < self._late[key][0] for key in (owner, owner.after_restart) if key in self._late
+        )
 
     @callback
     def take_ended(self, owner: Owner) -> ActionOutcome | None:
         """Return how an action ended that this speaker may still want to answer, and forget it."""
-        return self._late.take_ended(owner)
+        for key in (owner, owner.after_restart):
+            until, outcome = self._late.get(key, (dt_util.utcnow(), None))
+            if outcome is not None and dt_util.utcnow() < until:
+                self._late[key] = until, None
+                return outcome
+        return None
 
     async def async_approve(self, action_id: str, *, user: User | None, pin: str | None = None) -> None:
         """Run an action that was confirmed outside the conversation.
@@ -309,13 +603,14 @@ class Confirmations:
             raise ConfirmationRefused(Refusal.PIN_NEEDED)
         # Counted before it is compared, so that tries at the same time count too.
         action.tries += 1
-        look = Look.LOCKED if action.tries > MAX_TRIES else await self._pins.async_look(pin)
-        if look is Look.RIGHT:
+        tried = self._store.count_pin() if action.tries <= MAX_TRIES else None
+        if tried is not None and await self._hass.async_add_executor_job(matches, pin, self._pin):
+            self._store.note_right_pin(tried)
             return
-        if look is Look.LOCKED or action.tries >= MAX_TRIES:
-            await self.async_drop(action, ActionOutcome.WRONG_PIN)
-            raise ConfirmationRefused(Refusal.PIN_LOCKED)
-        raise ConfirmationRefused(Refusal.PIN_WRONG)
+        if tried is not None and action.tries < MAX_TRIES:
+            raise ConfirmationRefused(Refusal.PIN_WRONG)
+        await self.async_drop(action, ActionOutcome.WRONG_PIN)
+        raise ConfirmationRefused(Refusal.PIN_LOCKED)
 
     async def _async_end(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take an action out and say how it ended."""
@@ -325,8 +620,9 @@ class Confirmations:
             outcome in (ActionOutcome.EXPIRED, ActionOutcome.WITHDRAWN, ActionOutcome.WRONG_PIN)
             and not action.unattended
         ):
-            self._late.note_ended(action.owner, outcome)
-        self._remember()
+            self._remember(action.owner, dt_util.utcnow() + REMEMBERED, outcome)
+        self._store.note(self._entry_id, self.pending)
+        self._journal.note(AuditKind.CONFIRMATION, **action.audited(outcome.value))
         self._emitter.fire(
             EVENT_CONFIRMATION_RESOLVED,
             ConfirmationResolved(action_id=action.id, outcome=outcome.value),
@@ -346,18 +642,19 @@ class Confirmations:
                 )
 
     @callback
-    def _remember(self) -> None:
-        """Store the pending actions, without their content."""
-        self._store.note(
-            self._entry_id,
-            [
-                Lost(
-                    action_id=action.id,
-                    conversation_id=action.owner.conversation_id,
-                    user_id=action.owner.user_id,
-                    device_id=action.owner.device_id,
-                    expires_at=action.expires_at,
-                )
-                for action in self.pending
-            ],
-        )
+    def _remember(self, owner: Owner, until: datetime, outcome: ActionOutcome | None) -> None:
+        """Remember that somebody was asked, so that a late answer is recognized and a PIN is masked."""
+        self._late[owner] = until, outcome
+        while len(self._late) > MAX_REMEMBERED:
+            del self._late[most_crowding(self._late)]
+
+
+def most_crowding(owners: Iterable[Owner]) -> Owner:
+    """Return the first owner of the speaker who has the most entries.
+
+    Where there are too many entries, one of this speaker makes room, so that no speaker can push out what
+    belongs to another one.
+    """
+    every = list(owners)
+    counted = Counter(owner.speaker for owner in every)
+    return max(every, key=lambda owner: counted[owner.speaker])

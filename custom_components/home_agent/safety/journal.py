@@ -32,19 +32,14 @@ class AuditKind(StrEnum):
     INJECTION = "injection"
 
 
-class AuditOrigin(TypedDict, total=False):
-    """Who asked, and where."""
+class AuditFields(TypedDict, total=False):
+    """What an entry is made from; each kind of entry has its own fields."""
 
     user_id: str | None
     device_id: str | None
     conversation_id: str | None
     turn_id: str | None
     """The turn of an action or a refusal; entries of earlier versions have none."""
-
-
-class AuditDetails(TypedDict, total=False):
-    """What is noted beside the origin; each kind of entry has its own fields."""
-
     service: str | None
     targets: Sequence[str]
     success: bool
@@ -63,10 +58,6 @@ class AuditDetails(TypedDict, total=False):
     rules: Sequence[str]
     removed: int
     text: str
-
-
-class AuditFields(AuditDetails, AuditOrigin, total=False):
-    """All that an entry is made from."""
 
 
 class AuditEntry(AuditFields, total=False):
@@ -259,7 +250,10 @@ class Journal:
             reason=error,
             undo=True if action.undoes else None,
             planned=action.planned.isoformat() if action.planned else None,
-            **_origin(action.user_id, action.device_id, action.conversation_id, action.turn_id),
+            user_id=action.user_id,
+            device_id=action.device_id,
+            conversation_id=action.conversation_id or None,
+            turn_id=action.turn_id,
         )
         self._on_change()
 
@@ -271,22 +265,17 @@ class Journal:
             service=f"{call.domain}.{call.service}",
             targets=call.entity_ids,
             reason=reason,
-            **_origin(speaker.context.user_id, speaker.device_id, speaker.conversation_id, speaker.turn_id),
+            user_id=speaker.context.user_id,
+            device_id=speaker.device_id,
+            conversation_id=speaker.conversation_id or None,
+            turn_id=speaker.turn_id,
         )
         self._on_change()
 
     @callback
-    def note(
-        self,
-        kind: AuditKind,
-        *,
-        user_id: str | None = None,
-        device_id: str | None = None,
-        conversation_id: str = "",
-        **details: Unpack[AuditDetails],
-    ) -> None:
+    def note(self, kind: AuditKind, **details: Unpack[AuditFields]) -> None:
         """Record other entries: confirmations and searches."""
-        self.audit.note(kind, **details, **_origin(user_id, device_id, conversation_id))
+        self.audit.note(kind, **details)
         self._on_change()
 
     @callback
@@ -328,14 +317,3 @@ class JournalStore(EntryStore[Journal]):
 
     def __init__(self, hass: HomeAssistant) -> None:
         super().__init__(hass, STORE_KEY, lambda changed: Journal(Ledger(hass), AuditLog(), changed))
-
-
-def _origin(
-    user_id: str | None, device_id: str | None, conversation_id: str, turn_id: str | None = None
-) -> AuditOrigin:
-    return {
-        "user_id": user_id,
-        "device_id": device_id,
-        "conversation_id": conversation_id or None,
-        "turn_id": turn_id,
-    }

@@ -17,7 +17,7 @@ from ..const import DOMAIN
 from ..embeds import without_embeds
 from ..errors import ValidationError
 from ..runtime import Agent
-from ..safety.pending import ActionOutcome
+from ..safety.confirmation import ActionOutcome
 from ..texts import one_line
 from ..tools.proposing import PROPOSED
 from .base import Service

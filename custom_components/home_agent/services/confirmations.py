@@ -12,8 +12,7 @@ from homeassistant.helpers import config_validation as cv
 from ..const import DOMAIN
 from ..proactive.state import Suggestion, SuggestionAnswer, SuggestionState
 from ..runtime import Agent
-from ..safety.confirmation import ConfirmationRefused
-from ..safety.pending import ActionOutcome
+from ..safety.confirmation import ActionOutcome, ConfirmationRefused
 from .base import ANSWER_SUGGESTION, Service, async_caller
 
 if TYPE_CHECKING:

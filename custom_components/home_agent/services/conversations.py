@@ -17,7 +17,7 @@ from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..knowledge.speaker import Surface, surface
 from ..privacy import PersonalData, async_erase, async_erase_everywhere, async_export
 from ..runtime import DATA_SHARED, Agent
-from ..safety.pending import ConfirmationRequest
+from ..safety.confirmation import ConfirmationRequest
 from ..tools.turn_calls import CallSummary
 from .base import Service, async_require_admin
 from .memories import async_person

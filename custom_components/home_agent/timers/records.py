@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, time
 from enum import StrEnum
 from typing import Any, Final, Self
 
@@ -10,7 +10,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..store import read_moment, read_text_or_none
-from .repeating import EVERY_DAY, WEEKEND, WORKDAYS, next_at
+from .repeating import EVERY_DAY, WEEKEND, WORKDAYS, next_at, read_clock
 
 
 class Repeat(StrEnum):
@@ -43,15 +43,20 @@ class Timer:
     """The chat in which it was set."""
     days: tuple[int, ...] = ()
     """The days of the week of a weekly one, from 0 for Monday; empty for the day on which it is due."""
+    clock: time | None = None
+    """The local time of each day. `due` shows another one where the clocks are put forward over it."""
     outside: bool = False
     """Whether its name may be from an untrusted text."""
     id: str = field(default_factory=ulid_now)
 
+    def __post_init__(self) -> None:
+        """Read the time of day from `due`, where it was not given."""
+        if self.repeat is not None and self.clock is None:
+            object.__setattr__(self, "clock", dt_util.as_local(self.due).time())
+
     def next_after(self, now: datetime) -> datetime | None:
         """Return when it is due again, at the same time of a later local day; None if it is not repeated."""
-        if self.repeat is None:
-            return None
-        return next_at(dt_util.as_local(self.due).time(), self.on_days, max(now, self.due))
+        return next_at(self.clock, self.on_days, max(now, self.due)) if self.repeat and self.clock else None
 
     @property
     def on_days(self) -> tuple[int, ...]:
@@ -62,8 +67,9 @@ class Timer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data."""
-        stored = {**asdict(self), "due": self.due.isoformat(), "days": list(self.days)}
-        return stored if self.days else {key: value for key, value in stored.items() if key != "days"}
+        clock = self.clock.isoformat() if self.clock else None
+        stored = {**asdict(self), "due": self.due.isoformat(), "days": list(self.days), "clock": clock}
+        return {key: value for key, value in stored.items() if value or key not in {"days", "clock"}}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -78,6 +84,7 @@ class Timer:
             device_id=read_text_or_none(stored["device_id"]),
             chat=_read_chat(stored.get("chat")),
             days=_read_days(stored.get("days", ())),
+            clock=read_clock(stored.get("clock")),
             outside=bool(stored.get("outside", False)),
         )
 

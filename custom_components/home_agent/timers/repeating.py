@@ -29,3 +29,8 @@ def next_at(clock: time, days: Collection[int], after: datetime) -> datetime:
         if due > after and day.weekday() in days:
             return due
         day += timedelta(days=1)
+
+
+def read_clock(stored: object) -> time | None:
+    """Return a stored time of day; earlier versions stored none. Raises ValueError for anything else."""
+    return time.fromisoformat(str(stored)) if stored else None

@@ -12,6 +12,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
 from ..errors import ChangedSinceAsked, PermissionDenied, ToolExecutionError
+from ..safety.confirmation import PendingAction
 from ..safety.frozen import (
     CallOrigin,
     Frozen,
@@ -22,7 +23,6 @@ from ..safety.frozen import (
     FrozenPlan,
     FrozenTool,
 )
-from ..safety.pending import PendingAction
 from ..safety.rules import Verdict
 from .asked_about import check_contents, check_unchanged
 from .automating.files import AutomationRefusedError

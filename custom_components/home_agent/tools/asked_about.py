@@ -23,7 +23,7 @@ from ..safety.frozen import (
 )
 from ..safety.redaction import redacted
 from ..safety.rules import Effect
-from ..texts import clean, cut
+from ..texts import cut, leaves, visible
 from .named import entities_in, registry_ids
 from .outside.other_apis import inner_name
 from .vetted import is_message
@@ -58,12 +58,14 @@ def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
 
     Raises PermissionDenied for what one question cannot tell.
     """
+    if isinstance(call, FrozenAutomation) and "```" in call.yaml:
+        raise PermissionDenied("An automation with three back-ticks cannot be shown in a question")
     # A person can judge untrusted text only after hearing or reading all of it.
     speaker = draft.origin.speaker
-    if speaker.tainted and not _is_told(call, written=not speaker.voice):
+    if speaker.tainted and not (_is_visible(call) and _is_told(call, written=not speaker.voice)):
         raise PermissionDenied(
-            "Text from outside was read, and this is too long for a question that tells all of it. "
-            "Use shorter arguments"
+            "Text from outside was read, and a question cannot tell all of this. "
+            "Use shorter arguments, without codes and invisible characters"
         )
     return draft.freeze(call, _things(call), _registered(hass, call))
 
@@ -101,10 +103,11 @@ def told(data: Mapping[str, Any], *, full: bool = False) -> CallDescription:
         if value is None or value in ("", REDACTED):
             continue
         number = int(value) if isinstance(value, float) and value.is_integer() else value
-        text = clean(value if isinstance(value, str) else json_dumps(number), MAX_TEXT)
-        short = text if full else cut(text, MAX_VALUE)
-        whole = whole and short == text
-        parts.append(f"{clean(str(key), MAX_VALUE).replace('_', ' ')}: {short}")
+        text = cut(visible(value if isinstance(value, str) else json_dumps(number)), MAX_TEXT)
+        name = visible(str(key)).replace("_", " ")
+        short = (name, text) if full else (cut(name, MAX_VALUE), cut(text, MAX_VALUE))
+        whole = whole and short == (name, text)
+        parts.append(": ".join(short))
     line = ", ".join(parts)
     if full or len(line) <= MAX_TOLD:
         return CallDescription(line, whole)
@@ -113,7 +116,8 @@ def told(data: Mapping[str, Any], *, full: bool = False) -> CallDescription:
 
 def told_message(data: Mapping[str, Any], *, full: bool = False) -> CallDescription:
     """Return the text of a message."""
-    text = clean(" ".join(str(data[key]) for key in ("title", "message") if data.get(key)), MAX_TEXT)
+    text = visible(" ".join(str(data[key]) for key in ("title", "message") if data.get(key)))
+    text = cut(text, MAX_TEXT)
     if full or len(text) <= MAX_TOLD:
         return CallDescription(text, whole=True)
     return CallDescription(cut(text, MAX_TOLD), whole=False)
@@ -153,6 +157,25 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
         case FrozenLook():
             return True
     return line.whole and len(line.text) <= MAX_WRITTEN
+
+
+def _is_visible(call: Frozen) -> bool:
+    """Return whether people see all that is in a call: no code that is left out, no hidden character."""
+    match call:
+        case FrozenIntent():
+            data: Any = (call.slots, *(one.data for one in call.calls))
+        case FrozenPlan() | FrozenAutomation():
+            data = tuple(one.data for one in call.calls)
+        case FrozenTool():
+            data = call.args
+            if redacted(data) != data:
+                return False
+        case FrozenCall():
+            data = call.data
+        case FrozenLook():
+            data = ()
+    texts = (leaf for leaf in leaves(data, keys=True) if isinstance(leaf, str))
+    return all(visible(text) == " ".join(text.split()) for text in texts)
 
 
 def _is_short(call: FrozenPlan | FrozenAutomation) -> bool:

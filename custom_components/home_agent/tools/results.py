@@ -12,7 +12,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
 from ..const import MAX_RESULT_CHARS
 from ..errors import ToolExecutionError
-from ..safety.pending import ConfirmationRequest
+from ..safety.confirmation import ConfirmationRequest
 
 MAX_ERROR_CHARS: Final = 600
 MAX_DEPTH: Final = 30

@@ -111,8 +111,9 @@ async def test_nobody_else_is_answered(agent: Agent, telegram: Telegram, chat: i
         (EventOrigin.remote, Context()),
         (EventOrigin.local, Context(parent_id="01K0AUT0MAT10N000000000000")),
         (EventOrigin.local, Context(user_id="somebody")),
+        (EventOrigin.local, Context()),
     ],
-    ids=["network", "automation", "script"],
+    ids=["network", "automation", "script", "automation at a time"],
 )
 async def test_what_others_fire_is_not_from_the_bot(
     hass: HomeAssistant, agent: Agent, telegram: Telegram, origin: EventOrigin, context: Context
@@ -244,9 +245,7 @@ async def test_a_confirmation_has_buttons(agent: Agent, telegram: Telegram, secu
 
     assert secure.moved() == RAN
     assert telegram.server.texts(ANNA)[-1] == "Unlocked the Front Door."
-    assert (
-        telegram.server.calls("editMessageText")[0]["text"] == "Should I unlock the Front Door?\n<i>Done.</i>"
-    )
+    assert telegram.server.calls("editMessageText")[0]["text"] == "Should I unlock the Front Door?\n\nDone."
 
 
 async def test_no_is_no(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:

@@ -7,6 +7,8 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.channels.telegram.text import MAX_UNITS, as_html, pieces
+from custom_components.home_agent.embeds import literal
+from custom_components.home_agent.texts import visible
 from tests.servers.telegram_server import wrong_message
 
 MARKS = st.text(st.sampled_from("ab c\n`*_~[]()<>&#-.😀/:"), max_size=400) | st.sampled_from(
@@ -38,6 +40,15 @@ def test_marks_without_end(mark: str) -> None:
     """A model that stutters is shown as far as that makes sense, and nothing gives way."""
     shown = as_html(mark * (MAX_UNITS // len(mark)))
     assert not wrong_message({"text": shown, "parse_mode": "html"})
+
+
+@given(st.one_of(st.text(), st.lists(MARKS, max_size=30).map("".join)))
+def test_what_a_question_quotes_is_shown_as_it_is(value: str) -> None:
+    """No mark, address, tag or brace of it is rendered, in a chat or by a voice."""
+    value = visible(value)
+    shown = as_html(f"Should I send this: {literal(value)}")
+    assert "<" not in shown
+    assert unescape(shown) == f"Should I send this: {value}".strip()
 
 
 @given(st.lists(MARKS, max_size=30).map("".join))

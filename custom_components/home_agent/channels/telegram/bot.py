@@ -65,11 +65,10 @@ class Bot:
             sent = await self._async_message(chat, part, extra, markdown=markdown)
         return sent
 
-    async def async_replace(self, chat: int, message_id: int, text: str, *, plain: bool = False) -> None:
-        """Put other words in a message's place; its buttons go."""
+    async def async_replace(self, chat: int, message_id: int, text: str) -> None:
+        """Put other words in a message's place, as they are; its buttons go."""
         first = next(pieces(text))
-        message, mode = (first, PLAIN) if plain else (as_html(first), HTML)
-        data = {"message_id": message_id, "message": message, "parse_mode": mode, **NO_PREVIEW}
+        data = {"message_id": message_id, "message": first, "parse_mode": PLAIN, **NO_PREVIEW}
         await self._async_try(chat, "edit_message", data)
 
     async def async_delete(self, chat: int, message_id: int) -> None:

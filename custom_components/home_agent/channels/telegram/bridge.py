@@ -2,14 +2,22 @@
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from homeassistant.auth.models import User
 from homeassistant.components import conversation
-from homeassistant.core import CALLBACK_TYPE, Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.config_entries import (
+    SIGNAL_CONFIG_ENTRY_CHANGED,
+    ConfigEntry,
+    ConfigEntryChange,
+    ConfigEntryState,
+)
+from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.util import dt as dt_util
 
 from ...agent.phrases import async_phrase
@@ -18,10 +26,11 @@ from ...const import CONF_TELEGRAM_CHATS, LOGGER
 from ...entity import conversation_entity
 from ...knowledge.speaker import Surface, surface, written_in
 from ...runtime import HomeAgentConfigEntry
-from ...safety.pending import Owner
+from ...safety.confirmation import Owner
+from ...tools.own_calls import TELEGRAM
 from ..people import async_register_chats
 from .bot import Bot
-from .chats import Chats, TelegramPersonalChats
+from .chats import Chats
 from .choices import TelegramChoices, is_choice
 from .commands import Asker, Chat, command_of
 from .confirming import TelegramConfirmations, is_press
@@ -32,8 +41,15 @@ MAX_WAITING: Final = 5
 MAX_AGE: Final = timedelta(minutes=5)
 """What was written longer ago, while Home Assistant was away, is not done any more."""
 MAX_SEEN: Final = 200
+RECEIVED: Final = ("telegram_text", "telegram_command", "telegram_attachment")
 
-type TelegramMessage = Event[dict[str, Any]]
+
+@dataclass(frozen=True, slots=True)
+class TelegramMessage:
+    """What a bot has received: the type of its event, and the data of it."""
+
+    kind: str
+    data: dict[str, Any]
 
 
 class TelegramBridge:
@@ -57,32 +73,57 @@ class TelegramBridge:
     def async_start(self) -> CALLBACK_TYPE:
         """Begin to listen; return how to stop."""
         self._entry.runtime_data.confirmations.channels.append(self._confirming)
-        handlers: dict[str, Callable[[TelegramMessage], Any]] = {
-            "telegram_text": self._async_received,
-            "telegram_command": self._async_received,
-            "telegram_attachment": self._async_received,
-            "telegram_callback": self._async_pressed,
-        }
-        ends = [self._hass.bus.async_listen(name, handler) for name, handler in handlers.items()]
-        personal = TelegramPersonalChats(self._hass, self._known, self._bot, self._choices)
-        ends.append(async_register_chats(self._hass, self._entry.entry_id, personal))
+        bots: dict[str, CALLBACK_TYPE] = {}
+
+        @callback
+        def follow(_change: ConfigEntryChange, bot: ConfigEntry[Any]) -> None:
+            """Take what a bot receives while its entry is loaded, from the bot itself.
+
+            Events on the bus that look like a bot's own may be fired by any automation.
+            """
+            if bot.domain != TELEGRAM:
+                return
+            if (end := bots.pop(bot.entry_id, None)) is not None:
+                end()
+            if bot.state is ConfigEntryState.LOADED:
+                from homeassistant.components.telegram_bot.helpers import (  # noqa: PLC0415 - needs the bot's library
+                    signal,
+                )
+
+                received = partial(self._async_update, bot.entry_id)
+                bots[bot.entry_id] = async_dispatcher_connect(
+                    self._hass, signal(bot.runtime_data.bot), received
+                )
+
+        for bot in self._hass.config_entries.async_loaded_entries(TELEGRAM):
+            follow(ConfigEntryChange.ADDED, bot)
+        ends = [async_dispatcher_connect(self._hass, SIGNAL_CONFIG_ENTRY_CHANGED, follow)]
+        ends.append(async_register_chats(self._hass, self._entry.entry_id, self._choices))
 
         @callback
         def stop() -> None:
-            for end in ends:
+            for end in (*ends, *bots.values()):
                 end()
             for task in self._tasks.values():
                 task.cancel()
 
         return stop
 
-    async def _async_received(self, event: TelegramMessage) -> None:
-        """Let a message wait for its turn, one after the other in each chat."""
-        user = await self._async_user(event)
-        if user is None or self._is_repeated(event):
+    async def _async_update(self, entry_id: str, kind: str, data: dict[str, Any]) -> None:
+        """Take what a bot has received from a person with a chat; others get no answer."""
+        user_id = self._known.user_of(data)
+        user = await self._hass.auth.async_get_user(user_id) if user_id else None
+        if user is None or not user.is_active:
             return
+        self._bot.note_entry(data["chat_id"], entry_id)
+        if kind == "telegram_callback":
+            await self._async_pressed(user, data)
+        elif kind in RECEIVED and not self._is_repeated(data):
+            await self._async_received(user, TelegramMessage(kind, data))
+
+    async def _async_received(self, user: User, event: TelegramMessage) -> None:
+        """Let a message wait for its turn, one after the other in each chat."""
         chat_id: int = event.data["chat_id"]
-        self._bot.note_entry(chat_id, event.data.get("bot", {}).get("config_entry_id"))
         waiting = self._waiting.setdefault(chat_id, deque())
         if len(waiting) >= MAX_WAITING:
             await self._bot.async_send(chat_id, await self._async_say("telegram_too_many"))
@@ -113,14 +154,14 @@ class TelegramBridge:
         """Answer one message."""
         if _is_old(event.data.get("date")):
             await self._bot.async_send(chat.id, await self._async_say("telegram_old"))
-        elif event.event_type == "telegram_command":
+        elif event.kind == "telegram_command":
             said = " ".join(event.data.get("args", ()))
             asker = Asker(self._hass, self._entry.runtime_data, user, chat)
             answer = await command_of(event.data["command"])(asker, said)
             await self._bot.async_send(chat.id, answer, markdown=False)
-        elif event.event_type == "telegram_attachment" and is_picture(event.data):
+        elif event.kind == "telegram_attachment" and is_picture(event.data):
             await self._async_show(chat, user, event)
-        elif event.event_type == "telegram_attachment" or not (text := event.data.get("text")):
+        elif event.kind == "telegram_attachment" or not (text := event.data.get("text")):
             await self._bot.async_send(chat.id, await self._async_say("telegram_text_only"))
         elif told := await self._confirming.async_take_pin(chat.id, user, text):
             await self._bot.async_delete(chat.id, event.data["id"])
@@ -170,7 +211,7 @@ class TelegramBridge:
             photo.data.get("date"),
             photo.data.get("id", 0) + 1,
         )
-        if not together or other.event_type != photo.event_type or not is_picture(other.data):
+        if not together or other.kind != photo.kind or not is_picture(other.data):
             return None
         return waiting.popleft()[1]
 
@@ -197,34 +238,19 @@ class TelegramBridge:
         if action:
             self._confirming.note_message(action, chat.id, message_id)
 
-    async def _async_pressed(self, event: TelegramMessage) -> None:
+    async def _async_pressed(self, user: User, data: dict[str, Any]) -> None:
         """Take the press of a button."""
-        user = await self._async_user(event)
-        if user is None or not (is_press(event.data) or is_choice(event.data)):
+        if not (is_press(data) or is_choice(data)):
             return
-        chat_id: int = event.data["chat_id"]
-        self._bot.note_entry(chat_id, event.data.get("bot", {}).get("config_entry_id"))
-        answered_by = self._choices if is_choice(event.data) else self._confirming
-        told = await answered_by.async_pressed(user, event.data["data"])
-        await self._bot.async_answer_press(chat_id, event.data["id"], told)
+        chat_id: int = data["chat_id"]
+        answered_by = self._choices if is_choice(data) else self._confirming
+        told = await answered_by.async_pressed(user, data["data"])
+        await self._bot.async_answer_press(chat_id, data["id"], told)
         await self._bot.async_send(chat_id, told)
 
-    async def _async_user(self, event: TelegramMessage) -> User | None:
-        """Return who wrote or pressed a button if it is a person with a chat; others get no answer.
-
-        Events that were fired over the network, by a script or by an automation look the same and are
-        not the bot's, which acts for no user and because of nothing else.
-        """
-        user_id, cause = self._known.user_of(event.data), event.context
-        fired = event.origin is not EventOrigin.local or cause.user_id or cause.parent_id
-        if user_id is None or fired:
-            return None
-        user = await self._hass.auth.async_get_user(user_id)
-        return user if user is not None and user.is_active else None
-
-    def _is_repeated(self, event: TelegramMessage) -> bool:
+    def _is_repeated(self, data: dict[str, Any]) -> bool:
         """Return whether a message came before: one that was edited is not done again."""
-        key = (event.data["chat_id"], event.data.get("id", 0))
+        key = (data["chat_id"], data.get("id", 0))
         repeated = key in self._seen
         self._seen[key] = None
         while len(self._seen) > MAX_SEEN:

@@ -1,8 +1,8 @@
-"""Questions with answers to choose from, in chats: a button for each answer, which can also be written."""
+"""What people's chats get unasked: messages, and questions with a button for each answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant
@@ -10,7 +10,7 @@ from homeassistant.core import HomeAssistant
 from ...agent.phrases import async_phrase
 from ...safety.confirmation import Refusal
 from ..meaning import meant
-from ..people import ChatQuestion
+from ..people import ChatQuestion, user_id_of
 from .bot import Bot
 from .chats import Chats
 
@@ -31,7 +31,7 @@ class _Open:
 
 
 class TelegramChoices:
-    """The open questions of one entry."""
+    """The private chats of one entry, and the open questions in them. An answer can also be written."""
 
     def __init__(self, hass: HomeAssistant, bot: Bot, chats: Chats) -> None:
         """Ask nothing yet."""
@@ -39,6 +39,23 @@ class TelegramChoices:
         self._bot = bot
         self._chats = chats
         self._open: dict[str, _Open] = {}
+
+    def of_person(self, person: str) -> Sequence[int]:
+        """Return the chats in which a person is still allowed to write."""
+        user_id = user_id_of(self._hass, person)
+        return self.of_user(user_id) if user_id else []
+
+    def of_user(self, user_id: str) -> Sequence[int]:
+        """Return the chats of a user."""
+        return [chat for chat, owner in self._chats.users().items() if owner == user_id]
+
+    def message(self, chat: int, message: str) -> Mapping[str, Any]:
+        """Return the data of the call that writes a message as it is: names in it may look like markup."""
+        return self._bot.plain(chat, message)
+
+    async def async_write(self, chat: int, message: str) -> bool:
+        """Write a message as it is: names in it may look like markup."""
+        return await self._bot.async_send(chat, message, markdown=False) is not None
 
     async def async_ask(self, question: ChatQuestion) -> None:
         """Write a question to the chats of those who are asked."""
@@ -59,7 +76,7 @@ class TelegramChoices:
         title = asked.question.titles.get(answer or "")
         became = title or await async_phrase(self._hass, language, "outcome_expired")
         for chat, message_id in asked.messages.items():
-            await self._bot.async_replace(chat, message_id, f"{asked.question.text}\n\n{became}", plain=True)
+            await self._bot.async_replace(chat, message_id, f"{asked.question.text}\n\n{became}")
 
     async def async_pressed(self, user: User, data: str) -> str:
         """Take the press of a button; return what is said to it."""

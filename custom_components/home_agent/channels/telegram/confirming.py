@@ -13,8 +13,14 @@ from ...agent.phrases import async_error_sentence, async_phrase
 from ...errors import HomeAgentError
 from ...knowledge.speaker import Surface, surface
 from ...safety.answers import Answer, read_answer
-from ...safety.confirmation import ConfirmationChannel, Confirmations, Refusal
-from ...safety.pending import ActionOutcome, Owner, PendingAction
+from ...safety.confirmation import (
+    ActionOutcome,
+    ConfirmationChannel,
+    Confirmations,
+    Owner,
+    PendingAction,
+    Refusal,
+)
 from .bot import Bot, Buttons
 from .chats import Chats
 
@@ -61,7 +67,7 @@ class TelegramConfirmations(ConfirmationChannel):
         if asked is None or not asked.messages:
             return
         became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
-        text = f"{action.full}\n_{became}_"
+        text = f"{action.full}\n\n{became}"
         for chat, message_id in asked.messages:
             self._hass.async_create_task(
                 self._bot.async_replace(chat, message_id, text), "home_agent telegram settled"
@@ -176,7 +182,7 @@ class TelegramConfirmations(ConfirmationChannel):
                 continue
             user = await self._hass.auth.async_get_user(user_id)
             if self._confirmations.may_answer(action, user):
-                message_id = await self._bot.async_send(chat, question, buttons)
+                message_id = await self._bot.async_send(chat, question, buttons, markdown=False)
                 self.note_message(action, chat, message_id)
 
 

@@ -15,7 +15,8 @@ MAX_NESTED: Final = 6
 
 _FENCE: Final = "```"
 _INLINE: Final = lazy_regex(
-    r"(?<!`)(?P<code>`{1,2})(?!`)(?P<verbatim>[^\n]+?)(?<!`)(?P=code)(?!`)"
+    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?<!`)(?P<code>`{1,2})(?!`)(?P<verbatim>[^\n]+?)(?<!`)(?P=code)(?!`)"
     r"|\[(?P<label>[^\]\[\n]{1,300})\]\((?P<url>https?://[^\s()<>]{1,1000})\)"
     r"|(?P<strong>\*\*|__)(?=\S)(?P<bold>[^\n]+?)(?<=\S)(?P=strong)(?![*_])"
     r"|(?<![\w*])\*(?=[^\s*])(?P<slanted>[^*\n]+?)(?<=[^\s*])\*(?![\w*])"
@@ -59,7 +60,9 @@ def _inline(text: str, depth: int = MAX_NESTED) -> str:
     for found in _INLINE.finditer(text):
         shown.append(escape(text[end : found.start()], quote=False))
         end = found.end()
-        if found["verbatim"]:
+        if found["escaped"]:
+            shown.append(escape(found["escaped"], quote=False))
+        elif found["verbatim"]:
             shown.append(f"<code>{escape(found['verbatim'].strip(), quote=False)}</code>")
         elif found["label"]:
             shown.append(f'<a href="{escape(found["url"])}">{escape(found["label"], quote=False)}</a>')

@@ -1,8 +1,8 @@
 """`when`, `for` and `repeat` of a command, as models write them in any language."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
@@ -103,30 +103,26 @@ def _schedule(hass: HomeAssistant, said: str, now: datetime) -> Schedule | None:
     """Return when an English text means; None if it is none."""
     if (sun := _read_sun(hass, said, now)) is not None:
         return sun
-    due = _read_due(said, now)
-    return None if due is None else Schedule(due=due)
-
-
-def _read_due(said: str, now: datetime) -> datetime | None:
-    """Return a time to come, in UTC; None for anything else. A day needs a time."""
     if (length := read_length(said)) is not None:
-        return now + length if length > timedelta() else None
+        return Schedule(due=now + length) if length > timedelta() else None
     if bare := _BARE_HOUR.fullmatch(said):
         return _next_hour(int(bare[1]), now)
     try:
         moment = read_moment(said, "when")
     except ValidationError:
         return None
-    return dt_util.as_utc(moment) if isinstance(moment, datetime) else None
+    if not isinstance(moment, datetime):  # a day needs a time
+        return None
+    return Schedule(due=dt_util.as_utc(moment), clock=dt_util.as_local(moment).time())
 
 
-def _next_hour(hour: int, now: datetime) -> datetime | None:
+def _next_hour(hour: int, now: datetime) -> Schedule | None:
     """Return when a clock with twelve hours next shows an hour; one above twelve is of the day."""
     if hour > 24:  # noqa: PLR2004 - hours of a day
         return None
     hours = {hour % 12, hour % 12 + 12} if hour <= 12 else {hour % 24}  # noqa: PLR2004 - as above
-    midnight = dt_util.start_of_local_day().time()
-    return min(next_at(midnight.replace(hour=each), EVERY_DAY, now) for each in hours)
+    due, clock = min((next_at(time(each), EVERY_DAY, now), time(each)) for each in hours)
+    return Schedule(due=due, clock=clock)
 
 
 def _read_sun(hass: HomeAssistant, said: str, now: datetime) -> Schedule | None:
@@ -166,15 +162,14 @@ def _offset(before: list[str], behind: list[str]) -> int | None:
 
 def _repeated(hass: HomeAssistant, schedule: Schedule, days: tuple[int, ...], now: datetime) -> Schedule:
     """Return a schedule that is repeated; it begins on the first of its days."""
-    local = dt_util.as_local(schedule.due)
-    days = days or (local.weekday(),)
-    due = schedule.due
-    if due <= now or local.weekday() not in days:
-        if schedule.sun:
-            due = next_sun(hass, schedule.sun, schedule.offset, now, days)
-        else:
-            due = next_at(local.time(), days, now)
-    return Schedule(due=due, days=days, sun=schedule.sun, offset=schedule.offset)
+    days = days or (dt_util.as_local(schedule.due).weekday(),)
+    repeated = replace(schedule, days=days)
+    if schedule.due > now and dt_util.as_local(schedule.due).weekday() in days:
+        return repeated
+    if repeated.clock is not None:
+        return replace(repeated, due=next_at(repeated.clock, days, now))
+    assert schedule.sun is not None
+    return replace(repeated, due=next_sun(hass, schedule.sun, schedule.offset, now, days))
 
 
 def _read_hold(hass: HomeAssistant, text: str, begins: datetime, language: str) -> timedelta:

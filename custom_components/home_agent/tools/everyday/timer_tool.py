@@ -166,8 +166,9 @@ class TimerTool(HomeAgentTool):
         when = readable(args.get("when") or "", run.speaker.language)
         if when and (read_length(when) is None or len(commands) + len(own) > 1):
             moment = read_moment(when, "when")
-            found = [one for one in commands if _is_at(moment, one.due, one.schedule.days)]
-            return [] if any(_is_at(moment, timer.due, timer.on_days) for timer in own) else found
+            if any(_is_at(moment, one.due, one.on_days, one.clock) for one in own):
+                return []
+            return [one for one in commands if _is_at(moment, one.due, one.schedule.days, one.schedule.clock)]
         # The ids of both begin with the time at which they were made.
         last = max((command.id for command in commands), default="")
         is_newest = bool(last) and all(timer.id < last for timer in own)
@@ -201,7 +202,7 @@ class TimerTool(HomeAgentTool):
             problem = WHICH
             if when and (read_length(when) is None or len(own) > 1):
                 moment = read_moment(when, "when")
-                found = [timer for timer in own if _is_at(moment, timer.due, timer.on_days)]
+                found = [one for one in own if _is_at(moment, one.due, one.on_days, one.clock)]
         if len(found) != 1:
             shown = [f"{one.name or 'timer'} {_told_time(one)}" for one in found or own]
             raise ValidationError(f"name: {problem} {listed_plans([] if found else commands, run, *shown)}")
@@ -214,17 +215,15 @@ class TimerTool(HomeAgentTool):
         speaker = run.speaker
         repeat, days = _repeat(args.get("repeat") or "", speaker.language)
         when = readable(args.get("when") or "", speaker.language)
-        due = _due(when, repeat, days)
+        timer = _timer(when, repeat, days)
         if _is_planted(name, run) or (repeat and is_planted(run, (), repeats=True)):
             if run.draft is None:
                 raise PermissionDenied("Such a reminder needs a person's confirmation")
             item = FrozenTool(tool=self, args=dict(args), llm_context=run.calls.llm_context)
             raise ConfirmationNeeded(run.guard.let_wait(item, run.draft))
-        timer = Timer(
-            due=due,
+        timer = replace(
+            timer,
             name=name,
-            repeat=repeat,
-            days=days,
             language=speaker.language,
             user_id=user_of(run),
             device_id=speaker.device_id,
@@ -247,10 +246,10 @@ class TimerTool(HomeAgentTool):
             raise ValidationError("when: say by how much, such as 5 minutes, or until when")
         timer = self._meant(own, said, None, run)
         by = read_length(when)
-        due = timer.due + by if by is not None else _due(when, timer.repeat, timer.days)
-        if due <= dt_util.utcnow():
+        moved = Timer(due=timer.due + by) if by is not None else _timer(when, timer.repeat, timer.days)
+        if moved.due <= dt_util.utcnow():
             raise ValidationError("when: that would be over already")
-        timer = replace(timer, due=due)
+        timer = replace(timer, due=moved.due, clock=moved.clock)
         await self._timers.async_set(timer)
         return {"now": _as_result(timer)}
 
@@ -292,26 +291,29 @@ def _repeat(text: str, language: str) -> tuple[Repeat | None, tuple[int, ...]]:
     return Repeat.WEEKLY, days
 
 
-def _due(when: str | None, repeat: Repeat | None, days: tuple[int, ...]) -> datetime:
-    """Return when a timer is due, in UTC. Raises ValidationError for an unclear or past time."""
+def _timer(when: str | None, repeat: Repeat | None, days: tuple[int, ...]) -> Timer:
+    """Return a timer for a time. Raises ValidationError for an unclear or past time."""
     text = (when or "").strip()
     if not text:
         raise ValidationError("when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30")
     now = dt_util.utcnow()
     length = read_length(text)
     if length is not None:
-        due = now + length
+        timer = Timer(due=now + length, repeat=repeat, days=days)
     else:
         moment = read_moment(text, "when", f"10 minutes, 2 hours, {FORMS}")
-        due = dt_util.as_utc(moment if isinstance(moment, datetime) else at_clock(moment, MORNING))
-    timer = Timer(due=due, repeat=repeat, days=days)
+        moment = moment if isinstance(moment, datetime) else at_clock(moment, MORNING)
+        timer = Timer(
+            due=dt_util.as_utc(moment), repeat=repeat, days=days, clock=dt_util.as_local(moment).time()
+        )
+    due = timer.due
     if repeat is not None and (due <= now or dt_util.as_local(due).weekday() not in timer.on_days):
         due = timer.next_after(now) or due
     if due <= now:
         raise ValidationError(f"when: {text[:40]!r} is over already; it is {format_local(now)}")
     if due - now > MAX_AHEAD:
         raise ValidationError("when: at most two years ahead")
-    return due
+    return replace(timer, due=due)
 
 
 def _may_see(timer: Timer, speaker: Speaker) -> bool:
@@ -321,23 +323,19 @@ def _may_see(timer: Timer, speaker: Speaker) -> bool:
     return timer.user_id is None or here or timer.user_id == known
 
 
-def _is_at(moment: date | datetime, due: datetime, days: Collection[int]) -> bool:
+def _is_at(moment: date | datetime, due: datetime, days: Collection[int], clock: time | None) -> bool:
     """Return whether something is due at a local time, or on a day, be it repeatedly."""
-    local = dt_util.as_local(due)
     if isinstance(moment, datetime):
-        clock = dt_util.as_local(moment)
-        return moment == due or (clock.weekday() in days and clock.time() == local.time())
-    return local.date() == moment or moment.weekday() in days
+        local = dt_util.as_local(moment)
+        return moment == due or (local.weekday() in days and local.time() == clock)
+    return dt_util.as_local(due).date() == moment or moment.weekday() in days
 
 
 def _told_time(timer: Timer) -> str:
     """Return when a timer is due, and how it is repeated."""
-    local = dt_util.as_local(timer.due)
-    return (
-        f"{told_days(timer.on_days)} at {local:%H:%M}"
-        if timer.repeat
-        else f"{local:%a} {format_local(timer.due)}"
-    )
+    if timer.repeat:
+        return f"{told_days(timer.on_days)} at {timer.clock:%H:%M}"
+    return f"{dt_util.as_local(timer.due):%a} {format_local(timer.due)}"
 
 
 def _is_no_name(said: str) -> bool:
