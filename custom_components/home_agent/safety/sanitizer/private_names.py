@@ -26,7 +26,7 @@ from ...texts import fold_letters, is_unspaced, words
 from .private_patterns import Finding, PrivateKind
 
 ORDINARY_FILE: Final = Path(__file__).parent / "ordinary_words.txt"
-"""Words that Home Assistant itself uses in many languages, and names of its integrations."""
+"""Words that Home Assistant itself uses in many languages; behind an empty line names of its integrations."""
 
 MIN_LONE: Final = 3
 """Letters of a word that counts on its own."""
@@ -235,9 +235,10 @@ def _written_as_name(text: str, start: int, end: int) -> bool:
 
 
 @cache
-def ordinary_words() -> frozenset[str]:
-    """Return the words that are public. Reads the disk once."""
-    return frozenset(ORDINARY_FILE.read_text(encoding="utf-8").split())
+def ordinary_words(*, names: bool = True) -> frozenset[str]:
+    """Return the words that are public, or only those that are no mere names. Reads the disk once."""
+    text = ORDINARY_FILE.read_text(encoding="utf-8")
+    return frozenset((text if names else text.partition("\n\n")[0]).split())
 
 
 @cache
