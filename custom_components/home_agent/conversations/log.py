@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
-from homeassistant.util.file import write_utf8_file_atomic
+from homeassistant.util.file import WriteError, write_utf8_file_atomic
 
 from ..const import DOMAIN, LOGGER
 from ..safety.sanitizer.private_patterns import find_numbers, find_patterns
@@ -38,10 +38,12 @@ class ConversationLog:
         """Take the agent whose conversations are written; a disabled log still forgets."""
         self._hass = hass
         self._enabled = enabled
-        self._folder = folder_of(hass, entry_id)
+        self.folder = folder_of(hass, entry_id)
         self._waiting: list[Line] = []
         self._lock = asyncio.Lock()
         self._failed = False
+        self.unforgotten = False
+        """Whether lines are still in the files that were to go."""
 
     @callback
     def note(self, said: str, answer: str, at: datetime, **details: Any) -> None:
@@ -78,20 +80,20 @@ class ConversationLog:
         if wanted or person is not None or conversation is not None:
             await self.async_flush()
             async with self._lock:
-                await self._async_do(_without, is_unwanted)
+                self.unforgotten = not await self._async_do(_without, is_unwanted)
 
     async def async_of_person(self, person: str) -> list[Line]:
         """Return the lines of a person, the oldest first."""
         await self.async_flush()
         async with self._lock:
-            lines = await self._hass.async_add_executor_job(_lines, self._folder)
+            lines = await self._hass.async_add_executor_job(_lines, self.folder)
         return [line for line in lines if line.get("person") == person]
 
     async def async_clear(self) -> None:
         """Delete all files."""
         async with self._lock:
             self._waiting = []
-            await self._async_do(_delete_before, date.max)
+            self.unforgotten = not await self._async_do(_delete_before, date.max)
 
     async def async_prune(self, days: float) -> None:
         """Delete older files; 0 days keep everything."""
@@ -99,15 +101,16 @@ class ConversationLog:
             async with self._lock:
                 await self._async_do(_delete_before, (dt_util.now() - timedelta(days=days)).date())
 
-    async def _async_do(self, work: Callable[[Path, Any], None], what: Any) -> None:
-        """Work on the files in a thread."""
+    async def _async_do(self, work: Callable[[Path, Any], None], what: Any) -> bool:
+        """Work on the files in a thread; return whether that worked."""
         try:
-            await self._hass.async_add_executor_job(work, self._folder, what)
+            await self._hass.async_add_executor_job(work, self.folder, what)
             self._failed = False
-        except OSError as err:
+        except (OSError, WriteError) as err:
             if not self._failed:
-                LOGGER.warning("The conversation log cannot be written: %s", err.strerror or err)
+                LOGGER.warning("The conversation log cannot be written: %s", err)
             self._failed = True
+        return not self._failed
 
 
 def folder_of(hass: HomeAssistant, entry_id: str) -> Path:
