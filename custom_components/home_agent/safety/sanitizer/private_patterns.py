@@ -37,6 +37,8 @@ class PrivateKind(StrEnum):
     COORDINATES = "coordinates"
     ADDRESS = "address"
     SCHEDULE = "schedule"
+    OPAQUE = "unreadable"
+    """Words in an encoding, backwards, or in single letters."""
     UNKNOWN = "unknown_words"
     """Words that neither the person nor a text from outside has brought into the conversation."""
 
@@ -70,6 +72,7 @@ ADVICE: Final[Mapping[PrivateKind, str]] = {
     PrivateKind.ADDRESS: (
         "name a large city or a region, such as 'a big city in northern Germany', and no address"
     ),
+    PrivateKind.OPAQUE: "write plain words, without codes, encodings and separate letters",
     PrivateKind.UNKNOWN: (
         "after text from outside was read, use only words that the person said in this conversation or that"
         " stand in what was found, in few pieces, in their language, and addresses exactly as found"
