@@ -18,7 +18,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.file import WriteError, write_utf8_file_atomic
 
 from ..const import DOMAIN, LOGGER
-from ..safety.sanitizer.private_patterns import find_numbers, find_patterns
+from ..safety.sanitizer.private_patterns import find_numbers, find_patterns, masked
 from ..texts import fold_letters
 
 FOLDER: Final = "conversations"
@@ -52,7 +52,7 @@ class ConversationLog:
             return
         known = {key: value for key, value in details.items() if value not in (None, [], "")}
         line = {"at": dt_util.as_local(at).isoformat(timespec="seconds"), **known}
-        self._waiting.append({**line, "said": masked(said), "answer": masked(answer)})
+        self._waiting.append({**line, "said": masked_line(said), "answer": masked_line(answer)})
         if len(self._waiting) == 1:
             self._hass.async_create_background_task(self.async_flush(), "home_agent conversation log")
 
@@ -118,15 +118,10 @@ def folder_of(hass: HomeAssistant, entry_id: str) -> Path:
     return Path(hass.config.path(DOMAIN, FOLDER, entry_id))
 
 
-def masked(text: str) -> str:
+def masked_line(text: str) -> str:
     """Return a text with private patterns masked."""
     text = text[:MAX_TEXT]
-    shown, end = [], 0
-    for item in sorted([*find_patterns(text, (), lambda _id: False), *find_numbers(text)]):
-        if item.start >= end:
-            shown.append(f"{text[end : item.start]}[{item.kind}]")
-        end = max(end, item.end)
-    return "".join([*shown, text[end:]])
+    return masked(text, [*find_patterns(text, (), lambda _id: False), *find_numbers(text)])
 
 
 def _append(folder: Path, lines: Sequence[Line]) -> None:

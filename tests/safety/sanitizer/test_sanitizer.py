@@ -244,7 +244,7 @@ TOPICS = """
     Nietzsche quotes; Zwiebelkuchen Rezept; Fahrplan U3; Oeffnungszeiten Ikea Altona; Wie wird das Wetter
     tarte aux pommes recette; horaires SNCF Paris Lyon; receta de tortilla; previsione meteo Milano
     pogoda jutro; recept pannkakor; opskrift boller; oppskrift vafler; dort recept; weer morgen Utrecht
-    kvinoa recept; {"symbol": "EURUSD"}; {"from": "2026-11-23T20:00:00+01:00", "to": "2026-11-24T20:00:00+01:00"}
+    kvinoa recept; {"symbol": "EURUSD"}; {"from": "2026-11-23T20:00:00+01:00"}
     {"lat": 48.85, "lon": 2.35}; {"unit": "kWh", "city": "Oslo"}; https://en.wikipedia.org/wiki/Rhubarb
     https://www.youtube.com/results?search_query=yellow+submarine; GitHub home-assistant core issues
     how many ml in a cup; speed of light in km/s; NVMe vs SATA; PEP 8 line length; ISO 8601; DIN EN 60601-1-2

@@ -28,6 +28,7 @@ from .private_patterns import (
     PrivateKind,
     find_numbers,
     find_patterns,
+    masked,
     schedule_phrases,
 )
 from .shortening import PRIVATE, Shortener, Untold
@@ -165,7 +166,7 @@ class Sanitizer:
         sending = Sending(language=language)
 
         def mask() -> list[str]:
-            return [_masked(line[:MAX_TEXT], self._find(line[:MAX_TEXT], finder, sending)) for line in lines]
+            return [masked(line[:MAX_TEXT], self._find(line[:MAX_TEXT], finder, sending)) for line in lines]
 
         return await self._hass.async_add_executor_job(mask)
 
@@ -290,17 +291,6 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
     kept.append(text[at:])
     left = [word for word in words(" ".join(kept)) if word not in neutral_words() and len(word) > 1]
     return " ".join("".join(parts).split()) if len(left) >= LEAST_WORDS else None
-
-
-def _masked(text: str, findings: Iterable[Finding]) -> str:
-    """Return a text with the kind of each finding in its place."""
-    parts: list[str] = []
-    at = 0
-    for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
-        if finding.start >= at:
-            parts += [text[at : finding.start], f"[{finding.kind.value}]"]
-            at = finding.end
-    return "".join((*parts, text[at:]))
 
 
 def _keyword(keyword: str) -> re.Pattern[str] | None:
