@@ -98,7 +98,7 @@ class Outgoing:
         checked = Sanitized("")
         if texts and (run.tainted or not call.private):
             sending = replace(
-                _sending(run, own_words=True),
+                _sending(run),
                 destination=call.source,
                 declared=call.declared,
                 asks=run.confirmed or not call.only_reads,
@@ -124,7 +124,7 @@ class Outgoing:
         known = (OF_STATES if model.states else frozenset()) | (OF_PEOPLE if model.people else frozenset())
         names = () if model.states else tuple(_names(run))
         untold = Untold(texts=tuple(self._untold(run.speaker.person_id, model)), names=names)
-        sent = await self._sanitizer.async_shorten(prompt, kept, untold, _sending(run, known, own_words=True))
+        sent = await self._sanitizer.async_shorten(prompt, kept, untold, _sending(run, known))
         left_out = tuple(sorted({*sent.left_out, *((STATES,) if context and not model.states else ())}))
         held_back = not sent.text.replace(LEFT_OUT, "").strip()
         told = "" if held_back else sent.text
@@ -160,16 +160,13 @@ class Outgoing:
         yield from (f"{entry.key} {entry.value}" for entry in entries)
 
 
-def _sending(
-    run: ToolRun, known: frozenset[PrivateKind] = frozenset(), *, own_words: bool = False
-) -> Sending:
-    """Return in which turn something is about to leave."""
+def _sending(run: ToolRun, known: frozenset[PrivateKind] = frozenset()) -> Sending:
     return Sending(
         language=run.speaker.language,
         strict=run.tainted,
         said=run.sentence,
         known=known,
-        own_words=own_words,
+        own_words=True,
         origins=run.calls.origins,
     )
 
