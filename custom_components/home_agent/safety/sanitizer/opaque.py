@@ -46,27 +46,22 @@ def is_opaque(text: str, known: Collection[str], language: str) -> bool:
         return True
     if any(len(token) > LONGEST_MIXED and _MIXED.search(token) for token in figures):
         return True
-    usual = neutral_words() | ordinary_words() | frozenset(known)
-    if any(_likelihood([token], usual) < LEAST_LIKELY_ELSEWHERE for token in new):
+    if any(_likelihood([token], known) < LEAST_LIKELY_ELSEWHERE for token in new):
         return True
     if find(language) not in languages_with("privacy.absent"):
         return False
-    forward, backward = _likelihood(tokens, usual), _likelihood([token[::-1] for token in tokens], usual)
+    forward, backward = _likelihood(tokens, known), _likelihood([token[::-1] for token in tokens], known)
     return forward < max(LEAST_LIKELY, backward - BETTER_BACKWARDS)
 
 
-def _likelihood(tokens: Sequence[str], usual: Collection[str]) -> float:
-    """Return how likely the letters of Latin words follow each other; 0 for too few that are not usual."""
-    words = [letters for token in tokens if token.isascii() and len(letters := _letters(token)) > 1]
-    if sum(len(word) for word in words if word not in usual) < LEAST_LETTERS:
+def _likelihood(tokens: Sequence[str], known: Collection[str]) -> float:
+    """Return how likely the letters of Latin words follow each other; 0 for too few that are new."""
+    words = ["".join(filter(str.isalpha, token)) for token in tokens if token.isascii()]
+    new = [word for word in words if len(word) > 1 and word not in known and word not in _usual()]
+    if (letters := sum(map(len, new))) < LEAST_LETTERS:
         return 0.0
-    total = sum(len(word) * (USUAL if word in usual else _of_word(word)) for word in words)
-    return total / sum(map(len, words))
-
-
-def _letters(token: str) -> str:
-    """Return the letters of a token."""
-    return "".join(filter(str.isalpha, token))
+    others = sum(len(word) for word in words if len(word) > 1) - letters
+    return (USUAL * others + sum(len(word) * _of_word(word) for word in new)) / (letters + others)
 
 
 def _of_word(word: str) -> float:
@@ -80,8 +75,13 @@ def _of_word(word: str) -> float:
 
 
 @cache
+def _usual() -> frozenset[str]:
+    return neutral_words() | ordinary_words()
+
+
+@cache
 def _model() -> tuple[Counter[str], Counter[str]]:
     """Return how often three and two letters follow each other in ordinary words. Takes a moment once."""
-    framed = [f"^{word}$" for word in neutral_words() | ordinary_words()]
+    framed = [f"^{word}$" for word in _usual()]
     triples = Counter(word[at : at + 3] for word in framed for at in range(len(word) - 2))
     return triples, Counter(word[at : at + 2] for word in framed for at in range(len(word) - 2))
