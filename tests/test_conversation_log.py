@@ -12,7 +12,7 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.conversations.log import masked
+from custom_components.home_agent.conversations.log import masked_line
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, speech
@@ -87,7 +87,7 @@ async def test_it_is_off_by_default(hass: HomeAssistant, model_server: ModelServ
     ],
 )
 def test_what_is_masked(written: str, kept: str) -> None:
-    assert masked(written) == kept
+    assert masked_line(written) == kept
 
 
 async def test_what_is_forgotten_goes(hass: HomeAssistant, agent: Agent) -> None:

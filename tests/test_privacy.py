@@ -1,5 +1,6 @@
 """Forgotten is forgotten: in the store, in the index, in conversations, in every file."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED
 from homeassistant.auth.const import GROUP_ID_USER
 from homeassistant.auth.models import Group
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.exceptions import ServiceValidationError, Unauthorized
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.files import files_with
 from tests.servers.model_server import ModelServer
@@ -181,6 +182,41 @@ async def test_somebody_who_is_gone_can_still_be_erased(
     await flush(hass, agent)
     left = await hass.async_add_executor_job(list, files_with(hass.config.config_dir, SECRET_WORD))
     assert left == []
+
+
+def full_disk(*_args: Any, **_options: Any) -> None:
+    """Refuse to write."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("how", ["erase_data", "delete_memory", "clear_history", "tool"])
+async def test_what_a_full_disk_keeps_is_told(
+    hass: HomeAssistant, agent: Agent, anna: Context, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody hears that all is erased before it is; it is forgotten at once, and written later."""
+    await tell(agent, anna)
+    await flush(hass, agent)
+    (memory,) = agent.entry.runtime_data.memories.all()
+    store = hass.config.path(".storage", "home_agent.history" if "history" in how else "home_agent.memories")
+    with monkeypatch.context() as patched:
+        patched.setattr("tempfile.mkstemp", full_disk)
+        if how == "tool":
+            call = ("memory", {"action": "forget", "text": "marzipan"})
+            agent.server.script([tool_calls([call]), text("Ok.")])
+            await agent.say("Forget that about the marzipan", context=anna)
+            assert "disk cannot be written" in str(agent.server.chats[-1].messages[-1])
+        else:
+            data = {"delete_memory": {"memory_id": memory.id}, "erase_data": {"confirm": True}}.get(how, {})
+            context = Context(user_id=MockUser(is_owner=True).add_to_hass(hass).id)
+            caller = context if how == "clear_history" else anna
+            with pytest.raises(HomeAssistantError) as failed:
+                await hass.services.async_call(DOMAIN, how, data, blocking=True, context=caller)
+            assert failed.value.translation_key == "not_erased"
+            assert store in str(failed.value)
+        assert bool(agent.entry.runtime_data.memories.all()) is (how == "clear_history")
+        assert SECRET_WORD in await hass.async_add_executor_job(Path(store).read_text)
+    await flush(hass, agent)
+    assert SECRET_WORD not in await hass.async_add_executor_job(Path(store).read_text)
 
 
 async def test_events_do_not_hold_what_is_remembered(

@@ -1,6 +1,5 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from homeassistant.const import (
@@ -275,21 +274,22 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Forget the agents of a connection that is removed; their memories stay until somebody decides."""
+    """Forget the agents of a connection that is removed; the files go with the last one."""
     await async_remove_files(hass, entry.entry_id)
     await async_remove_library(hass, entry.entry_id)
     if shared := hass.data.get(DATA_SHARED):
         known = hass.config_entries.async_entries(DOMAIN)
         others = [other.entry_id for other in known if other.entry_id != entry.entry_id]
         agent_ids = {entry.entry_id, *entry.subentries, *shared.agents.of_connection(entry.entry_id)}
+        if not others:
+            agent_ids |= shared.agents.removed().keys()
         if not (record := shared.agents.of(entry.entry_id)).title:
             record.note(entry.entry_id, entry.title, None)
         for agent_id in agent_ids:
             await async_forget_agent(hass, shared, agent_id, next(iter(others), None))
-        set_aside: Iterable[str | None] = agent_ids if others else (None,)
         for store in shared.stores:
-            await store.async_flush()
-            for removed in set_aside:
+            await (store.async_flush() if others else store.async_remove())
+            for removed in agent_ids if others else (None,):
                 await store.async_forget_set_aside(removed)
         await async_hide_panel(hass)
 

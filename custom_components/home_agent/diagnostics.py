@@ -1,104 +1,27 @@
 """Diagnostics: the configuration of an agent, without keys, addresses or conversations."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import yarl
 
-from homeassistant.components.diagnostics import async_redact_data
+from homeassistant.components.diagnostics import REDACTED
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
-from .agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from .connection import is_cloud, is_template, queue_length
-from .const import (
-    CONF_API_KEY,
-    CONF_BASE_URL,
-    CONF_COLLECTIONS,
-    CONF_DEVICE_PERSONS,
-    CONF_DIRECT_ENTITIES,
-    CONF_EMBEDDING_API_KEY,
-    CONF_EMBEDDING_BASE_URL,
-    CONF_EXTERNAL_API_KEY,
-    CONF_EXTERNAL_BASE_URL,
-    CONF_FALLBACK_API_KEY,
-    CONF_FALLBACK_BASE_URL,
-    CONF_INFLUX_DATABASE,
-    CONF_INFLUX_ORG,
-    CONF_INFLUX_PASSWORD,
-    CONF_INFLUX_TOKEN,
-    CONF_INFLUX_URL,
-    CONF_INFLUX_USERNAME,
-    CONF_NAME,
-    CONF_NOTIFY_TARGETS,
-    CONF_PERSONA,
-    CONF_POLICY_ALLOWED,
-    CONF_POLICY_BLOCKED,
-    CONF_POLICY_CHOICES,
-    CONF_POLICY_PIN,
-    CONF_POLICY_PROFILES,
-    CONF_POLICY_RESTRICTED,
-    CONF_PROACTIVE_RULES,
-    CONF_PROMPT_ADDITIONS,
-    CONF_PROMPT_CUSTOM,
-    CONF_PROXY_HEADERS,
-    CONF_REST_ALLOWED_HOSTS,
-    CONF_SANITIZER_KEYWORDS,
-    CONF_SEARCH_KEY,
-    CONF_SEARCH_URL,
-    CONF_TELEGRAM_CHATS,
-    CONF_VECTOR_COLLECTION,
-    CONF_VECTOR_DATABASE,
-    CONF_VECTOR_HOST,
-    CONF_VECTOR_TENANT,
-    CONF_VECTOR_TOKEN,
-)
+from .const import CONF_API_KEY, CONF_BASE_URL, CONF_FALLBACK_BASE_URL, CONF_LLM_APIS, CONF_TOOLS_DISABLED
 from .runtime import FurtherAgent
+from .safety.redaction import is_secret
 
-TO_REDACT: Final = {
-    CONF_API_KEY,
-    CONF_BASE_URL,
-    CONF_DIRECT_ENTITIES,
-    CONF_FALLBACK_API_KEY,
-    CONF_FALLBACK_BASE_URL,
-    CONF_NAME,
-    CONF_PERSONA,
-    CONF_POLICY_ALLOWED,
-    CONF_POLICY_BLOCKED,
-    CONF_POLICY_CHOICES,
-    CONF_POLICY_PIN,
-    CONF_POLICY_PROFILES,
-    CONF_POLICY_RESTRICTED,
-    CONF_PROMPT_ADDITIONS,
-    CONF_PROMPT_CUSTOM,
-    CONF_PROXY_HEADERS,
-    CONF_COLLECTIONS,
-    CONF_EMBEDDING_API_KEY,
-    CONF_EMBEDDING_BASE_URL,
-    CONF_VECTOR_COLLECTION,
-    CONF_VECTOR_DATABASE,
-    CONF_VECTOR_HOST,
-    CONF_VECTOR_TENANT,
-    CONF_SEARCH_KEY,
-    CONF_SEARCH_URL,
-    CONF_TELEGRAM_CHATS,
-    CONF_SANITIZER_KEYWORDS,
-    CONF_EXTERNAL_API_KEY,
-    CONF_EXTERNAL_BASE_URL,
-    CONF_INFLUX_DATABASE,
-    CONF_INFLUX_ORG,
-    CONF_INFLUX_PASSWORD,
-    CONF_INFLUX_TOKEN,
-    CONF_INFLUX_URL,
-    CONF_INFLUX_USERNAME,
-    CONF_DEVICE_PERSONS,
-    CONF_NOTIFY_TARGETS,
-    CONF_REST_ALLOWED_HOSTS,
-    CONF_PROACTIVE_RULES,
-    CONF_VECTOR_TOKEN,
-    CONF_VISIBLE,
-    CONF_CONTROLLABLE,
-}
+PUBLIC_LISTS: Final = frozenset({CONF_LLM_APIS, CONF_TOOLS_DISABLED})
+"""Lists without names of this home."""
+PRIVATE_TEXTS: Final = (
+    *("_url", "_host", "_hosts", "_headers", "_username", "_database", "_org", "_tenant", "_collection"),
+    *("name", "persona", "_custom", "_additions", "_description", "_keywords"),
+)
+"""Ends of the keys of texts that are private though they are no secrets."""
 
 
 async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigEntry) -> dict[str, Any]:
@@ -112,8 +35,8 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
         "server": _server(entry.data[CONF_BASE_URL]),
         "queue": queue_length(hass, entry.data[CONF_BASE_URL]),
         "key": _kind_of_key(entry.data.get(CONF_API_KEY, "")),
-        "data": async_redact_data(dict(entry.data), TO_REDACT),
-        "options": async_redact_data(dict(entry.options), TO_REDACT),
+        "data": _shown(entry.data),
+        "options": _shown(entry.options),
         "fallback": _server(url) if (url := entry.options.get(CONF_FALLBACK_BASE_URL)) else None,
         "entities": [
             {"domain": registered.domain, "disabled": registered.disabled}
@@ -124,7 +47,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
         "planned": _planned(entry),
         "further_agents": [
             {
-                "options": async_redact_data(dict(agent.subentry.data), TO_REDACT),
+                "options": _shown(agent.subentry.data),
                 "tool_quality": _quality(agent),
                 "planned": _planned(agent),
             }
@@ -132,6 +55,21 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
         ],
         "agents": len(hass.config_entries.async_entries(entry.domain)),
     }
+
+
+def _shown(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without private values: numbers, switches and choices are left."""
+    return {
+        key: REDACTED if value and key not in PUBLIC_LISTS and _is_private(key, value) else value
+        for key, value in options.items()
+    }
+
+
+def _is_private(key: str, value: object) -> bool:
+    """Return whether a value may name somebody or something, or opens something."""
+    if isinstance(value, str):
+        return is_secret(key) or key.endswith(PRIVATE_TEXTS) or key.startswith("policy_")
+    return not isinstance(value, bool | int | float)
 
 
 def _further(entry: ConfigEntry) -> list[FurtherAgent]:

@@ -42,6 +42,12 @@ class ContextInjectionError(HomeAgentError):
     key = "context_injection"
 
 
+class NotErased(HomeAgentError):
+    """What is forgotten is still in files that cannot be written now; they are written again later."""
+
+    key = "not_erased"
+
+
 class ToolExecutionError(HomeAgentError):
     """A tool ran and failed; the detail says how, in words a model can act on."""
 

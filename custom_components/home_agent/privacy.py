@@ -8,6 +8,7 @@ from .agent.conversations import RecentConversations
 from .automating.records import OwnAutomations
 from .conversations.log import Line
 from .conversations.turns import PersonTurn
+from .errors import NotErased
 from .knowledge.persons import Person
 from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
 from .proactive.state import StoredSuggestion
@@ -17,13 +18,22 @@ from .tools.automating.files import async_forget_person
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
-    """Forget memories with the turns that contain them, on disk as well; return which they were."""
+    """Forget memories with the turns that contain them, on disk as well; return which they were.
+
+    Raises NotErased, as all here, where a file still holds what is forgotten.
+    """
+    gone = await _async_forget(data, memory_ids)
+    await _async_flush(data)
+    return gone
+
+
+async def _async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
+    """Forget memories with the turns that contain them."""
     gone = await data.memories.async_forget(memory_ids)
     await _async_forget_texts(data, [text for memory in gone for text in memory.texts])
     for agent in data.remembering:
         agent.extractor.forget(gone)
     await _async_forget_suggestions(data, habits={memory.id for memory in gone})
-    await _async_flush(data)
     return gone
 
 
@@ -102,7 +112,7 @@ async def async_erase_everywhere(data: HomeAgentData, person: Person) -> dict[st
     """Erase what all agents of a connection hold about a person, and what is kept of removed agents."""
     counts: Counter[str] = Counter()
     for agent in data.connected:
-        counts.update(await async_erase(agent, person))
+        counts.update(await _async_erase(agent, person))
     for agent_id in data.shared.agents.removed():
         counts["memories"] += await _async_erase_kept(data.shared, agent_id, person)
     await _async_flush(data)
@@ -119,10 +129,17 @@ async def _async_erase_kept(shared: SharedData, agent_id: str, person: Person) -
 
 
 async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
-    """Erase everything that is held about a person, on disk as well; return how much of each."""
+    """Erase what one agent holds about a person, on disk as well; return how much of each."""
+    counts = await _async_erase(data, person)
+    await _async_flush(data)
+    return counts
+
+
+async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
+    """Erase what one agent holds about a person; return how much of each."""
     history, sessions = data.shared.history, data.shared.sessions
     mine = [memory.id for memory in data.memories.records() if memory.person == person.id]
-    counts = {"memories": len(await async_forget(data, mine))}
+    counts = {"memories": len(await _async_forget(data, mine))}
     data.memories.forget_sayer(person.id)
     profile = [item.id for item in data.profile.records() if item.person == person.id]
     counts["profile"] = len(await data.profile.async_forget(profile))
@@ -142,7 +159,6 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
         counts["automations"] = _automations(data).forget_user(person.user_id)
     _forget_recent(data.memory)
     data.turn_log.clear()
-    await _async_flush(data)
     return counts
 
 
@@ -171,6 +187,10 @@ def _forget_recent(recent: RecentConversations) -> None:
 
 async def _async_flush(data: HomeAgentData) -> None:
     """Write the current data to disk; files that were set aside may contain the old data too."""
+    left = [str(agent.log.folder) for agent in data.connected if agent.log.unforgotten]
     for store in data.shared.stores:
-        await store.async_flush()
-        await store.async_forget_set_aside()
+        is_written, is_clear = await store.async_flush(), await store.async_forget_set_aside()
+        if not (is_written and is_clear):
+            left.append(store.path)
+    if left:
+        raise NotErased(files=", ".join(left))

@@ -128,21 +128,26 @@ class KeptStore(Store[Content]):
         self._changed = True
         self.async_delay_save(self._content, SAVE_DELAY)
 
-    async def async_flush(self) -> None:
-        """Write now what has not been written yet, and wait for a write that is under way."""
+    async def async_flush(self) -> bool:
+        """Write now what has not been written yet, and wait for a write that is under way.
+
+        Return whether the file holds what is known; a write that failed is tried again later.
+        """
         if self._changed:
             await self.async_save(self._content())
         else:
             await self._async_handle_write_data()  # type: ignore[no-untyped-call]
+        return not self._changed
 
-    async def async_forget_set_aside(self, entry_id: str | None = None) -> None:
-        """Delete the files that were set aside, or the data of one agent in them.
+    async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
+        """Delete the files that were set aside, or the data of one agent in them; return whether all went.
 
         A file that cannot be parsed may hold what other agents keep, so it stays while there are any.
         """
         left = await self.hass.async_add_executor_job(_forget_aside, Path(self.path), entry_id)
         if not left:
             withdraw(self.hass, self._issue("unreadable"))
+        return not left
 
     @override
     async def _async_migrate_func(
@@ -219,13 +224,22 @@ class StoredFile(ABC):
     async def async_load(self) -> None:
         """Read the file; what cannot be read is kept aside and left out."""
 
-    async def async_flush(self) -> None:
-        """Write what has not been written yet."""
-        await self._store.async_flush()
+    @property
+    def path(self) -> str:
+        """Return where the file is."""
+        return str(self._store.path)
 
-    async def async_forget_set_aside(self, entry_id: str | None = None) -> None:
-        """Delete unreadable files, or the data of one agent in them."""
-        await self._store.async_forget_set_aside(entry_id)
+    async def async_flush(self) -> bool:
+        """Write what has not been written yet; return whether that worked."""
+        return await self._store.async_flush()
+
+    async def async_forget_set_aside(self, entry_id: str | None = None) -> bool:
+        """Delete unreadable files, or the data of one agent in them; return whether none is left."""
+        return await self._store.async_forget_set_aside(entry_id)
+
+    async def async_remove(self) -> None:
+        """Delete the file, which works on a full disk too."""
+        await self._store.async_remove()
 
 
 class AgentData(Protocol):

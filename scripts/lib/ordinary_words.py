@@ -109,15 +109,19 @@ def named(node: Any) -> Iterator[str]:
                 yield from named(item)
 
 
-def ordinary(components: Path, zones: Iterable[str]) -> list[str]:
-    """Return all ordinary words, sorted."""
+def ordinary(components: Path, zones: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the words of texts, and the other words of names, both sorted."""
     own = (text for language in languages() for text in texts(table(language, "concepts")))
-    listed = (*integrations(components), *(zone.replace("_", " ") for zone in zones), *own, CITIES)
-    found = {fold_letters(word) for text in listed for word in words(text)}
+    written = {fold_letters(word) for text in own for word in words(text)}
     for language in LANGUAGES:
-        found |= common(components, language)
-    found -= set(GIVEN_NAMES.split())
-    return sorted(word for word in found if word.isalpha() and len(word) >= LEAST_LETTERS)
+        written |= common(components, language)
+    listed = (*integrations(components), *(zone.replace("_", " ") for zone in zones), CITIES)
+    names = {fold_letters(word) for text in listed for word in words(text)} - written
+    written, names = (
+        {word for word in found - set(GIVEN_NAMES.split()) if word.isalpha() and len(word) >= LEAST_LETTERS}
+        for found in (written, names)
+    )
+    return sorted(written), sorted(names)
 
 
 def read(path: Path) -> Any:
@@ -128,13 +132,14 @@ def read(path: Path) -> Any:
 def main(*, check: bool) -> int:
     """Write or compare the file; return the exit code."""
     zones = files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
-    found = ordinary(Path(homeassistant.components.__file__).parent, zones)
+    parts = ordinary(Path(homeassistant.components.__file__).parent, zones)
+    found = [*parts[0], *parts[1]]
     before = set(ORDINARY_FILE.read_text(encoding="utf-8").split())
     print(f"{len(found)} words, {len(set(found) - before)} new, {len(before - set(found))} gone")
     if check:
         return int(before != set(found))
-    written = fill(" ".join(found), WIDTH, break_long_words=False, break_on_hyphens=False)
-    ORDINARY_FILE.write_text(written + "\n", encoding="utf-8")
+    written = (fill(" ".join(part), WIDTH, break_long_words=False, break_on_hyphens=False) for part in parts)
+    ORDINARY_FILE.write_text("\n\n".join(written) + "\n", encoding="utf-8")
     return 0
 
 

@@ -98,15 +98,14 @@ async def test_memories_of_its_own_are_given_to_another(
 
 
 async def test_the_household_gets_its_memories_back(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """After the last connection was removed and another one was added, the memories can be given to it."""
+    """What a removed connection remembered can be given to another one."""
     agent = await async_agent(hass, model_server)
+    new = await async_add_agent(hass, model_server)
     old = agent.entry.entry_id
     await remember(hass, old)
     await remove(hass, agent)
     assert asked(hass, old)
     assert stored(hass, old) == [FACT]
-    new = await async_add_agent(hass, model_server)
-    assert new.entry.state is ConfigEntryState.LOADED
     await answer(hass, old, "give", agent=new.entry.entry_id)
     assert stored(hass, new.entry.entry_id) == [FACT]
     assert stored(hass, old) == []
@@ -117,6 +116,7 @@ async def test_erased_on_request_and_on_disk(
 ) -> None:
     """Erasing takes the memories from the file at once."""
     agent = await async_agent(hass, model_server)
+    await async_add_agent(hass, model_server)
     old = agent.entry.entry_id
     await remember(hass, old)
     await remove(hass, agent)
@@ -125,6 +125,25 @@ async def test_erased_on_request_and_on_disk(
     assert FACT not in json.dumps(hass_storage["home_agent.memories"])
     assert old not in json.dumps(hass_storage["home_agent.agents"])
     assert not asked(hass, old)
+
+
+async def test_nothing_stays_without_a_connection(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+) -> None:
+    """With the last one all files go, and what an earlier one left; nothing would look after them later."""
+    agent = await async_agent(hass, model_server)
+    guests = await async_add_further(hass, agent, shared_memory=False)
+    await remember(hass, guests.agent_id)
+    await remember(hass, agent.entry.entry_id)
+    await remove(hass, agent, guests.agent_id)
+    assert asked(hass, guests.agent_id)
+    await remove(hass, agent)
+    assert not [key for key in hass_storage if key.startswith("home_agent")]
+    assert not asked(hass, guests.agent_id)
+    assert not asked(hass, agent.entry.entry_id)
+    new = await async_add_agent(hass, model_server)
+    assert new.entry.state is ConfigEntryState.LOADED
+    assert stored(hass, agent.entry.entry_id) == stored(hass, guests.agent_id) == []
 
 
 async def test_kept_for_thirty_days(

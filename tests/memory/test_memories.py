@@ -5,6 +5,7 @@ from datetime import timedelta
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 from hypothesis import given, strategies as st
 import pytest
@@ -62,7 +63,7 @@ def file_text(hass: HomeAssistant) -> str:
 @pytest.fixture
 def memories() -> Memories:
     """An empty memory."""
-    return Memories(lambda: None)
+    return Memories(lambda: None, AsyncMock(return_value=True))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import AsyncMock
 
 from hypothesis import given, strategies as st
 import pytest
@@ -57,7 +58,7 @@ def everybody(_entry: ProfileEntry) -> bool:
 @pytest.fixture
 def profile() -> Profile:
     """An empty profile whose store nobody writes."""
-    return Profile(lambda: None)
+    return Profile(lambda: None, AsyncMock(return_value=True))
 
 
 async def test_repetition_makes_surer(profile: Profile) -> None:

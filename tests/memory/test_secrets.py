@@ -23,6 +23,12 @@ from custom_components.home_agent.memory.secrets import holds_secret
         "CVV 123",
         "api key abcd1234efgh",
         "the password for the neighbours is “Sesame”",
+        "code four seven one one",
+        "the alarm code is forty seven eleven",
+        "der Code vom Tor ist vier sieben eins eins",
+        "le code est douze trente-quatre",
+        "four seven one one is the code of the alarm",
+        "4711 is the alarm code",
     ],
 )
 def test_secrets_are_seen(text: str) -> None:
@@ -39,6 +45,8 @@ def test_secrets_are_seen(text: str) -> None:
         "the password manager is installed",
         "dress code is casual",
         "The zip code is on the letter",
+        "the code word is for four people at eight",
+        "1200 books and a code review",
         "phone number is 0171 2345678",
         "The pin board is in the hall",
         "kids go to bed at 20:30",

@@ -176,4 +176,4 @@ async def test_removal_forgets(
     await act(agent, control("turn_on"))
     await hass.config_entries.async_remove(agent.entry.entry_id)
     await hass.async_block_till_done()
-    assert agent.entry.entry_id not in json.dumps(hass_storage[STORE_KEY])
+    assert agent.entry.entry_id not in json.dumps(hass_storage)

@@ -3,13 +3,10 @@
 from collections import Counter
 
 from homeassistant.components import conversation
-from homeassistant.helpers.json import json_dumps
 
-from ..const import LOGGER
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..event_data import ConversationFinished
-from ..inference.quotes import without_quotes
 from ..languages import find, words
 from ..tools.quality import turn_quality
 from .intent_results import set_results
@@ -107,12 +104,3 @@ def finished_event(turn: Turn, err: HomeAgentError | None, problem: str | None) 
         "used_external_llm": bool(figures.external),
         "tool_quality": turn_quality(turn.calls.verdicts),
     }
-
-
-def problem_of(turn: Turn, err: HomeAgentError) -> str:
-    """Return a description of the error for logs and events, without words of the conversation."""
-    if not err.said:
-        return str(err)
-    LOGGER.debug("The server said: %s", err.said)
-    sent = json_dumps(turn.fitted.messages) if turn.fitted else ""
-    return without_quotes(err.said, sent, turn.calls.sentence)

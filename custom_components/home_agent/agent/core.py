@@ -30,7 +30,7 @@ from ..errors import HomeAgentError, LLMError, SentenceTooLong
 from ..event_data import ConversationStarted
 from ..languages.sentence import Kind, read
 from ..tools.turn_calls import TurnCalls, caller_of
-from .closing import close_turn, finished_event, problem_of
+from .closing import close_turn, finished_event
 from .confirming import async_ask, async_settle
 from .gathering import async_gather
 from .llm import LLMMixin
@@ -225,7 +225,9 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))
 
     async def _async_fail(self, turn: Turn, err: HomeAgentError) -> conversation.ConversationResult:
-        problem = problem_of(turn, err)
+        problem = str(err)
+        if err.said:
+            LOGGER.debug("The server said: %s", err.said)
         LOGGER.warning("The turn failed: %s: %s", type(err).__name__, problem)
         ids = (turn.calls.conversation_id, turn.calls.speaker.context)
         self.emitter.fire_error("agent", err, problem, *ids, rounds=turn.figures.rounds)

@@ -1,7 +1,8 @@
 """Removed agents: what they kept is deleted, except for memories, which stay until somebody decides.
 
 Home Assistant asks nothing when an entry or a subentry is removed. The memories and profiles of a removed
-agent are kept for KEPT_DAYS, and a repair issue offers to give them to another agent or to erase them.
+agent are kept for KEPT_DAYS, and a repair issue offers to give them to another agent or to erase them. With
+the last connection everything is erased at once: Home Assistant then loads nothing that could do it later.
 """
 
 from collections.abc import Mapping
@@ -40,7 +41,7 @@ async def async_forget_agent(
     """Delete what an agent kept; its memories and profiles stay if there are any.
 
     Its assistants use Home Assistant's own agent from then on. What is known of the automations that it
-    made, which stay, goes to the agent `heir`.
+    made, which stay, goes to the agent `heir`; without one nothing is kept.
     """
     record = shared.agents.of(agent_id)
     entity_id = conversation_entity(hass, agent_id)
@@ -56,7 +57,7 @@ async def async_forget_agent(
     for store in shared.stores:
         if isinstance(store, EntryStore) and store not in remembering:
             store.forget(agent_id)
-    if sum(_kept(shared, agent_id).values()):
+    if heir is not None and any(_kept(shared, agent_id).values()):
         record.note_removed()
         report_kept(hass, shared, agent_id)
     else:

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
-from homeassistant.util.file import write_utf8_file_atomic
+from homeassistant.util.file import WriteError, write_utf8_file_atomic
 
 from ..const import DOMAIN, LOGGER
-from ..safety.sanitizer.private_patterns import find_numbers, find_patterns
+from ..safety.sanitizer.private_patterns import find_numbers, find_patterns, masked
 from ..texts import fold_letters
 
 FOLDER: Final = "conversations"
@@ -38,10 +38,12 @@ class ConversationLog:
         """Take the agent whose conversations are written; a disabled log still forgets."""
         self._hass = hass
         self._enabled = enabled
-        self._folder = folder_of(hass, entry_id)
+        self.folder = folder_of(hass, entry_id)
         self._waiting: list[Line] = []
         self._lock = asyncio.Lock()
         self._failed = False
+        self.unforgotten = False
+        """Whether lines are still in the files that were to go."""
 
     @callback
     def note(self, said: str, answer: str, at: datetime, **details: Any) -> None:
@@ -50,7 +52,7 @@ class ConversationLog:
             return
         known = {key: value for key, value in details.items() if value not in (None, [], "")}
         line = {"at": dt_util.as_local(at).isoformat(timespec="seconds"), **known}
-        self._waiting.append({**line, "said": masked(said), "answer": masked(answer)})
+        self._waiting.append({**line, "said": masked_line(said), "answer": masked_line(answer)})
         if len(self._waiting) == 1:
             self._hass.async_create_background_task(self.async_flush(), "home_agent conversation log")
 
@@ -78,20 +80,20 @@ class ConversationLog:
         if wanted or person is not None or conversation is not None:
             await self.async_flush()
             async with self._lock:
-                await self._async_do(_without, is_unwanted)
+                self.unforgotten = not await self._async_do(_without, is_unwanted)
 
     async def async_of_person(self, person: str) -> list[Line]:
         """Return the lines of a person, the oldest first."""
         await self.async_flush()
         async with self._lock:
-            lines = await self._hass.async_add_executor_job(_lines, self._folder)
+            lines = await self._hass.async_add_executor_job(_lines, self.folder)
         return [line for line in lines if line.get("person") == person]
 
     async def async_clear(self) -> None:
         """Delete all files."""
         async with self._lock:
             self._waiting = []
-            await self._async_do(_delete_before, date.max)
+            self.unforgotten = not await self._async_do(_delete_before, date.max)
 
     async def async_prune(self, days: float) -> None:
         """Delete older files; 0 days keep everything."""
@@ -99,15 +101,16 @@ class ConversationLog:
             async with self._lock:
                 await self._async_do(_delete_before, (dt_util.now() - timedelta(days=days)).date())
 
-    async def _async_do(self, work: Callable[[Path, Any], None], what: Any) -> None:
-        """Work on the files in a thread."""
+    async def _async_do(self, work: Callable[[Path, Any], None], what: Any) -> bool:
+        """Work on the files in a thread; return whether that worked."""
         try:
-            await self._hass.async_add_executor_job(work, self._folder, what)
+            await self._hass.async_add_executor_job(work, self.folder, what)
             self._failed = False
-        except OSError as err:
+        except (OSError, WriteError) as err:
             if not self._failed:
-                LOGGER.warning("The conversation log cannot be written: %s", err.strerror or err)
+                LOGGER.warning("The conversation log cannot be written: %s", err)
             self._failed = True
+        return not self._failed
 
 
 def folder_of(hass: HomeAssistant, entry_id: str) -> Path:
@@ -115,15 +118,10 @@ def folder_of(hass: HomeAssistant, entry_id: str) -> Path:
     return Path(hass.config.path(DOMAIN, FOLDER, entry_id))
 
 
-def masked(text: str) -> str:
+def masked_line(text: str) -> str:
     """Return a text with private patterns masked."""
     text = text[:MAX_TEXT]
-    shown, end = [], 0
-    for item in sorted([*find_patterns(text, (), lambda _id: False), *find_numbers(text)]):
-        if item.start >= end:
-            shown.append(f"{text[end : item.start]}[{item.kind}]")
-        end = max(end, item.end)
-    return "".join([*shown, text[end:]])
+    return masked(text, [*find_patterns(text, (), lambda _id: False), *find_numbers(text)])
 
 
 def _append(folder: Path, lines: Sequence[Line]) -> None:

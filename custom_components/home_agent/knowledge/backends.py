@@ -36,7 +36,6 @@ from ..const import (
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.quotes import without_quotes
 from ..issues import report, withdraw
 from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
@@ -68,8 +67,7 @@ class ServedModel:
         try:
             return await self._client.embed(list(texts), keep_alive=self._keep_alive)
         except ModelServerError as err:
-            detail = without_quotes(err.detail, " ".join(texts))
-            raise EmbeddingError(detail, refused=err.kind is ErrorKind.AUTH) from err
+            raise EmbeddingError(err.plain, refused=err.kind is ErrorKind.AUTH) from err
 
     async def async_close(self) -> None:
         """Hold nothing: the session is Home Assistant's."""

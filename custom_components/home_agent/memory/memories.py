@@ -1,6 +1,6 @@
 """Memories of one agent: search, merging and removal."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -66,9 +66,10 @@ class FoundMemory:
 class Memories:
     """The memories of one entry. The store of all entries is notified of every change."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        """Start empty."""
+    def __init__(self, changed: Callable[[], None], flush: Callable[[], Awaitable[bool]]) -> None:
+        """Start empty. `changed` has a change written soon, `flush` now, and returns whether that worked."""
         self._changed = changed
+        self.async_flush = flush
         self._kept: dict[str, Memory] = {}
         self._words = WordIndex()
         self.settings = MemorySettings()
@@ -398,4 +399,4 @@ class MemoryManager(EntryStore[Memories]):
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
-        super().__init__(hass, STORE_KEY, Memories)
+        super().__init__(hass, STORE_KEY, lambda changed: Memories(changed, self.async_flush))

@@ -1,6 +1,6 @@
 """Profiles: facts about each person and the household, one value for each key."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -73,9 +73,10 @@ SEMANTIC_HITS: Final = 4
 class Profile:
     """The profile entries of one agent. The store of all agents is notified of every change."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        """Start empty."""
+    def __init__(self, changed: Callable[[], None], flush: Callable[[], Awaitable[bool]]) -> None:
+        """Start empty. `changed` has a change written soon, `flush` now, and returns whether that worked."""
         self._changed = changed
+        self.async_flush = flush
         self._kept: dict[str, ProfileEntry] = {}
         self._words = WordIndex()
         self._index: SemanticIndex | None = None
@@ -244,7 +245,7 @@ class ProfileManager(EntryStore[Profile]):
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
-        super().__init__(hass, STORE_KEY, Profile)
+        super().__init__(hass, STORE_KEY, lambda changed: Profile(changed, self.async_flush))
 
 
 def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:

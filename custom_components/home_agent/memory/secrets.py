@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from ..languages import languages, words
 from ..languages.phrases import all_words, any_of
 from ..regex import composed, lazy_regex
+from ..safety.spoken_numbers import spells_number
 from ..texts import fold_letters
 
 _DIGITS: Final = lazy_regex(r"(?<!\w)\d(?:[ .-]?\d){2,}(?!\w)")
@@ -27,6 +28,8 @@ class _SecretWords(NamedTuple):
     """A word with digits behind it is the secret."""
     said: re.Pattern[str]
     """What follows an "is" or a colon."""
+    before: re.Pattern[str]
+    """An "is" that the text ends with, but for some words: 4711 is the code of the alarm."""
     participle: re.Pattern[str]
     """The password is installed."""
 
@@ -44,6 +47,7 @@ def _secret_words() -> _SecretWords:
         password=lazy_regex(any_of(passwords, fold_letters)),
         code=lazy_regex(any_of(codes, fold_letters)),
         said=lazy_regex(rf"(?:{any_of(all_words('secrets.is'), fold_letters)}|[:=])\s*(\S{{4,}})"),
+        before=lazy_regex(rf"{any_of(all_words('secrets.is'), fold_letters)}(?:\s\S{{1,20}}){{0,3}}\s*$"),
         participle=lazy_regex(rf"{any_of(all_words('secrets.participles'), fold_letters)}\W*$"),
     )
 
@@ -60,14 +64,21 @@ def holds_secret(text: str) -> bool:
     for pattern in (known.password, known.code):
         if (named := pattern.search(folded)) and _tells_code(folded[named.end() :]):
             return True
+        if (
+            named
+            and (said := known.before.search(folded, 0, named.start()))
+            and _tells_code(folded[: said.start()])
+        ):
+            return True
     return _tells_password(folded)
 
 
 def _tells_code(behind: str) -> bool:
-    """Return whether a text contains three digits, digits mixed with letters, or quoted text."""
+    """Return whether a text has three digits or words for them, digits mixed with letters, or a quote."""
     return bool(
         _DIGITS.search(behind)
         or _QUOTED.search(behind)
+        or spells_number(behind)
         or any(
             len(word) >= _MIXED_CHARS and _DIGIT.search(word) and _LETTER.search(word)
             for word in behind.split()

@@ -40,7 +40,7 @@ class PlannedCommands(DueItems[PlannedCommand, Run]):
     """The planned commands of one agent."""
 
     def __init__(
-        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[None]]
+        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[object]]
     ) -> None:
         """Start with none; `changed` has a change written soon, `flush` at once."""
         super().__init__(hass, changed, flush)

@@ -1,6 +1,6 @@
 """What must not leave a call: codes and keys, kept out of events, traces, ledger and service responses."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -171,7 +171,8 @@ def _secrets(value: Any, key: object, depth: int, *, inside: bool = False) -> It
             for name, item in value.items():
                 yield from _secrets(item, name, depth - 1, inside=inside)
         case list() | tuple() | set() | frozenset():
-            yield from _secrets_of_all(value, depth, inside=inside)
+            for item in value:
+                yield from _secrets(item, "", depth - 1, inside=inside)
         case str() if not isinstance(within := opened(value), str):
             yield from _secrets(within, key, depth - 1, inside=inside)
             if inside:
@@ -180,8 +181,3 @@ def _secrets(value: Any, key: object, depth: int, *, inside: bool = False) -> It
             return
         case str() | int() | float() if inside and str(value):
             yield str(value)
-
-
-def _secrets_of_all(values: Iterable[Any], depth: int, *, inside: bool) -> Iterator[str]:
-    for item in values:
-        yield from _secrets(item, "", depth - 1, inside=inside)

@@ -18,6 +18,8 @@ SAFE_LENGTH: Final = 3
 """Shorter number words of another language are too often something else: `o`, `to`, `en`."""
 MAX_FOREIGN: Final = 24
 """A sentence of more pieces is not looked through for a PIN in other languages than the speaker's."""
+MAX_SPELLED: Final = 200
+"""Characters that are looked through for a number in words."""
 TEN: Final = 10
 _CHARS_OF_WORD: Final = 2
 """How many characters count as one word in scripts without spaces."""
@@ -162,6 +164,12 @@ def read_numbers(sentence: str, language: str) -> Numbers:
             if not found.others and len(found.digits) >= MIN_DIGITS:
                 return found
     return read
+
+
+def spells_number(text: str) -> bool:
+    """Return whether a text has a number in it of as many digits as a PIN, in the words of any language."""
+    cut = text[:MAX_SPELLED]
+    return any(next(_read(cut, number_words(language)).runs, None) for language in languages())
 
 
 def _may_be_number(token: Token, known: NumberWords) -> bool:

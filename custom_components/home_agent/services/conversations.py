@@ -13,6 +13,7 @@ from homeassistant.helpers import config_validation as cv
 from ..agent.gathering import asked_about
 from ..const import DOMAIN
 from ..entity import conversation_entity
+from ..errors import NotErased
 from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..knowledge.speaker import Surface, surface
 from ..privacy import PersonalData, async_erase, async_erase_everywhere, async_export
@@ -112,9 +113,11 @@ async def _async_clear_history(call: ServiceCall, entry: Agent) -> ClearedRespon
     memory.note_cleared(conversation_id)
     entry.runtime_data.turn_log.clear(history_id)
     cleared = shared.history.clear(entry.entry_id, history_id)
-    await shared.history.async_flush()
+    is_written = await shared.history.async_flush()
     log = entry.runtime_data.log
     await (log.async_clear() if conversation_id is None else log.async_forget(conversation=history_id))
+    if not is_written or log.unforgotten:
+        raise NotErased(files=str(log.folder) if is_written else shared.history.path)
     return {"cleared": cleared}
 
 

@@ -29,7 +29,7 @@ class DueItems[Item: Due, Run](ABC):
     """The timers, or the planned commands, of one agent. `Run` is called with what is due."""
 
     def __init__(
-        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[None]]
+        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[object]]
     ) -> None:
         """Start with none; `changed` has a change written soon, `flush` at once."""
         self._hass = hass

@@ -116,7 +116,7 @@ class Timers(DueItems[Timer, Announce]):
     """The timers of one agent."""
 
     def __init__(
-        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[None]]
+        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[object]]
     ) -> None:
         """Start with none; `changed` has a change written soon, `flush` at once."""
         super().__init__(hass, changed, flush)

@@ -264,7 +264,6 @@ class ToolHandler:
             declared=declared_by_tool(tool),
             only_reads=reads,
             private=not reads or self.guard.policy.trusts_tool(name),
-            own_words=True,
             allowing=f"If this tool is to have it, the person adds tool:{name} to the rules without asking.",
         )
 
@@ -332,6 +331,7 @@ class ToolHandler:
         elif not (outside := tool.untrusted):
             texts = list(tool.outside_texts(self.hass, content["result"]))
         if not outside and not texts:
+            _note_read(tool, content, turn)
             return
         told = {"result": content["result"], "error": content["error"]}
         clean = partial(firewall.clean, told, texts, others=turn.tools)
@@ -342,8 +342,7 @@ class ToolHandler:
         said = " ".join((turn.sentence, *turn.origins.said))
         if outside or cleaned.found or is_news(texts or (), said):
             turn.taint()
-            if outside and (source := source_of(tool)):
-                turn.origins.note_read(source, texts_of(content["result"]))
+            _note_read(tool, content, turn)
             self._outside_read[turn.speaker.context.id] = turn.origins
             while len(self._outside_read) > MAX_CONTEXTS:
                 self._outside_read.popitem(last=False)
@@ -361,6 +360,12 @@ class ToolHandler:
             removed=len(found),
             text=found[0].text,
         )
+
+
+def _note_read(tool: llm.Tool, content: Mapping[str, Any], turn: TurnCalls) -> None:
+    """Keep what a server has answered: its words may go back to it."""
+    if source := source_of(tool):
+        turn.origins.note_read(source, texts_of(content["result"]))
 
 
 def _repeated(turn: TurnCalls, key: str) -> llm.ToolResult:

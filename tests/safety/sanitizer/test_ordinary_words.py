@@ -43,10 +43,12 @@ def test_words_of_several_integrations(components: Path) -> None:
 
 def test_what_is_gathered(components: Path) -> None:
     """Names of integrations, makers and places too; none of people, nothing short."""
-    found = ordinary(components, ["Europe/Testville", "America/San_Juan"])
-    assert found == sorted(set(found))
-    assert {"the", "knopf", "lamps", "hub", "acme", "testville", "america", "san", "hamburg"} <= set(found)
-    assert not {"bob", "juan", "nonesuch", "of"} & set(found)
+    written, names = ordinary(components, ["Europe/Testville", "America/San_Juan"])
+    assert written == sorted(set(written) - set(names))
+    assert {"the", "knopf", "lamps"} <= set(written)
+    assert {"hub", "acme", "testville", "america", "san", "hamburg"} <= set(names)
+    found = {*written, *names}
+    assert not {"bob", "juan", "nonesuch", "of"} & found
 
 
 def test_the_file() -> None:
@@ -54,3 +56,5 @@ def test_the_file() -> None:
     assert set(CITIES.split()) <= ordinary_words()
     assert not set(GIVEN_NAMES.split()) & ordinary_words()
     assert {"kitchen", "kuche", "temperature", "philips"} <= ordinary_words()
+    assert {"kitchen", "kuche"} <= ordinary_words(names=False)
+    assert not {"lupus", "philips"} & ordinary_words(names=False)

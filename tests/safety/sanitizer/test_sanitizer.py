@@ -11,10 +11,11 @@ from custom_components.home_agent.safety.sanitizer.private_names import (
     ordinary_words,
 )
 from custom_components.home_agent.safety.sanitizer.private_patterns import PrivateKind, find_patterns
-from custom_components.home_agent.safety.sanitizer.sanitizer import Sanitized, Sanitizer
+from custom_components.home_agent.safety.sanitizer.sanitizer import Sanitized, Sanitizer, Sending
 from custom_components.home_agent.texts import fold_letters
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
+from tests.helpers.disguises import DISGUISES
 from tests.helpers.examples import many
 from tests.helpers.homes import LANGUAGES, build_home
 
@@ -214,6 +215,76 @@ DISGUISED = (
 async def test_strict(sanitizer: Sanitizer, query: str) -> None:
     """A turn that has read text from outside lets no private word out, however it is written."""
     assert (await sanitizer.async_clean(query, strict=True)).blocked
+
+
+SECRETS = """
+    Anna Brinkmann is in hospital; Anna takes Ritalin every day; kids alone at home tonight; the code is 4711
+    we are away all week; alarm code four seven one one; nobody at home from friday to sunday; Narnia is open
+    wir sind diese Woche verreist; die Kinder sind heute Abend allein; Code vier sieben eins eins
+    nous sommes absents cette semaine; estamos de vacaciones esta semana; the password is hunter2; Oma Gertrud
+    Anna comes home at six; we leave for work at 7; the house is empty until Monday; we return on friday
+    call Anna on +49 171 1234567; Sonnenwinkel 7 in Hamburg; lock.front_door is open; bunkers under the shed
+    my card is 4111 1111 1111 1111; weather 53.551, 9.993; mail anna.b@example.com today; project x is legal
+    the server is kunterbunt42.duckdns.org; the camera is 192.168.1.20; strawberries make the girl scratch
+    Jiri Novak owes the bank money; Zephyr Lampe
+"""
+FORMS = (
+    *("plain", "base64", "base16", "backwards", "words backwards", "rot13", "spaced", "percents"),
+    *("hexadecimal in pairs", "without vowels", "base64 backwards", "bits"),
+)
+TOPICS = """
+    who is Ann Boleyn; shed roof felt price; weather in Hamburg tomorrow; best vacuum for pet hair
+    HDMI 2.1 cable 4k 120 Hz; CR2032 battery lifetime; Raspberry Pi 5 8 GB price; iPhone 17 Pro release date
+    how to descale a DeLonghi Magnifica S; Zigbee2MQTT release notes 2026.11.1; error E18 Bosch dishwasher
+    train Hamburg Berlin friday 18:00; BTC EUR rate; tt0111161; Bundesliga results; recipe for pad thai
+    symphony no 9 Beethoven; what is a Schnauzer; when is Easter 2027; capital of Kyrgyzstan; moon phase today
+    lyrics of Yellow Submarine; Xylophone lessons for children; Szechuan pepper; Worcestershire sauce recipe
+    how old can children be to stay home alone; LED strip 24 V 60 W; RTX 5090 review; WW90T534AAE manual
+    PlayStation 5 Pro SSD; how to grow rhubarb; Llanfairpwllgwyngyll; population of Reykjavik; YouTube TV cost
+    Nietzsche quotes; Zwiebelkuchen Rezept; Fahrplan U3; Oeffnungszeiten Ikea Altona; Wie wird das Wetter
+    tarte aux pommes recette; horaires SNCF Paris Lyon; receta de tortilla; previsione meteo Milano
+    pogoda jutro; recept pannkakor; opskrift boller; oppskrift vafler; dort recept; weer morgen Utrecht
+    kvinoa recept; {"symbol": "EURUSD"}; {"from": "2026-11-23T20:00:00+01:00"}
+    {"lat": 48.85, "lon": 2.35}; {"unit": "kWh", "city": "Oslo"}; https://en.wikipedia.org/wiki/Rhubarb
+    https://www.youtube.com/results?search_query=yellow+submarine; GitHub home-assistant core issues
+    how many ml in a cup; speed of light in km/s; NVMe vs SATA; PEP 8 line length; ISO 8601; DIN EN 60601-1-2
+"""
+
+
+def listed(table: str) -> list[str]:
+    """Return the texts of a table."""
+    return [text.strip() for text in table.strip().replace("\n", ";").split(";")]
+
+
+async def test_nothing_leaves_in_disguise(sanitizer: Sanitizer) -> None:
+    """In any turn, to any tool: what is private is known, and what nobody can read is refused."""
+    secrets = listed(SECRETS)
+    assert len(secrets) >= 32
+    sending = Sending(said="Look something up", own_words=True)
+    left = [
+        (form, secret)
+        for form in FORMS
+        for secret in secrets
+        if not (await sanitizer.async_check([DISGUISES[form](secret)], sending)).blocked
+    ]
+    assert not [secret for form, secret in left if form == "plain"]
+    assert len(left) <= 0.05 * len(FORMS) * len(secrets), left
+
+
+async def test_ordinary_topics_are_looked_up(home: HomeAssistant, sanitizer: Sanitizer) -> None:
+    """By the tools of other servers; none of these words was said but those that a name begins with."""
+    home.states.async_set("person.ann", "home", {"friendly_name": "Ann"})
+    home.states.async_set("lock.shed", "locked", {"friendly_name": "Shed Lock"})
+    topics = listed(TOPICS)
+    assert len(topics) >= 60
+    held = []
+    for topic in topics:
+        said = topic if topic.startswith(("who is Ann", "shed")) else "Look it up"
+        sending = Sending(said=said, own_words=True)
+        held += [topic] if (await sanitizer.async_check([topic], sending)).blocked else []
+        if said == topic and await sanitizer.async_clean(topic, said=topic) != Sanitized(topic):
+            held.append(f"search: {topic}")
+    assert len(held) <= 1, held
 
 
 async def test_strict_lets_ordinary_words_out(sanitizer: Sanitizer) -> None:

@@ -362,6 +362,19 @@ class TestAnswer:
         entries = agent.entry.runtime_data.handler.guard.journal.audit.entries(9, "search")
         assert [entry["tool"] for entry in entries] == ["allowed", "get_item"]
 
+    @pytest.mark.usefixtures("lookup")
+    async def test_words_that_were_just_said_leave(
+        self, agent: Agent, rest_server: RestServer, tmp_path: Path
+    ) -> None:
+        """As with the tools of every other server; what nobody can read leaves in no turn."""
+        agent.hass.states.async_set("person.olga", "home", {"friendly_name": "Olga Petersen"})
+        rest_server.routes["/"] = data({"id": "dGhlIGJ1cyBzdG9w"})
+        await async_offer(agent, tmp_path, tool(rest_server).replace("127.0.0.1", "api.example.com"))
+        for item in ("ideas for Olga", "T2xnYSBpcyBpbiBob3NwaXRhbA=="):
+            agent.server.script([tool_calls([("get_item", {"item": item})]), text("So.")])
+            await agent.say("Find ideas for Olga")
+        assert len(rest_server.requests) == 1
+
 
 class TestHosts:
     """Where it may go."""

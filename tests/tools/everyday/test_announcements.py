@@ -245,7 +245,67 @@ async def test_what_was_looked_up_is_not_said_aloud(house: TalkingHouse) -> None
     assert house.said == {}
 
 
-@pytest.mark.parametrize("message", ["The alarm code is 4711", "Das WLAN-Passwort lautet hunter2!x"])
+REMEMBERED = """
+    Anna has lupus and goes to the clinic on Mondays; Tom is allergic to hazelnuts; Anna likes green tea
+    Tom goes swimming on Tuesdays; Tom has piano lessons on Thursday at five; Anna is pregnant
+    Tom is looking for a new job; Tom is afraid of spiders; Anna's favourite dish is lasagne
+    Tom takes Ritalin in the morning; Anna's birthday is on the third of May; Anna gets up at six on weekdays
+    Anna is seeing a lawyer about the divorce; Tom plays football on Saturdays; Tom failed his maths exam
+    Anna drinks her coffee without milk; Tom earns 4200 euros a month
+"""
+PRIVATE = """
+    Anna has lupus; Anna is at the clinic; Tom is allergic; No hazelnuts please; We are pregnant
+    The Ritalin is on the table; A lawyer calls; the divorce; 4200 a month
+    No exam today
+"""
+ORDINARY = """
+    dinner is ready; the taxi is here at eight; four people come tonight; lunch is on the table
+    breakfast is ready, come down; please come to the kitchen; the guests are here; we leave in five minutes
+    time for bed; good night everybody; the bathroom is free; the washing machine is done; homework first
+    the laundry is ready; somebody is at the door; the parcel has arrived; the dog needs a walk; feed the cat
+    put your shoes on; brush your teeth; please turn the music down; the film starts now; the pizza is here
+    the cake is in the oven; take the bins out; it is going to rain, close the windows; the shower is free
+    grandma is on the phone; come and help me in the garden; the car is waiting outside; happy birthday
+    the plumber comes at six; no power from ten to eleven; the internet is down; everybody downstairs please
+    we meet at the front door; the baby is asleep, be quiet; hurry up, we are late; I am home
+    the tap drips
+"""
+
+
+def listed(table: str) -> list[str]:
+    """Return the sentences of a table."""
+    return [sentence.strip() for sentence in table.strip().replace("\n", ";").split(";")]
+
+
+async def test_one_word_of_a_memory_may_be_the_secret(house: TalkingHouse) -> None:
+    """It waits for a yes; what is called through any house does not, though nobody has said its words."""
+    for content in listed(REMEMBERED):
+        memory = {"content": content, "person": "person.tom"}
+        await house.hass.services.async_call("home_agent", "add_memory", memory, blocking=True)
+    heard = house.satellites["Kitchen"].said
+    for sentence in listed(PRIVATE):
+        house.agent.server.clear()
+        await house.tell("everybody", sentence, sentence="Tell everybody what you know")
+        await house.agent.entry.runtime_data.confirmations.async_stop()
+    assert heard == []
+    assert len(listed(ORDINARY)) >= 40
+    for sentence in listed(ORDINARY):
+        house.agent.server.clear()
+        await house.tell("everybody", sentence, sentence="Tell everybody what you know")
+    await house.hass.async_block_till_done()
+    assert heard == listed(ORDINARY)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The alarm code is 4711",
+        "Das WLAN-Passwort lautet hunter2!x",
+        "code four seven one one",
+        "4711 is the code",
+        "Vier sieben eins eins ist der Code",
+    ],
+)
 async def test_codes_are_not_said_aloud(house: TalkingHouse, message: str) -> None:
     """Not even with a yes; a phone may have them."""
     told = await house.tell("everybody", message, sentence=f"Tell everybody: {message}")

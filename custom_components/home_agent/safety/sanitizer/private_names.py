@@ -26,7 +26,7 @@ from ...texts import fold_letters, is_unspaced, words
 from .private_patterns import Finding, PrivateKind
 
 ORDINARY_FILE: Final = Path(__file__).parent / "ordinary_words.txt"
-"""Words that Home Assistant itself uses in many languages, and names of its integrations."""
+"""Words that Home Assistant itself uses in many languages; behind an empty line names of its integrations."""
 
 MIN_LONE: Final = 3
 """Letters of a word that counts on its own."""
@@ -34,8 +34,8 @@ TELLING: Final = 2
 """Words of one memory that tell it together."""
 
 _TOKEN: Final = lazy_regex(r"[^\W_]+")
+_LONGER_NAME: Final = lazy_regex(r"\w+ (?=[^\W\d_a-z])[^\W\d_]+")
 _CYRILLIC: Final = lazy_regex("[\u0400-\u04ff]")
-_HEX: Final = lazy_regex(r"(?=[a-f]{0,60}\d)[0-9a-f]{6,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,12 @@ class _Pattern:
     """A person's name that is an everyday word as well."""
 
 
-type _Patterns = dict[tuple[str, ...], _Pattern]
-"""By their words; what came first stays."""
-
-
 @dataclass(slots=True)
 class NameFinder:
     """Finds names in texts. Building one takes a few milliseconds for a thousand names."""
 
     names: Phrases[_Pattern] = field(default_factory=lambda: Phrases(()))
     unspaced: list[tuple[PrivateKind, str]] = field(default_factory=list)
-    letters: list[tuple[PrivateKind, str]] = field(default_factory=list)
-    """Names without their gaps, for texts that hide them."""
     remembered: list[frozenset[str]] = field(default_factory=list)
     """Per text that is remembered in private, the words that say something."""
 
@@ -92,6 +86,8 @@ class NameFinder:
                 end = tokens[last + 1][2]
             if pattern.ordinary and (not strict or spoken.issuperset(pattern.words)):
                 continue
+            if not strict and _is_somebody_else(pattern, text[start:], said):
+                continue
             if pattern.doubtful and not strict and not _written_as_name(text, start, end):
                 continue
             yield Finding(start, end, pattern.kind)
@@ -104,15 +100,6 @@ class NameFinder:
             for found in re.finditer(re.escape(name), text):
                 yield Finding(found.start(), found.end(), kind)
 
-    def hidden(self, readable: str) -> PrivateKind | None:
-        """Return the kind of a name whose letters appear in a text in order, whatever separates them."""
-        squeezed = "".join(_TOKEN.findall(readable))
-        for letters in (squeezed, squeezed[::-1]):
-            for kind, name in self.letters:
-                if name in letters:
-                    return kind
-        return None
-
 
 def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
     """Return a finder of these names, and of names in private memories.
@@ -121,55 +108,46 @@ def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
     """
     finder = NameFinder()
     ordinary = ordinary_words() | names.public
-    patterns: _Patterns = {}
-    # Persons first: the name of a person is not taken for a device's.
+    patterns: dict[tuple[str, ...], _Pattern] = {}
+    # Persons first: the name of a person is not taken for a device's. What came first stays.
     for kind, name in sorted(names.named, key=lambda item: (item[0] is not PrivateKind.PERSON, item)):
-        _add(finder, kind, name, ordinary, patterns)
+        if not (words := tuple(fold_letters(word) for word in _TOKEN.findall(name))):
+            continue
+        if not is_unspaced(name):
+            for pattern in _patterns(kind, words, ordinary):
+                patterns.setdefault(pattern.words, pattern)
+        elif len(name.strip()) > 1 and not ordinary.issuperset(words):
+            finder.unspaced.append((kind, name.strip()))
     for text in sorted(remembered):
         told = [found[0] for found in _TOKEN.finditer(text)]
         says = {fold_letters(word) for word in told if len(word) > MIN_LONE} - ordinary - word_table("home")
         for word in told[1:]:
-            if fold_letters(word) in says and (word[:1].isupper() or any(char.isdigit() for char in word)):
-                _add_words(finder, _Pattern(PrivateKind.MEMORY, (fold_letters(word),)), patterns)
+            key = (fold_letters(word),)
+            if key[0] in says and (word[:1].isupper() or any(char.isdigit() for char in word)):
+                patterns.setdefault(key, _Pattern(PrivateKind.MEMORY, key))
         finder.remembered.append(frozenset(says))
     finder.names = Phrases((pattern.words, pattern) for pattern in patterns.values())
     return finder
 
 
-def _add(
-    finder: NameFinder,
-    kind: PrivateKind,
-    name: str,
-    ordinary: frozenset[str],
-    patterns: _Patterns,
-) -> None:
-    """Add a name, and the parts of it that say as much as the whole."""
-    words = tuple(fold_letters(word) for word in _TOKEN.findall(name))
+def _patterns(kind: PrivateKind, words: tuple[str, ...], ordinary: frozenset[str]) -> Iterator[_Pattern]:
+    """Yield a name, and the parts of it that say as much as the whole."""
     home, doubtful_names = word_table("home"), word_table("doubtful_names")
-    if not words:
-        return
-    if is_unspaced(name):
-        if len(name.strip()) > 1 and not all(word in ordinary for word in words):
-            finder.unspaced.append((kind, name.strip()))
-        return
     if kind is PrivateKind.USER and all(word in ordinary and word not in doubtful_names for word in words):
         return
     if kind in (PrivateKind.PERSON, PrivateKind.USER):
-        kind = PrivateKind.PERSON
         for word in words:
             if len(word) >= MIN_LONE or len(words) == 1:
                 doubtful = word in doubtful_names or word in ordinary
-                _add_words(finder, _Pattern(kind, (word,), doubtful=doubtful), patterns)
-        _add_words(finder, _Pattern(kind, words), patterns)
+                yield _Pattern(PrivateKind.PERSON, (word,), doubtful=doubtful)
+        yield _Pattern(PrivateKind.PERSON, words)
         return
     plain = [word in ordinary or word in home or word.isdigit() or len(word) < MIN_LONE for word in words]
-    if all(plain):
-        if len(words) > 1:
-            _add_words(finder, _Pattern(kind, words, ordinary=True), patterns)
-        return
-    _add_words(finder, _Pattern(kind, words), patterns)
-    for run in _runs(words, plain):
-        _add_words(finder, _Pattern(kind, run), patterns)
+    if not all(plain):
+        yield _Pattern(kind, words)
+        yield from (_Pattern(kind, run) for run in _runs(words, plain))
+    elif len(words) > 1:
+        yield _Pattern(kind, words, ordinary=True)
 
 
 def _runs(words: tuple[str, ...], plain: list[bool]) -> Iterator[tuple[str, ...]]:
@@ -181,20 +159,6 @@ def _runs(words: tuple[str, ...], plain: list[bool]) -> Iterator[tuple[str, ...]
         elif run:
             yield tuple(run)
             run = []
-
-
-def _add_words(finder: NameFinder, pattern: _Pattern, patterns: _Patterns) -> None:
-    """Add words once; what came first stays."""
-    if pattern.words in patterns:
-        return
-    patterns[pattern.words] = pattern
-    squeezed = "".join(pattern.words)
-    if (
-        not pattern.ordinary
-        and not pattern.doubtful
-        and (len(squeezed) > MIN_LONE + 1 or _HEX.fullmatch(squeezed))
-    ):
-        finder.letters.append((pattern.kind, squeezed))
 
 
 def _is_form(pattern: _Pattern, words: Sequence[str], *, declines: bool) -> bool:
@@ -226,6 +190,16 @@ def _stems(word: str, *, declines: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _is_somebody_else(pattern: _Pattern, text: str, said: str) -> bool:
+    """Return whether a single word was just said: in a longer name, or as a word that a device has too."""
+    if len(pattern.words) > 1:
+        return False
+    if pattern.kind in (PrivateKind.DEVICE, PrivateKind.ROOM):
+        return pattern.words[0] in map(fold_letters, _TOKEN.findall(said))
+    longer = _LONGER_NAME.match(text) if pattern.kind is PrivateKind.PERSON else None
+    return longer is not None and longer[0].casefold() in said.casefold()
+
+
 def _written_as_name(text: str, start: int, end: int) -> bool:
     """Return whether a word is written like a name: a capital inside a sentence, or with a possessive."""
     word = text[start:end]
@@ -235,9 +209,10 @@ def _written_as_name(text: str, start: int, end: int) -> bool:
 
 
 @cache
-def ordinary_words() -> frozenset[str]:
-    """Return the words that are public. Reads the disk once."""
-    return frozenset(ORDINARY_FILE.read_text(encoding="utf-8").split())
+def ordinary_words(*, names: bool = True) -> frozenset[str]:
+    """Return the words that are public, or only those that are no mere names. Reads the disk once."""
+    text = ORDINARY_FILE.read_text(encoding="utf-8")
+    return frozenset((text if names else text.partition("\n\n")[0]).split())
 
 
 @cache

@@ -1,6 +1,6 @@
 """What is private by its form or its sense: numbers, addresses, ids, and when no one is at home."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 import ipaddress
@@ -37,6 +37,8 @@ class PrivateKind(StrEnum):
     COORDINATES = "coordinates"
     ADDRESS = "address"
     SCHEDULE = "schedule"
+    OPAQUE = "unreadable"
+    """Words in an encoding, backwards, or in single letters."""
     UNKNOWN = "unknown_words"
     """Words that neither the person nor a text from outside has brought into the conversation."""
 
@@ -70,6 +72,7 @@ ADVICE: Final[Mapping[PrivateKind, str]] = {
     PrivateKind.ADDRESS: (
         "name a large city or a region, such as 'a big city in northern Germany', and no address"
     ),
+    PrivateKind.OPAQUE: "write plain words, without codes, encodings and separate letters",
     PrivateKind.UNKNOWN: (
         "after text from outside was read, use only words that the person said in this conversation or that"
         " stand in what was found, in few pieces, in their language, and addresses exactly as found"
@@ -307,6 +310,17 @@ def find_patterns(text: str, domains: Collection[str], known: Callable[[str], bo
                 yield Finding(found.start(), found.end(), kind)
     if holds_secret(_YEARS.sub(" ", _public_codes().sub(" ", text))):
         yield Finding(0, len(text), PrivateKind.SECRET)
+
+
+def masked(text: str, findings: Iterable[Finding]) -> str:
+    """Return a text with the kind of each finding in its place."""
+    parts: list[str] = []
+    at = 0
+    for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
+        if finding.start >= at:
+            parts += [text[at : finding.start], f"[{finding.kind.value}]"]
+        at = max(at, finding.end)
+    return "".join((*parts, text[at:]))
 
 
 def find_numbers(text: str) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from homeassistant.helpers.json import json_dumps
 from ...languages import DEFAULT, find, table
 from ...regex import lazy_regex
 from ...texts import clean, fold_letters, words
-from .disguises import readings
+from .opaque import is_opaque
 from .origins import PUBLIC, Origins, neutral_words
 from .private_names import NameFinder, Names, async_names, build_finder
 from .private_patterns import (
@@ -28,6 +28,7 @@ from .private_patterns import (
     PrivateKind,
     find_numbers,
     find_patterns,
+    masked,
     schedule_phrases,
 )
 from .shortening import PRIVATE, Shortener, Untold
@@ -45,15 +46,6 @@ REPLACEMENTS: Final = "privacy.replacements"
 """Table of generic words by kind; kinds that it lacks cannot be replaced."""
 LEAST_WORDS: Final = 2
 """Words that have to be left for a text to keep its sense."""
-
-OF_WORDS: Final = frozenset(
-    {
-        *(PrivateKind.PERSON, PrivateKind.USER, PrivateKind.ROOM, PrivateKind.PLACE, PrivateKind.DEVICE),
-        *(PrivateKind.HOST, PrivateKind.KEYWORD, PrivateKind.MEMORY),
-        *(PrivateKind.ENTITY_ID, PrivateKind.SCHEDULE),
-    }
-)
-"""Kinds that are found by their words, not by their digits."""
 
 _NUMBER: Final = lazy_regex(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
 
@@ -161,9 +153,9 @@ class Sanitizer:
 
         def check() -> Sanitized:
             parts = [*texts, whole] if sending.strict else texts
-            kinds = {kind for text in parts for kind in self._kinds(text, finder, sending)}
+            kinds = {found.kind for text in parts for found in self._findings(text, finder, sending)}
             kinds |= {finding.kind for finding in self._at_home(whole)}
-            kinds |= set(_without_origin(texts, sending))
+            kinds |= set(_unfit(texts, sending))
             return _held_back(kinds) if kinds else Sanitized(whole)
 
         return await self._hass.async_add_executor_job(check)
@@ -174,7 +166,7 @@ class Sanitizer:
         sending = Sending(language=language)
 
         def mask() -> list[str]:
-            return [_masked(line[:MAX_TEXT], self._find(line[:MAX_TEXT], finder, sending)) for line in lines]
+            return [masked(line[:MAX_TEXT], self._find(line[:MAX_TEXT], finder, sending)) for line in lines]
 
         return await self._hass.async_add_executor_job(mask)
 
@@ -210,8 +202,8 @@ class Sanitizer:
 
     def _checked(self, text: str, finder: NameFinder, sending: Sending) -> Sanitized:
         """Find and replace; runs in a worker thread."""
-        findings = list(self._findings(text, finder, sending))
-        findings += (Finding(0, len(text), kind) for kind in _without_origin([text], sending))
+        findings = self._findings(text, finder, sending)
+        findings += (Finding(0, len(text), kind) for kind in _unfit([text], sending))
         if not findings:
             return Sanitized(text)
         kinds = {finding.kind for finding in findings}
@@ -224,25 +216,9 @@ class Sanitizer:
             blocking = kinds
         return _held_back(kinds, blocking)
 
-    def _kinds(self, text: str, finder: NameFinder, sending: Sending) -> set[PrivateKind]:
-        """Return the kinds of private data in a text; runs in a worker thread."""
-        return {finding.kind for finding in self._findings(text, finder, sending)}
-
-    def _findings(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
-        """Yield the data that may not leave."""
-        plain = [found for found in self._find(text, finder, sending) if not sending.allows(text, found)]
-        yield from plain
-        if not sending.strict or plain:
-            return
-        whole = partial(Finding, 0, len(text))
-        for reading, numbers in readings(text):
-            yield from (
-                whole(found.kind)
-                for found in self._find(reading, finder, sending)
-                if numbers or found.kind in OF_WORDS
-            )
-            if kind := finder.hidden(fold_letters(reading)):
-                yield whole(kind)
+    def _findings(self, text: str, finder: NameFinder, sending: Sending) -> list[Finding]:
+        """Return the data that may not leave."""
+        return [found for found in self._find(text, finder, sending) if not sending.allows(text, found)]
 
     def _find(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
         """Yield everything private in a text."""
@@ -284,13 +260,14 @@ class Sanitizer:
             yield from (finding for _, finding in near)
 
 
-def _without_origin(texts: Sequence[str], sending: Sending) -> Iterator[PrivateKind]:
-    """Yield UNKNOWN for words whose origin is not known."""
-    if sending.strict:
-        origins = sending.origins or Origins([sending.said])
-        vocabulary = origins.for_destination(sending.destination)
-        if next(vocabulary.strangers(texts, sending.declared, asks=sending.asks), None) is not None:
-            yield PrivateKind.UNKNOWN
+def _unfit(texts: Sequence[str], sending: Sending) -> Iterator[PrivateKind]:
+    """Yield what is wrong with words wherever they stand: no origin, or nobody can read them."""
+    vocabulary = (sending.origins or Origins([sending.said])).for_destination(sending.destination)
+    if sending.strict and any(vocabulary.strangers(texts, sending.declared, asks=sending.asks)):
+        yield PrivateKind.UNKNOWN
+    known = vocabulary.said | vocabulary.read | {word for text in sending.declared for word in words(text)}
+    if any(is_opaque(text, known, sending.language) for text in texts):
+        yield PrivateKind.OPAQUE
 
 
 def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | None:
@@ -314,17 +291,6 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
     kept.append(text[at:])
     left = [word for word in words(" ".join(kept)) if word not in neutral_words() and len(word) > 1]
     return " ".join("".join(parts).split()) if len(left) >= LEAST_WORDS else None
-
-
-def _masked(text: str, findings: Iterable[Finding]) -> str:
-    """Return a text with the kind of each finding in its place."""
-    parts: list[str] = []
-    at = 0
-    for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
-        if finding.start >= at:
-            parts += [text[at : finding.start], f"[{finding.kind.value}]"]
-            at = finding.end
-    return "".join((*parts, text[at:]))
 
 
 def _keyword(keyword: str) -> re.Pattern[str] | None:

@@ -101,7 +101,7 @@ class CustomTool(HomeAgentTool):
             tool=self.name,
             args=args,
             source=self.host,
-            declared=declared_by(self.parameters.written),
+            declared=declared_by(self.parameters.written) | {self.description or ""},
             only_reads=self.only_reads(args),
             private=self.private_words,
         )

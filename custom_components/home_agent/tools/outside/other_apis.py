@@ -181,7 +181,7 @@ def declared_by_tool(tool: llm.Tool) -> frozenset[str]:
         )
     except Exception:  # noqa: BLE001 - somebody else's schema
         return frozenset()
-    return declared_by(schema)
+    return declared_by(schema) | {tool.description or ""}
 
 
 @callback

@@ -26,6 +26,8 @@ OF_PEOPLE: Final = frozenset({PrivateKind.PERSON, PrivateKind.SCHEDULE})
 """What a model that may know the household knows anyway."""
 ALLOWING: Final = "If this tool is to have it, the person writes private_words: true into its handler."
 MAX_DEPTH: Final = 20
+SPOKEN: Final = frozenset({"const", "default", "description", "example"})
+"""Keys of a schema whose values the server itself has written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +44,6 @@ class Leaving:
     """Whether no one is asked before it runs."""
     private: bool = False
     """Whether the household lets the tool have private words."""
-    own_words: bool = False
-    """Whether the words that the person has just said may go."""
     allowing: str = ALLOWING
     """How the household lets the tool have private words."""
 
@@ -98,7 +98,7 @@ class Outgoing:
         checked = Sanitized("")
         if texts and (run.tainted or not call.private):
             sending = replace(
-                _sending(run, own_words=call.own_words),
+                _sending(run),
                 destination=call.source,
                 declared=call.declared,
                 asks=run.confirmed or not call.only_reads,
@@ -124,7 +124,7 @@ class Outgoing:
         known = (OF_STATES if model.states else frozenset()) | (OF_PEOPLE if model.people else frozenset())
         names = () if model.states else tuple(_names(run))
         untold = Untold(texts=tuple(self._untold(run.speaker.person_id, model)), names=names)
-        sent = await self._sanitizer.async_shorten(prompt, kept, untold, _sending(run, known, own_words=True))
+        sent = await self._sanitizer.async_shorten(prompt, kept, untold, _sending(run, known))
         left_out = tuple(sorted({*sent.left_out, *((STATES,) if context and not model.states else ())}))
         held_back = not sent.text.replace(LEFT_OUT, "").strip()
         told = "" if held_back else sent.text
@@ -160,16 +160,13 @@ class Outgoing:
         yield from (f"{entry.key} {entry.value}" for entry in entries)
 
 
-def _sending(
-    run: ToolRun, known: frozenset[PrivateKind] = frozenset(), *, own_words: bool = False
-) -> Sending:
-    """Return in which turn something is about to leave."""
+def _sending(run: ToolRun, known: frozenset[PrivateKind] = frozenset()) -> Sending:
     return Sending(
         language=run.speaker.language,
         strict=run.tainted,
         said=run.sentence,
         known=known,
-        own_words=own_words,
+        own_words=True,
         origins=run.calls.origins,
     )
 
@@ -195,7 +192,7 @@ def texts_of(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
 
 
 def declared_by(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
-    """Return the names of fields and the values that a JSON schema offers."""
+    """Return the names of fields, the values and the descriptions that a JSON schema offers."""
     found: set[str] = set()
     if isinstance(schema, Mapping) and depth:
         for key, item in schema.items():
@@ -203,7 +200,7 @@ def declared_by(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
                 key == "enum" and isinstance(item, list | tuple)
             ):
                 found.update(map(str, item))
-            elif key == "const":
+            elif key in SPOKEN and isinstance(item, str | int | float):
                 found.add(str(item))
             found |= declared_by(item, depth - 1)
     elif isinstance(schema, list | tuple) and depth:

@@ -34,6 +34,7 @@ from .memory_tools import (
     ForgetMemoryTool,
     RecallMemoryTool,
     StoreMemoryTool,
+    async_check_erased,
     check_forgetting,
     check_said,
     memory_tools,
@@ -249,6 +250,9 @@ class MemoryTool(HomeAgentTool):
             raise ValidationError(f"text: nothing is remembered about {text[:80]!r}")
         if self._noting is not None and entries:
             gone += await self._noting.async_forget(entries, run)
+            await async_check_erased(gone, self._noting.profile)
+        if self._forget is not None:
+            await async_check_erased(gone, self._forget.memories)
         return {"forgotten": gone}
 
 

@@ -1,20 +1,25 @@
 """Whether a text that everybody in a room would hear tells what is remembered of a person."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from homeassistant.core import HomeAssistant
 
 from ...knowledge.persons import persons
+from ...languages import languages
+from ...languages.phrases import all_words
 from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...memory.records import Sensitivity
 from ...safety.disclosure import DataCategory
 from ...safety.sanitizer.origins import neutral_words
+from ...safety.sanitizer.private_names import ordinary_words
+from ...safety.spoken_numbers import number_words
 from ...texts import is_unspaced, words
 from ..base import ToolRun
 
 TELLING = 2
-"""Words of one memory that tell it together."""
+"""Everyday words of one memory that tell it together."""
 STEM = 6
 """Letters by which forms of a word are the same word."""
 MIN_LETTERS = 4
@@ -59,20 +64,20 @@ def _names(hass: HomeAssistant) -> Iterable[str]:
 def _tells(
     message: str, known: Sequence[str], said: Iterable[str], names: Iterable[str], recalled: bool
 ) -> bool:
-    """Return whether a message has words of a known text beyond those that were said."""
+    """Return whether a message has words of a known text beyond those that were said.
+
+    One word is enough, as it may be the secret; only of everyday words it takes two.
+    """
     written = _stems(message)
     new = written - frozenset(stem for text in said for stem in _stems(text))
-    if not new:
-        return False
-    if recalled:
-        return True
+    if recalled or not new:
+        return bool(new)
     silent = frozenset(stem for name in names for stem in _stems(name))
-    for text in known:
-        own = _stems(text) - silent
-        shared = written & own
-        if new & shared and len(shared) >= min(TELLING, len(own)):
-            return True
-    return False
+    everyday = _everyday()
+    return any(
+        new & own and (new & own - everyday or len(written & own) >= min(TELLING, len(own)))
+        for own in (_stems(text) - silent for text in known)
+    )
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -82,3 +87,11 @@ def _stems(text: str) -> frozenset[str]:
         for word in words(text)
         if word not in neutral_words() and (len(word) >= MIN_LETTERS or word.isdigit() or is_unspaced(word))
     )
+
+
+@cache
+def _everyday() -> frozenset[str]:
+    """Return the beginnings of the words that are in many announcements: everyday words, numbers and days."""
+    numbers = (word for language in languages() for word in number_words(language).parts)
+    days = (word for phrase in all_words("privacy.times") for word in words(phrase))
+    return frozenset(word[:STEM] for word in (*ordinary_words(names=False), *numbers, *days))

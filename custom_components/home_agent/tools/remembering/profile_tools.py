@@ -19,7 +19,7 @@ from ...memory.sentences import asks_to_remember
 from ...safety.disclosure import DataCategory
 from ...texts import fold_letters, words
 from ..base import HomeAgentTool, ToolRun
-from .memory_tools import OUTSIDE, check_said, withheld
+from .memory_tools import OUTSIDE, async_check_erased, check_said, withheld
 
 MOST: Final = 50
 """Entries in one answer."""
@@ -126,21 +126,23 @@ class UpdateProfileTool(HomeAgentTool):
 
     def __init__(self, profile: Profile) -> None:
         """Take what is known."""
-        self._profile = profile
+        self.profile = profile
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ProfileNoted | ProfileDeleted:
         """Note one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
         check_said(run, args["value"].strip() or args["key"])
         new = _entry(args, run)
-        old = self._profile.get(new.id)
+        old = self.profile.get(new.id)
         if old is not None and not is_entry_visible(old, run.speaker.person_id):
             raise PermissionDenied("This entry is not for somebody whom nobody knows")
         if not new.value.strip():
-            return {"deleted": bool(await self.async_forget([new], run))}
+            gone = await self.async_forget([new], run)
+            await async_check_erased(gone, self.profile)
+            return {"deleted": bool(gone)}
         if old is not None and args.get("sensitivity") is None:
             new = _entry({**args, "sensitivity": old.sensitivity.value}, run)
-        known = await self._profile.async_note(new)
+        known = await self.profile.async_note(new)
         noted: ProfileNoted = {
             "noted": f"{known.category}, {known.key}",
             "sensitivity": known.sensitivity.value,
@@ -170,13 +172,13 @@ class UpdateProfileTool(HomeAgentTool):
 
     async def async_forget(self, entries: Sequence[ProfileEntry], run: ToolRun) -> list[str]:
         """Forget entries; return what they were."""
-        gone = await self._profile.async_forget([entry.id for entry in entries])
+        gone = await self.profile.async_forget([entry.id for entry in entries])
         run.calls.forgotten.extend(entry.value for entry in gone)
         return [f"{entry.key}: {entry.value}" for entry in gone]
 
     def _seen(self, run: ToolRun) -> list[ProfileEntry]:
         """Return the entries that the speaker may see with this model."""
-        return self._profile.entries(
+        return self.profile.entries(
             partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
         )
 
