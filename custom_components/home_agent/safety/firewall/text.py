@@ -21,7 +21,6 @@ _MARKUP: Final = lazy_regex(
     r"</?[a-zA-Z][^<>]{0,200}>|<!--|-->|[*_`~\u00ad]|^\s{0,3}(?:#{1,6}|>)\s", re.MULTILINE
 )
 _ENTITY: Final = lazy_regex(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-z]{2,6});")
-_SPACED: Final = lazy_regex(r"(?<!\w)(?:\w[\s.\-_|/*+]{1,8}){5,}\w(?!\w)")
 _WORD: Final = lazy_regex(r"[^\W\d_]+")
 _LATIN: Final = lazy_regex(r"[a-z]")
 _LOOKALIKE_WORD: Final = lazy_regex(f"[a-z{''.join(map(chr, LOOKALIKES))}]+")
@@ -130,9 +129,3 @@ def _without_lookalikes(text: str) -> str:
         )
 
     return _WORD.sub(latin, text)
-
-
-def spaced_out(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield spaced-out letters, "i g n o r e", together with the text without the gaps."""
-    for found in _SPACED.finditer(text):
-        yield found.start(), found.end(), "".join(char for char in found[0] if char.isalnum())
