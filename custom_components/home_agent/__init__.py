@@ -188,7 +188,6 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
 
 async def _async_build_further(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Build the further agents of a connection."""
     part = await async_part(hass, "agents.further")
     for subentry in entry.subentries.values():
         agent: FurtherAgent = part.further_agent(entry, subentry)
@@ -295,5 +294,4 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Take over changed options."""
     await hass.config_entries.async_reload(entry.entry_id)

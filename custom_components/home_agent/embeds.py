@@ -30,7 +30,6 @@ class EmbedFilter:
     """Does the same to a text that comes in pieces; the result does not depend on how it was cut."""
 
     def __init__(self) -> None:
-        """Hold nothing back."""
         self._held = ""
 
     def feed(self, text: str, *, final: bool = False) -> str:

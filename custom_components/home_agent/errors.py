@@ -22,7 +22,6 @@ class HomeAgentError(HomeAssistantError):
     events."""
 
     def __init__(self, detail: str = "", **placeholders: Any) -> None:
-        """Store the detail and the placeholders of the translated sentence."""
         self.detail = detail
         super().__init__(
             translation_domain=DOMAIN,
@@ -98,7 +97,6 @@ class RefusedByRule(PermissionDenied):
     """A rule of the household forbids it; the sentence in the translations says which."""
 
     def __init__(self, key: str, detail: str, **placeholders: str) -> None:
-        """Take the key of the sentence and what fills it."""
         self.key = self.reason = key
         super().__init__(detail, **placeholders)
 
@@ -107,7 +105,6 @@ class TooMuchAtOnce(PermissionDenied):
     """One question cannot name everything that waits for a confirmation."""
 
     def __init__(self, most: int) -> None:
-        """Return an instruction for the model about the rest."""
         super().__init__(
             f"At most {most} things can be confirmed at once; this was left out and not done. "
             "The person is told to ask for it separately"
@@ -135,7 +132,6 @@ class ConfirmationNeeded(HomeAgentError):
     key = "confirmation_needed"
 
     def __init__(self, action_id: str) -> None:
-        """Tell the model that the person is asked, and by whom."""
         self.action_id = action_id
         super().__init__(WAITS)
 
@@ -275,7 +271,6 @@ class InvalidInput(Exception):
         return _PARTS.get(self.key, "url")
 
     def __init__(self, key: str, **placeholders: str) -> None:
-        """Store the key of the sentence and its placeholders."""
         super().__init__(key)
         self.key = key
         self.placeholders = placeholders

@@ -28,7 +28,6 @@ async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list
 
 
 async def _async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
-    """Forget memories with the turns that contain them."""
     gone = await data.memories.async_forget(memory_ids)
     await _async_forget_texts(data, [text for memory in gone for text in memory.texts])
     for agent in data.remembering:
@@ -46,7 +45,6 @@ async def async_forget_profile(data: HomeAgentData, entry_ids: Collection[str]) 
 
 
 async def _async_forget_texts(data: HomeAgentData, texts: Sequence[str]) -> None:
-    """Forget the turns with these texts, of all agents that use this memory."""
     for agent in data.remembering:
         if agent.shared.history.forget_texts(agent.entry_id, texts):
             agent.memory.note_cleared(None)
@@ -104,7 +102,6 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
 
 
 def _told(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored data, with its origin under the name that all responses use."""
     return {"source" if key == "origin" else key: value for key, value in stored.items()}
 
 
@@ -170,12 +167,10 @@ async def _async_forget_suggestions(data: HomeAgentData, **whose: Any) -> int:
 
 
 def _automations(data: HomeAgentData) -> OwnAutomations:
-    """Return the automations that people have asked an agent for."""
     return data.shared.automations.of(data.entry_id)
 
 
 def _journal(data: HomeAgentData) -> Journal:
-    """Return the journal of an entry."""
     return data.handler.guard.journal
 
 

@@ -58,7 +58,6 @@ class KeptStore(Store[Content]):
         migrate: Callable[[int, int, Any], Content] | None = None,
         on_written: Callable[[int], None] | None = None,
     ) -> None:
-        """Prepare the store; nothing is read yet."""
         super().__init__(
             hass,
             version,
@@ -194,7 +193,6 @@ class KeptStore(Store[Content]):
 
     @callback
     def _note_failure(self, err: Exception) -> None:
-        """Report a write that failed and plan the next one."""
         self._changed = True
         LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
         if self.hass.is_stopping:
@@ -211,7 +209,6 @@ class KeptStore(Store[Content]):
         self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
 
     def _issue(self, kind: str) -> str:
-        """Return the id of a repair issue."""
         return f"store_{kind}_{self.key}"
 
 
@@ -262,7 +259,6 @@ class EntryStore[T: AgentData](StoredFile):
     """
 
     def __init__(self, hass: HomeAssistant, key: str, make: Callable[[Callable[[], None]], T]) -> None:
-        """Start empty."""
         self._make = make
         self._entries: dict[str, T] = {}
         self._store = KeptStore(hass, key, self._content)
@@ -308,7 +304,6 @@ class EntryStore[T: AgentData](StoredFile):
         return found, problem
 
     def _content(self) -> Content:
-        """Return the data to write."""
         return {"entries": {entry_id: kept.stored() for entry_id, kept in list(self._entries.items())}}
 
 
@@ -365,7 +360,6 @@ def writable(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def _reason(err: Exception) -> str:
-    """Return the error in one short line."""
     return f"{type(err).__name__}: {err}"[:200]
 
 

@@ -20,9 +20,9 @@ SPOKEN = (
 ERRORS = [
     error
     for _, error in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(error, errors.HomeAgentError) and error is not errors.RefusedByRule
+    if issubclass(error, errors.HomeAgentError) and error not in (errors.RefusedByRule, errors.NotErased)
 ]
-"""Errors with one sentence each; a refusal by a rule has one for each kind of rule."""
+"""Errors with one short sentence each; a refusal by a rule has one for each kind of rule."""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

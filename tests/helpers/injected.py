@@ -52,7 +52,6 @@ class Home:
     """A house in which everything is allowed without asking, and an agent that reads from outside."""
 
     def __init__(self, house: SecureHouse, agent: Agent) -> None:
-        """Take both."""
         self.house, self.agent = house, agent
         self.outside = OutsideTool()
         handler = agent.entry.runtime_data.handler

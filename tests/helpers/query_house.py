@@ -86,7 +86,6 @@ class QueryHouse:
         return json_loads(json_dumps(await tool.async_run(fit(tool, args).args, run)))
 
     async def _async_user(self) -> User | None:
-        """Return the active user who asks."""
         user = await self.hass.auth.async_get_user(self.context.user_id or "")
         return user if user is not None and user.is_active else None
 

@@ -180,13 +180,11 @@ async def test_nobody_else_learns_that_somebody_speaks(
 
 
 async def _user(hass: HomeAssistant, name: str) -> MockUser:
-    """Return a new user of the group of users."""
     group = await hass.auth.async_get_group(GROUP_ID_USER)
     return MockUser(name=name, groups=[group]).add_to_hass(hass)
 
 
 async def _live(agent: Agent, user: MockUser, memory: str) -> None:
-    """Have a user say something about themselves, set a timer, plan a command and turn a light on."""
     context: dict[str, Any] = {"context": Context(user_id=user.id)}
     data = {"content": memory, "person": user.id}
     await agent.hass.services.async_call(

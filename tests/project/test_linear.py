@@ -236,7 +236,6 @@ def _bound(function: Callable[..., object], needed: int) -> Callable[[Any], obje
 
 
 def _simplest(hint: Any) -> Any:
-    """Return something of a type."""
     return {str: "en", int: 10, float: 1.0, bool: False}.get(hint)
 
 

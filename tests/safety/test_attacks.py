@@ -66,7 +66,6 @@ class Family:
     """Anna and Ben, who is no administrator and curious, and their agent."""
 
     def __init__(self, house: SecureHouse, agent: Agent) -> None:
-        """Give each a person."""
         self.house, self.agent, self.hass = house, agent, agent.hass
         group = Group(id=GROUP_ID_USER, name="Users", policy={"entities": True})
         users = {name: MockUser(name=name, groups=[group]).add_to_hass(self.hass) for name in ("Anna", "Ben")}

@@ -65,7 +65,6 @@ class ConfirmedActionReporter:
     """Watches the effects of a confirmed action from before it runs, and describes them."""
 
     def __init__(self, hass: HomeAssistant, frozen: Sequence[Frozen]) -> None:
-        """Start to watch."""
         self._hass = hass
         self._parts = [
             call
@@ -103,7 +102,6 @@ class ConfirmedActionReporter:
         return " ".join(dict.fromkeys(said))
 
     async def _async_part(self, language: str, part: Part) -> str:
-        """Return the sentence about one call."""
         if isinstance(part, FrozenLook):
             return await self._async_seen(language, part)
         if isinstance(part, FrozenAutomation):

@@ -74,7 +74,6 @@ async def _async_take(turn: Turn, action: PendingAction, read: Read) -> bool:
 
 
 async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:
-    """Execute the answer and return the reply."""
     confirmations, is_automation = turn.data.confirmations, turn.calls.speaker.is_automation
     if read.answer is Answer.NO:
         await confirmations.async_drop(action, ActionOutcome.REJECTED)

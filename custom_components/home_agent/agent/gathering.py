@@ -132,7 +132,6 @@ def _without_open_question(message: Message) -> Message:
 
 
 def _history(turn: Turn, max_tokens: int) -> list[Message]:
-    """Return the earlier messages, including those of other agents in this conversation."""
     data, settings = turn.data, turn.data.settings
     cleared = data.memory.cleared_at(turn.calls.conversation_id)
     earlier = [
@@ -173,7 +172,6 @@ def describe_asked(reader: Reader, house: HouseSnapshot, away: Disclosure) -> Sl
 
 
 def _lines(reader: Reader, house: HouseSnapshot, entity_ids: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield each entity with its line."""
     for entity_id in entity_ids:
         record, state = house.entities.get(entity_id), reader.hass.states.get(entity_id)
         if record is not None and state is not None and reader.sees(entity_id):

@@ -140,7 +140,6 @@ async def _async_sentences(
 
 
 async def _async_asked(hass: HomeAssistant, language: str, clauses: Sequence[str]) -> str:
-    """Return clauses as one question."""
     *before, last = dict.fromkeys(clauses)
     endings = table(find(language) or DEFAULT, "spoken_names.joined_endings") or {}
     linked = [_linked(clause, endings) for clause in before]
@@ -165,7 +164,6 @@ def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
 
 
 def _parts_of(item: Frozen) -> Sequence[Frozen]:
-    """Return the parts of one pending item."""
     match item:
         case FrozenIntent():
             return calls_of_intent(item)
@@ -188,7 +186,6 @@ def merged(items: Iterable[Frozen]) -> list[Frozen]:
 
 
 def _is_same(item: Frozen, other: Frozen) -> bool:
-    """Return whether two parts are the same call to other entities."""
     return (
         isinstance(item, FrozenCall)
         and isinstance(other, FrozenCall)
@@ -263,7 +260,6 @@ async def _async_named_service(hass: HomeAssistant, language: str, call: FrozenC
 
 
 async def _async_effects(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> list[str]:
-    """Return sentences about the restricted effects of a part in groups, scripts and scenes."""
     calls = part.calls if isinstance(part, FrozenPlan) else (part,)
     said = [text for call in calls for text in await _async_contents(hass, language, call, full=full)]
     return list(dict.fromkeys(said))
@@ -276,7 +272,6 @@ def told_time(due: datetime) -> str:
 
 
 async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
-    """Return the clause of a question about one call."""
     if isinstance(part, FrozenLook):
         key, camera = "ask_look_send" if part.sends else "ask_look", names(hass, (part.entity_id,))
         return await _async_filled(hass, language, key, targets=camera, receivers=receivers_of(hass, part))
@@ -322,7 +317,6 @@ async def _async_filled(hass: HomeAssistant, language: str, key: str, **values: 
 
 
 async def _async_contents(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> list[str]:
-    """Return a sentence for each kind of restricted effect of a call in groups, scripts and scenes."""
     effects = part.contents if isinstance(part, FrozenCall | FrozenTool) else ()
     kinds: dict[str, dict[str, None]] = {}
     for effect in effects:
@@ -339,7 +333,6 @@ async def _async_contents(hass: HomeAssistant, language: str, part: Frozen, *, f
 
 
 async def _async_does(hass: HomeAssistant, language: str, action: str, entity_ids: Sequence[str]) -> str:
-    """Return a sentence about the effects of a script or a scene on entities."""
     if not entity_ids:
         return await async_phrase(hass, language, "does_action", action=action)
     service = action.partition(".")[2]
@@ -349,7 +342,6 @@ async def _async_does(hass: HomeAssistant, language: str, action: str, entity_id
 
 
 def _with_field_names(hass: HomeAssistant, part: FrozenCall) -> FrozenCall:
-    """Return a call of a script with the names that people know for its fields and their values."""
     values = part.data.get("variables")
     if part.domain != SCRIPT or not isinstance(values, Mapping) or len(part.entity_ids) != 1:
         return part
@@ -358,7 +350,6 @@ def _with_field_names(hass: HomeAssistant, part: FrozenCall) -> FrozenCall:
 
 
 def _with_data(name: str, part: FrozenCall | FrozenIntent | FrozenTool, full: bool) -> str:
-    """Return the name of the target of a call, with the arguments of the call in brackets."""
     data = dict(part.slots if isinstance(part, FrozenIntent) else data_of(part))
     if isinstance(part, FrozenCall) and f"{part.domain}_{part.service}" in SAYING_POSITION:
         data.pop("position", None)

@@ -88,7 +88,6 @@ class AgentParts:
     owns_memory = True
 
     def __init__(self, hass: HomeAssistant, entry: AgentConfig, connection_id: str) -> None:
-        """Read the options; `connection_id` is the id of the entry."""
         self._hass = hass
         self._entry = entry
         self.id = entry.entry_id
@@ -211,7 +210,6 @@ class AgentParts:
         return [tool for tool in tools if tool.name not in disabled]
 
     def _asking_tools(self) -> list[HomeAgentTool]:
-        """Return the tools that ask outside the home."""
         tools: list[HomeAgentTool] = []
         if self.external:
             tools += external_tools(self.external, self.outgoing, self.settings)

@@ -65,7 +65,6 @@ async def async_forget_agent(
 
 
 def _kept(shared: SharedData, agent_id: str) -> Mapping[str, int]:
-    """Return how much is kept of an agent."""
     return {
         "memories": len(shared.memories.of(agent_id).records()),
         "profile": len(shared.profiles.of(agent_id).records()),

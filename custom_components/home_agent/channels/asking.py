@@ -55,7 +55,6 @@ class Asker(ConfirmationChannel):
     def __init__(
         self, hass: HomeAssistant, settings: Mapping[str, Any], guard: Guard, confirmations: Confirmations
     ) -> None:
-        """Serve the confirmations of one agent."""
         self._hass = hass
         self._gated = bool(settings[CONF_ALLOW_SCRIPTS])
         self._owners = settings[CONF_DEVICE_PERSONS]
@@ -135,7 +134,6 @@ class Asker(ConfirmationChannel):
 
     @callback
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Ask in the background."""
         task = self._hass.async_create_background_task(work, "home_agent question")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -161,7 +159,6 @@ class Asker(ConfirmationChannel):
         return frozenset(users), speakers, Verdict.CONFIRM in verdicts
 
     async def _async_speaker_at(self, entity_id: str) -> Speaker:
-        """Return an unknown voice at a satellite, or the owner of it, whose rights nobody gets by that."""
         device_id, language = device_of(self._hass, entity_id), language_of(self._hass, entity_id)
         speaker = await async_speaker_at(self._hass, device_id, language, self._owners)
         return replace(speaker, voice=True, surface=Surface.VOICE)
@@ -169,7 +166,6 @@ class Asker(ConfirmationChannel):
     async def _async_ask_aloud(
         self, action: PendingAction, speakers: Mapping[str, Speaker], lead: Lead
     ) -> None:
-        """Ask on one satellite after the other until somebody answers."""
         for entity_id, speaker in speakers.items():
             if not self._confirmations.has(action.id):
                 return
@@ -218,7 +214,6 @@ class Asker(ConfirmationChannel):
         return said, not (isinstance(err, ConfirmationRefused) and err.asks_again)
 
     async def _async_say(self, entity_id: str, sentence: str) -> None:
-        """Say how it ended where the answer was heard."""
         try:
             await async_announce(self._hass, entity_id, sentence)
         except ToolExecutionError as err:

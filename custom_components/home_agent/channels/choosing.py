@@ -35,7 +35,6 @@ class Chooser:
     """Asks questions with answers to choose from."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> None:
-        """Take the phones of the options."""
         self._hass = hass
         self._entry_id = entry_id
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
@@ -106,13 +105,11 @@ class Chooser:
 
     @callback
     def _chats_of(self, persons: Iterable[str]) -> PersonalChats | None:
-        """Return the chats, if any of the persons has one."""
         chats = chats_of(self._hass, self._entry_id)
         return chats if chats is not None and any(map(chats.of_person, persons)) else None
 
     @callback
     def _routes(self, persons: Iterable[str]) -> list[Route]:
-        """Return the phones of persons that show buttons."""
         targets = [target for person in persons for target in self._targets.get(person, ())]
         found = (route_to(self._hass, target) for target in targets)
         return list(dict.fromkeys(route for route in found if route is not None and route.has_buttons))
@@ -136,7 +133,6 @@ class Chooser:
         satellites: Sequence[str],
         chosen: asyncio.Future[Chosen],
     ) -> None:
-        """Ask on one satellite after the other until somebody gives one of the answers."""
         for entity_id in satellites:
             for _ in range(MAX_ROUNDS):
                 if not can_ask(self._hass, entity_id):

@@ -78,7 +78,6 @@ def route_to(hass: HomeAssistant, target: str) -> Route | None:
 
 @callback
 def _app_service(hass: HomeAssistant, entity_id: str) -> str | None:
-    """Return the service of the phone that a notify entity belongs to."""
     registered = er.async_get(hass).async_get(entity_id)
     return service_of_phone(hass, registered.config_entry_id) if registered else None
 
@@ -185,7 +184,6 @@ class People:
     """Persons with notify targets."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> None:
-        """Take the options."""
         self._hass = hass
         self._entry_id = entry_id
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])

@@ -66,7 +66,6 @@ class PhoneChannel(ConfirmationChannel):
         stored: Iterable[Mapping[str, Any]],
         emitter: EventEmitter,
     ) -> None:
-        """Serve the confirmations of one entry; `stored` says which targets are whose."""
         self._hass = hass
         self._confirmations = confirmations
         self._targets = read_targets(stored)
@@ -105,14 +104,12 @@ class PhoneChannel(ConfirmationChannel):
         return list(dict.fromkeys(route for route in routes if route is not None))
 
     async def _async_is_for(self, action: PendingAction, user_id: str | None) -> bool:
-        """Return whether a user is asked about an action."""
         if user_id is None or (action.owner.user_id is None and not action.unattended):
             return False
         user = await self._hass.auth.async_get_user(user_id)
         return self._confirmations.may_answer(action, user)
 
     async def _async_send_question(self, asked: _SentQuestion, hint: str = "") -> None:
-        """Send or replace the question, with buttons where they can be had."""
         action, language = asked.action, asked.action.speaker.language
         wants_pin = self._confirmations.needs_pin(action)
         if wants_pin and not hint:
@@ -157,7 +154,6 @@ class PhoneChannel(ConfirmationChannel):
         return [yes, {"action": f"{REJECT}{action.id}", "title": await title("confirmation_no")}]
 
     async def _async_clear(self, asked: _SentQuestion) -> None:
-        """Take a notification away where that is possible."""
         messages = {
             route: {"message": CLEAR, **_data(route, asked.action)}
             for route in asked.routes
@@ -166,7 +162,6 @@ class PhoneChannel(ConfirmationChannel):
         await self._async_send(asked, messages)
 
     async def _async_report(self, asked: _SentQuestion, sentence: str) -> None:
-        """Report the outcome of an answer."""
         await self._async_send(
             asked,
             {route: {"message": sentence, **_data(route, asked.action)} for route in asked.routes},
@@ -191,7 +186,6 @@ class PhoneChannel(ConfirmationChannel):
             await asyncio.gather(*(send(route, message) for route, message in messages.items()))
 
     async def _async_answered(self, event: Event[Any]) -> None:
-        """Take the answer of a phone, in the name of its user."""
         pressed = str(event.data.get("action", ""))
         verb = next((verb for verb in (APPROVE, REJECT) if pressed.startswith(verb)), None)
         if verb is None or not self._confirmations.has(action_id := pressed.removeprefix(verb)):
@@ -223,7 +217,6 @@ class PhoneChannel(ConfirmationChannel):
 
     @callback
     def _start(self, sending: Any) -> None:
-        """Send in the background."""
         self._hass.async_create_task(sending, "home_agent notification")
 
 
@@ -239,7 +232,6 @@ class NotificationChannel(ConfirmationChannel):
     """Shows what waits as a notification of Home Assistant."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start without a question."""
         self._hass = hass
 
     @override

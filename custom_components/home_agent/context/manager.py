@@ -73,7 +73,6 @@ class ContextManager:
     """Runs the providers side by side and puts their slots together."""
 
     def __init__(self, house: Snapshots, setup: ProviderSetup) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self._hass = setup.hass
         self._house = house
         settings = setup.settings

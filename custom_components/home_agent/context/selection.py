@@ -114,7 +114,6 @@ class _Selector:
         area_id: str | None,
         before: Sequence[str],
     ) -> None:
-        """Take the sentence as it was read."""
         self._hass, self._house, self._sentence = hass, house, sentence
         self._topic, self._finder = topic, finder
         self._area_id = area_id
@@ -182,7 +181,6 @@ class _Selector:
         )
 
     def _taken(self, named: Sequence[NamedEntity]) -> set[int]:
-        """Return the words that name entities, with the word for their kind beside them."""
         taken = {index for one in named for index in one.at}
         for index, keys in self._topic.kinds.items():
             beside = [one for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
@@ -191,7 +189,6 @@ class _Selector:
         return taken
 
     def _goes_on(self, named: Sequence[NamedEntity], kinds: AbstractSet[str]) -> bool:
-        """Return whether the sentence goes on about the turn before."""
         if not self._before or named or self._finder.compounds:
             return False
         topic = self._topic
@@ -234,7 +231,6 @@ class _Selector:
         return _arranged((), [Group(there, self._place)] if there else [])
 
     def _groups(self, kinds: Collection[str], named: Sequence[NamedEntity]) -> list[Group]:
-        """Return the groups of the kinds that are named."""
         shown = {one.record.entity_id for one in named}
         if self._states & {"locked", "secure"}:
             kinds = {*kinds, "lock"} if kinds else kinds
@@ -280,7 +276,6 @@ class _Selector:
         return sorted(members, key=lambda record: record.entity_id not in lively)
 
     def _is_lively(self, record: EntityRecord) -> bool:
-        """Return whether a player plays or is paused."""
         state = self._hass.states.get(record.entity_id)
         return DOMAINS[record.domain].active == "playing" and state is not None and is_active(state)
 
@@ -302,7 +297,6 @@ class _Selector:
         return listed
 
     def _here(self, members: Sequence[EntityRecord]) -> str:
-        """Return the name of the place that entities are in, if one is meant."""
         house, places = self._house, self._finder.places
         if len(places) == 1 and all({one.area_id, one.floor_id} & places.keys() for one in members):
             return self._place
@@ -312,7 +306,6 @@ class _Selector:
         )
 
     def _without_kind(self) -> list[Group]:
-        """Return the groups of a sentence that names neither an entity nor a kind."""
         topic, places = self._topic, self._finder.places
         unexplained = topic.rest - self._finder.place_words
         if wished := self._wished():
@@ -330,7 +323,6 @@ class _Selector:
         return [Group(members, place, about="playing" in self._states, merged=True)]
 
     def _of_states(self) -> list[EntityRecord]:
-        """Return all entities that can be in the states that are asked about."""
         topic = self._topic
         asks = topic.is_asked or topic.asks_which or not topic.commands
         wanted = (self._states if asks else set()) or {"on"}
@@ -347,7 +339,6 @@ class _Selector:
 
     @staticmethod
     def _can_be(record: EntityRecord, wanted: AbstractSet[str]) -> bool:
-        """Return whether an entity can be on, open, locked or playing."""
         facts = DOMAINS[record.domain]
         word, _rest = state_words(record)
         if wanted & {"open", "closed", "locked", "secure"}:
@@ -380,7 +371,6 @@ def _records(named: Iterable[NamedEntity]) -> list[EntityRecord]:
 
 
 def _arranged(records: Sequence[EntityRecord], groups: Iterable[Group], few: int = ALONE) -> Selection:
-    """Return a selection in which groups of few are single entities."""
     alone, together = list(records), []
     for group in groups:
         if len(group.records) <= few and not group.offline:

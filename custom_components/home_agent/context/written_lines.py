@@ -58,7 +58,6 @@ def _write(
     rooms: bool,
     fits: int,
 ) -> WrittenLines:
-    """Return the lines about the groups, with the states of their entities."""
     bare: dict[str, State] = {}
     shown: dict[str, State] = {}
     removed: list[Removal] = []

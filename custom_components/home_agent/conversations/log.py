@@ -35,7 +35,6 @@ class ConversationLog:
     """The files of one entry. Writing never delays a turn; a failure is reported once."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, *, enabled: bool) -> None:
-        """Take the agent whose conversations are written; a disabled log still forgets."""
         self._hass = hass
         self._enabled = enabled
         self.folder = folder_of(hass, entry_id)

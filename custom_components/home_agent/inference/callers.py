@@ -43,7 +43,6 @@ class ServerBusy(ModelServerError):
     """A request has waited for too long, or would. Nothing was sent."""
 
     def __init__(self, caller: Caller, detail: str) -> None:
-        """Say why it would take too long."""
         super().__init__(ErrorKind.BUSY, detail, retryable=False)
         self._is_person = caller.priority is Priority.PERSON
 

@@ -38,7 +38,6 @@ class Place:
     """A request in the queue, or one that is being answered."""
 
     def __init__(self, caller: Caller, *, yields: bool) -> None:
-        """Take who asks, and whether the request may be interrupted."""
         self.caller = caller
         self.admitted: asyncio.Future[None] | None = None
         self.yields = yields
@@ -117,7 +116,6 @@ class ServerQueue:
     """The requests to one server: as many run as it answers at a time, the others wait in turn."""
 
     def __init__(self) -> None:
-        """Begin with a guess; `exact` says whether the number of slots is the server's own."""
         self.slots = GUESSED_SLOTS
         self.exact = False
         self.known = False
@@ -224,7 +222,6 @@ class ServerQueue:
         ) and self._has_room(place.caller)
 
     def _has_room(self, caller: Caller) -> bool:
-        """Return whether the server has a slot for this caller. A slot is kept free for people."""
         counted = self._counted()
         if caller.priority is Priority.PERSON:
             return counted < self.limit
@@ -236,7 +233,6 @@ class ServerQueue:
         return sum(now - place.moved < place.limit for place in self._running)
 
     def _start(self, place: Place) -> None:
-        """Let a request be sent."""
         caller = place.caller
         place.begun = place.moved = asyncio.get_running_loop().time()
         caller.running += 1
@@ -246,7 +242,6 @@ class ServerQueue:
             self._interrupt(len(self._running))  # the server may have one slot only
 
     def _leave(self, place: Place) -> None:
-        """Free the slot of a request that has ended."""
         self._running.discard(place)
         place.caller.running -= 1
         if place.caller.priority is Priority.PERSON and place.begun is not None:
@@ -298,7 +293,6 @@ class ServerQueues:
     """The queues of all servers, by host and port: one server may be named in several ways."""
 
     def __init__(self) -> None:
-        """Begin without servers."""
         self._queues: dict[str, ServerQueue] = {}
 
     def of(self, base_url: str) -> ServerQueue:
@@ -319,5 +313,4 @@ def origin(base_url: str) -> str:
 
 
 def _rank(caller: Caller) -> int:
-    """Return the line in which a caller waits."""
     return 0 if caller.priority is Priority.PERSON and caller.served else caller.priority

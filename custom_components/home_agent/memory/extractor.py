@@ -69,7 +69,6 @@ class Extractor:
         least_importance: float,
         model: str = "local",
     ) -> None:
-        """Take the model to ask, and a check whether a turn is running."""
         self._memories = memories
         self._ask = ask
         self._queue = IdleQueue(hass, "memory extraction", self._async_look_at, is_busy=is_busy)

@@ -67,7 +67,6 @@ class Memories:
     """The memories of one entry. The store of all entries is notified of every change."""
 
     def __init__(self, changed: Callable[[], None], flush: Callable[[], Awaitable[bool]]) -> None:
-        """Start empty. `changed` has a change written soon, `flush` now, and returns whether that worked."""
         self._changed = changed
         self.async_flush = flush
         self._kept: dict[str, Memory] = {}
@@ -285,7 +284,6 @@ class Memories:
             await self.index.async_sync(self.settings.collection, documents(self._kept.values()))
 
     async def _async_store(self, memory: Memory) -> Memory:
-        """Keep a memory, in the index as well."""
         self._put(memory)
         self._note_change()
         if self.index is not None:
@@ -307,7 +305,6 @@ class Memories:
         self._words.add(memory.id, memory.content)
 
     async def _async_find_duplicate(self, new: Memory) -> Memory | None:
-        """Return the memory of the same person that says the same."""
         for memory_id, _ in self._words.alike(new.content, self.settings.dedup_threshold):
             memory = self._kept[memory_id]
             if same_scope(memory, new) and not differ(memory.content, new.content):
@@ -336,7 +333,6 @@ class Memories:
         return [memory for memory in self._kept.values() if memory.origin is not Origin.TOLD]
 
     def _weakest(self, count: int, now: datetime) -> list[str]:
-        """Return the ids of the least important learned memories."""
         weighed = sorted(
             (strength(memory, now, self.settings.decay), memory.accessed_at, memory.id)
             for memory in self._learned()
@@ -345,7 +341,6 @@ class Memories:
 
     @callback
     def _note_change(self) -> None:
-        """Save a change and notify listeners of the number."""
         self._changed()
         if self.on_change is not None:
             self.on_change()
@@ -398,5 +393,4 @@ class MemoryManager(EntryStore[Memories]):
     """Keeps the memories by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, lambda changed: Memories(changed, self.async_flush))

@@ -74,7 +74,6 @@ class Profile:
     """The profile entries of one agent. The store of all agents is notified of every change."""
 
     def __init__(self, changed: Callable[[], None], flush: Callable[[], Awaitable[bool]]) -> None:
-        """Start empty. `changed` has a change written soon, `flush` now, and returns whether that worked."""
         self._changed = changed
         self.async_flush = flush
         self._kept: dict[str, ProfileEntry] = {}
@@ -214,7 +213,6 @@ class Profile:
             await self._index.async_sync(self._collection, documents(self._kept.values()))
 
     async def _async_store(self, entry: ProfileEntry) -> ProfileEntry:
-        """Keep an entry, in the index as well."""
         self._put(entry)
         self._changed()
         if self._index is not None:
@@ -244,7 +242,6 @@ class ProfileManager(EntryStore[Profile]):
     """Keeps the profiles by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, lambda changed: Profile(changed, self.async_flush))
 
 

@@ -74,7 +74,6 @@ def holds_secret(text: str) -> bool:
 
 
 def _tells_code(behind: str) -> bool:
-    """Return whether a text has three digits or words for them, digits mixed with letters, or a quote."""
     return bool(
         _DIGITS.search(behind)
         or _QUOTED.search(behind)
@@ -87,7 +86,6 @@ def _tells_code(behind: str) -> bool:
 
 
 def _tells_password(folded: str) -> bool:
-    """Return whether a word for a password is followed by its value."""
     known = _secret_words()
     said = None
     for named in known.password.finditer(folded):
@@ -101,7 +99,6 @@ def _tells_password(folded: str) -> bool:
 
 
 def _is_card(digits: str) -> bool:
-    """Return whether a run of digits passes the check of card numbers (Luhn)."""
     numbers = [int(char) for char in digits if char.isdigit()]
     doubled = [sum(divmod(2 * number, 10)) for number in numbers[-2::-2]]
     return (sum(numbers[-1::-2]) + sum(doubled)) % 10 == 0

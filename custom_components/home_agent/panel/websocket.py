@@ -51,7 +51,6 @@ class PanelChannel(ConfirmationChannel):
     """Tells panels to look again."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str) -> None:
-        """Remember whose actions these are."""
         self._hass = hass
         self._signal = confirmation_signal(entry_id)
 
@@ -87,7 +86,6 @@ def async_register_commands(hass: HomeAssistant) -> None:
 def _register(
     hass: HomeAssistant, name: str, fields: Mapping[Any, Any], command: WebSocketCommand, *, everybody: bool
 ) -> None:
-    """Register one command, for administrators or for everybody."""
     kind = f"{DOMAIN}/{name}"
     schema = BASE_COMMAND_MESSAGE_SCHEMA.extend({probatio.Required("type"): kind, **fields})
     permitted = command if everybody else require_admin(command)
@@ -95,8 +93,6 @@ def _register(
 
 
 def _answering(handler: PanelHandler) -> WebSocketCommand:
-    """Return the command that a handler answers."""
-
     @async_response
     async def answer(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
         data = _data(hass, msg["entry_id"])
@@ -126,7 +122,6 @@ def _answering(handler: PanelHandler) -> WebSocketCommand:
 
 @callback
 def _agents(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
-    """Tell which agents there are."""
     shown = [agent for agent in async_agents(hass) if _data(hass, agent.entry_id) is not None]
     agents = [{"entry_id": agent.entry_id, "title": agent.title, **_connection(agent)} for agent in shown]
     connection.send_result(msg["id"], {"agents": agents})
@@ -176,7 +171,6 @@ def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str,
 
 
 def _data(hass: HomeAssistant, entry_id: str) -> HomeAgentData | None:
-    """Return the parts of an agent that runs and is shown in the panel."""
     if (agent := async_find_agent(hass, entry_id)) is None:
         return None
     data = agent.runtime_data

@@ -42,7 +42,6 @@ class PlannedCommands(DueItems[PlannedCommand, Run]):
     def __init__(
         self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[object]]
     ) -> None:
-        """Start with none; `changed` has a change written soon, `flush` at once."""
         super().__init__(hass, changed, flush)
         self.cancelled: deque[Cancellation] = deque(maxlen=MAX_CANCELLED)
         """What was cancelled lately, timers too, the oldest first."""
@@ -154,5 +153,4 @@ class PlannedStore(EntryStore[PlannedCommands]):
     """The file of all agents."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, lambda changed: PlannedCommands(hass, changed, self.async_flush))

@@ -22,7 +22,6 @@ class RuleQuestions:
     """The open questions of one entry, one for each rule."""
 
     def __init__(self, hass: HomeAssistant, asker: Asker) -> None:
-        """Begin without questions."""
         self._hass = hass
         self._asker = asker
         self._open: dict[str, asyncio.Task[None]] = {}
@@ -68,7 +67,6 @@ class RuleQuestions:
         persons: tuple[str, ...],
         unanswered: Callable[[], Awaitable[None]],
     ) -> None:
-        """Ask whether to do what the rule proposes."""
         satellites = self._asker.near_somebody() if rule.aloud else ()
         receivers = Receivers(persons=persons, satellites=satellites)
         outcome: ActionOutcome | None = None

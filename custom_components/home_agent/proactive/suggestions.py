@@ -65,7 +65,6 @@ class Suggestions:
         habits: Callable[[], Sequence[KnownHabit]],
         automations: OwnAutomations,
     ) -> None:
-        """Take the source of habits, the policy for suggestions, and where automations are kept."""
         self._hass = hass
         self._entry_id = entry_id
         self._state = state
@@ -167,7 +166,6 @@ class Suggestions:
         )
 
     async def _async_words(self, known: KnownHabit, made: AutomationDraft) -> str:
-        """Return a description of an automation."""
         call, language = made.call, self._hass.config.language
         texts = await async_get_translations(self._hass, language, "services", {call.domain})
         action = texts.get(f"component.{call.domain}.services.{call.service}.name")
@@ -200,7 +198,6 @@ class Suggestions:
             return suggestion
 
     async def _async_make(self, suggestion: Suggestion, user: User | None) -> None:
-        """Create the automation on behalf of the approving user, if it is still allowed."""
         if user is None or not user.is_admin or not user.is_active:
             raise AutomationRefusedError("suggestion_needs_admin")
         person = await async_person_of_user(self._hass, user.id)
@@ -218,7 +215,6 @@ class Suggestions:
                 self._automations.adopt(self._as_own(item, None))
 
     def _as_own(self, suggestion: Suggestion, user_id: str | None) -> OwnAutomation:
-        """Return the automation of a suggestion as one that people can change and delete by talking."""
         return OwnAutomation(
             id=suggestion.id,
             alias=str(suggestion.config["alias"]),
@@ -251,7 +247,6 @@ class Suggestions:
 
     @callback
     def _expire(self, now: datetime) -> None:
-        """Drop expired suggestions."""
         for suggestion in self._state.suggestions.values():
             if suggestion.state is SuggestionState.OPEN and not suggestion.is_open(now):
                 self._settle(suggestion, SuggestionState.EXPIRED)
@@ -322,7 +317,6 @@ class Suggestions:
         ]
 
     async def _async_pressed(self, event: Event[Any]) -> None:
-        """Take the answer of a phone, in the name of its user."""
         kind, _, rest = str(event.data.get("action", "")).removeprefix(f"{BUTTON}_").partition("_")
         if kind not in {answer.name for answer in BUTTONS} or rest not in self._state.suggestions:
             return
@@ -349,7 +343,6 @@ class Suggestions:
     async def _async_reply(
         self, whose: str | None, tag: str, message: str, buttons: Sequence[Mapping[str, Any]] = ()
     ) -> None:
-        """Send the requested details to everyone who was asked."""
         await self._messenger.async_send(
             tag,
             message,
@@ -373,7 +366,6 @@ class Suggestions:
 
 
 def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
-    """Yield the services that an automation of ours would call."""
     for action in config["actions"]:
         domain, _, service = action["action"].partition(".")
         target = action["target"]["entity_id"]
@@ -382,7 +374,6 @@ def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
 
 
 def _sureness(known: KnownHabit) -> float:
-    """Return the confidence of a habit."""
     return known.habit.confidence
 
 

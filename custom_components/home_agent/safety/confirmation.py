@@ -234,7 +234,6 @@ class ConfirmationStore(StoredFile):
     """The file of all entries: what waits, and when wrong PINs were tried."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         self._waiting: dict[str, list[StoredConfirmation]] = {}
         """By entry; until an entry is loaded, what it left behind."""
         self._wrong_pins: list[datetime] = []
@@ -295,7 +294,6 @@ class ConfirmationStore(StoredFile):
         )
 
     def _content(self) -> dict[str, Any]:
-        """Return the data to write."""
         waiting = {entry_id: list(items) for entry_id, items in self._waiting.items() if items}
         return {**waiting, WRONG_PINS: [at.isoformat() for at in self._wrong_pins]}
 
@@ -340,7 +338,6 @@ class ConfirmationRefused(HomeAgentError):
     """An approval does not count; `reason` says why, and `asks_again` whether another answer may."""
 
     def __init__(self, reason: Refusal) -> None:
-        """Take the sentence from the reason."""
         self.key = reason.value
         self.reason = reason
         self.asks_again = reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
@@ -377,7 +374,6 @@ class Confirmations:
         describe: Describe,
         run: Callable[[PendingAction], Awaitable[None]],
     ) -> None:
-        """Take the options; `describe` returns the question, `run` runs approved calls."""
         self._hass = hass
         self._entry_id = entry_id
         self._seconds = float(settings[CONF_POLICY_TIMEOUT])
@@ -579,7 +575,6 @@ class Confirmations:
         return action
 
     def _is_late(self, action: PendingAction) -> bool:
-        """Return whether an action has expired, by either clock."""
         return self._hass.loop.time() >= action.deadline or dt_util.utcnow() >= action.expires_at
 
     @staticmethod
@@ -613,7 +608,6 @@ class Confirmations:
         raise ConfirmationRefused(Refusal.PIN_LOCKED)
 
     async def _async_end(self, action: PendingAction, outcome: ActionOutcome) -> None:
-        """Take an action out and say how it ended."""
         self._pending.pop(action.id, None)
         action.stop_timer()
         if (

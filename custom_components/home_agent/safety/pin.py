@@ -40,5 +40,4 @@ def matches(pin: str, stored: str) -> bool:
 
 
 def _derive(pin: str, salt: bytes) -> bytes:
-    """Return the key that a PIN and a salt make."""
     return scrypt(pin.encode(), salt=salt, n=COST, r=BLOCK_SIZE, p=PARALLEL, maxmem=MEMORY, dklen=LENGTH)

@@ -79,7 +79,6 @@ class Policy:
     """
 
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self._hass = hass
         self.view = AgentView(hass, settings)
         self._picked = read_choices(hass, settings[CONF_POLICY_CHOICES])
@@ -160,7 +159,6 @@ class Policy:
         return Occasion(self._hass, speaker, user, self._profiles)
 
     def _case(self, speaker: Speaker, user: User | None) -> _Case:
-        """Return what applies now and to a speaker."""
         profiles = tuple(profile for profile in self._profiles if profile.applies(self._hass, speaker))
         occasion = self._occasion(speaker, user)
         return _Case(profiles, tuple(rule for rule in self._picked if rule.applies(occasion)))
@@ -245,7 +243,6 @@ class Policy:
 
 
 def _is_listed(effect: Effect) -> bool:
-    """Return whether an effect needs a confirmation by default."""
     own = (effect.entity_id or "").partition(".")[0]
     rules = [_rules_of(facts) for facts in {DOMAINS[effect.domain], DOMAINS[own]} if facts.restricted]
     shipped = _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(Effect(effect.domain, effect.service))
@@ -254,12 +251,10 @@ def _is_listed(effect: Effect) -> bool:
 
 
 def _is_shipped_restricted(effect: Effect) -> bool:
-    """Return whether an effect needs a confirmation as shipped."""
     return _is_listed(effect) or (effect.inside and not _is_free_inside(effect))
 
 
 def _is_free_inside(effect: Effect) -> bool:
-    """Return whether a service in a step is checked like a separate call, whatever its target."""
     service, facts = Effect(effect.domain, effect.service), DOMAINS[effect.domain]
     if _NOT_INSIDE.fits(service) or effect.service in facts.not_contained:
         return False
@@ -299,7 +294,6 @@ class Throttle:
     """Counts the turns of the last minute that were not started by a person."""
 
     def __init__(self, limit: int) -> None:
-        """Allow so many per minute."""
         self._limit = limit
         self._times: deque[float] = deque(maxlen=max(limit, 1))
 

@@ -90,7 +90,6 @@ def number_words(language: str) -> NumberWords:
 
 
 def _numbers(language: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the phrases for 0 to 99 with their digits."""
     digits = [[fold_word(word) for word in row] for row in read_table(language, "numbers.digits") or ()]
     for number, row in enumerate(digits):
         yield from (((word,), str(number)) for word in row)
@@ -182,7 +181,6 @@ def _may_be_number(token: Token, known: NumberWords) -> bool:
 
 
 def _read(sentence: str, known: NumberWords) -> Numbers:
-    """Return the numbers of a sentence in the words of one language."""
     tokens = [piece for token in _tokens(sentence) for piece in _pieces(token, known)]
     is_readable = True
     index = 0
@@ -222,7 +220,6 @@ def _mark(tokens: Sequence[Token], index: int, known: NumberWords) -> int:
 
 
 def _mark_all(tokens: Sequence[Token]) -> None:
-    """Note that all tokens belong to a number."""
     for token in tokens:
         token.is_number = True
 
@@ -242,7 +239,6 @@ def _tokens(sentence: str) -> Iterator[Token]:
 
 
 def _pieces(token: Token, known: NumberWords) -> Iterator[Token]:
-    """Yield a token, or the number words and the rest that it is made of."""
     if known.inner is None or (token.text,) in known.numbers or token.text in known.beside:
         yield token
         return

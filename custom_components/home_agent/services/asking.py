@@ -77,7 +77,6 @@ async def _async_ask(call: ServiceCall, entry: Agent) -> AskResponse:
 async def _async_choose(
     entry: Agent, question: str, answers: Sequence[str], receivers: Receivers, seconds: int
 ) -> AskResponse:
-    """Ask a question that nothing is done about."""
     data = entry.runtime_data
     chooser = Chooser(data.handler.hass, entry.entry_id, data.settings)
     if not chooser.reaches(receivers):
@@ -104,7 +103,6 @@ def _response(
 
 
 def _wrong(key: str, **placeholders: str) -> ServiceValidationError:
-    """Return why nothing is asked."""
     return ServiceValidationError(
         translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders or None
     )

@@ -52,7 +52,6 @@ class SuggestionsResponse(TypedDict):
 
 
 async def _async_confirm_action(call: ServiceCall, entry: Agent) -> OutcomeResponse:
-    """Confirm an action that waits."""
     user = await async_caller(call)
     confirmations, action_id = entry.runtime_data.confirmations, call.data["action_id"]
     try:
@@ -63,7 +62,6 @@ async def _async_confirm_action(call: ServiceCall, entry: Agent) -> OutcomeRespo
 
 
 async def _async_reject_action(call: ServiceCall, entry: Agent) -> OutcomeResponse:
-    """Drop an action that waits."""
     user = await async_caller(call)
     try:
         await entry.runtime_data.confirmations.async_reject(call.data["action_id"], user=user)
@@ -116,7 +114,6 @@ def _only(suggestions: Suggestions) -> str:
 
 
 def _shown(item: Suggestion) -> SuggestionResponse:
-    """Return a suggestion as a response shows it."""
     return {
         "suggestion_id": item.id,
         "state": item.state.value,

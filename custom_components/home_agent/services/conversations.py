@@ -63,7 +63,6 @@ class ErasedResponse(TypedDict):
 
 
 async def _async_process(call: ServiceCall, entry: Agent) -> AnswerResponse:
-    """Answer a sentence."""
     hass, data = call.hass, entry.runtime_data
     before = {action.id for action in data.confirmations.pending}
     entity_id = conversation_entity(hass, entry.entry_id)
@@ -103,7 +102,6 @@ async def _async_process(call: ServiceCall, entry: Agent) -> AnswerResponse:
 
 
 async def _async_clear_history(call: ServiceCall, entry: Agent) -> ClearedResponse:
-    """Forget one conversation, or all of them."""
     shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.memory
     conversation_id = call.data.get("conversation_id")
     history_id = None if conversation_id is None else memory.history_id(conversation_id)
@@ -122,7 +120,6 @@ async def _async_clear_history(call: ServiceCall, entry: Agent) -> ClearedRespon
 
 
 async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> ClearedResponse:
-    """End the session of a person or a device, or all sessions."""
     said, device_id = call.data.get("person"), call.data.get("device_id")
     person = await async_find_person(call.hass, said) if said else None
     # The sessions of a user who no longer exists are found by the user's id.
@@ -138,7 +135,6 @@ async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> ClearedR
 
 
 async def _async_export(call: ServiceCall, entry: Agent) -> ExportResponse:
-    """Return everything that is held about a person."""
     person = await _async_person_of(call)
     data = entry.runtime_data
     held = await async_export(data, person)
@@ -151,7 +147,6 @@ async def _async_export(call: ServiceCall, entry: Agent) -> ExportResponse:
 
 
 async def _async_erase(call: ServiceCall, entry: Agent) -> ErasedResponse:
-    """Erase everything that is held about a person."""
     person = await _async_person_of(call)
     if not call.data["confirm"]:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="erase_unconfirmed")

@@ -31,7 +31,6 @@ class DueItems[Item: Due, Run](ABC):
     def __init__(
         self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[object]]
     ) -> None:
-        """Start with none; `changed` has a change written soon, `flush` at once."""
         self._hass = hass
         self._changed = changed
         self._flush = flush
@@ -73,11 +72,9 @@ class DueItems[Item: Due, Run](ABC):
         """Hand out what is due. A repeated item waits for its next time, any other is dropped."""
 
     def _asked_at(self, item: Item) -> datetime:
-        """Return when it is checked whether an item is due."""
         return item.due
 
     def _drop(self, item_id: str) -> None:
-        """Forget an item."""
         self._items.pop(item_id, None)
 
     @callback
@@ -108,6 +105,5 @@ class DueItems[Item: Due, Run](ABC):
 
     @callback
     def _rung(self, now: datetime) -> None:
-        """Note that the moment has come."""
         self._cancel = None
         self._hass.async_run_hass_job(self._job, now)

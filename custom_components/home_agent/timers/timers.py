@@ -29,7 +29,6 @@ class Countdown:
     """Shows timers on the device where they were set; what became of them there is asked, never assumed."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start without a question."""
         self._hass = hass
         self._shown: dict[str, str] = {}
         """Id of a timer of ours: of Home Assistant's."""
@@ -103,7 +102,6 @@ class Countdown:
         return self._hass.data.get(TIMER_DATA)
 
     def _there(self, timer_id: str) -> TimerInfo | None:
-        """Return Home Assistant's timer for one of ours."""
         manager, core_id = self._manager, self._shown.get(timer_id)
         return manager.timers.get(core_id) if manager and core_id else None
 
@@ -118,7 +116,6 @@ class Timers(DueItems[Timer, Announce]):
     def __init__(
         self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[object]]
     ) -> None:
-        """Start with none; `changed` has a change written soon, `flush` at once."""
         super().__init__(hass, changed, flush)
         self._countdown = Countdown(hass)
 
@@ -176,7 +173,6 @@ class Timers(DueItems[Timer, Announce]):
 
     @override
     def _drop(self, item_id: str) -> None:
-        """Forget a timer, on its device too."""
         super()._drop(item_id)
         self._countdown.end(item_id)
 
@@ -191,13 +187,11 @@ class Timers(DueItems[Timer, Announce]):
 
     @override
     def _asked_at(self, item: Timer) -> datetime:
-        """Return when the outcome of a timer is checked."""
         return item.due - AHEAD if self._countdown.is_shown(item.id) else item.due
 
     @override
     @callback
     def _ring(self, now: datetime) -> None:
-        """Tell what is due. A repeated one waits for its next time, any other is done."""
         due: list[tuple[Timer, bool]] = []
         changed = False
         for timer in [timer for timer in self.all() if self._asked_at(timer) <= now]:
@@ -219,7 +213,6 @@ class Timers(DueItems[Timer, Announce]):
 
 
 async def _async_announce_all(announce: Announce, due: list[tuple[Timer, bool]]) -> None:
-    """Tell of timers."""
     for timer, shown in due:
         await announce(timer, timer.due, shown)
 
@@ -228,5 +221,4 @@ class TimerStore(EntryStore[Timers]):
     """The file of all agents."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start empty."""
         super().__init__(hass, STORE_KEY, lambda changed: Timers(hass, changed, self.async_flush))

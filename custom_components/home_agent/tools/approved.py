@@ -62,7 +62,6 @@ async def async_run_approved(handler: ToolHandler, action: PendingAction) -> Non
 
 
 def _origin(item: Frozen, action: PendingAction) -> CallOrigin:
-    """Return the turn that made a call."""
     return item.origin or CallOrigin(speaker=action.speaker)
 
 
@@ -89,7 +88,6 @@ def _check_free(handler: ToolHandler, action: PendingAction, user: User | None) 
 
 
 async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, origin: CallOrigin) -> None:
-    """Run one confirmed call, with the rights of the turn that made it."""
     guard, speaker = handler.guard, origin.speaker
     match item:
         case FrozenLook():

@@ -207,7 +207,6 @@ def _things(call: Frozen) -> Iterator[str]:
 
 
 def _registered(hass: HomeAssistant, call: Frozen) -> dict[str, str | None]:
-    """Return the registry's id of each entity that a call names."""
     match call:
         case FrozenIntent() | FrozenPlan() | FrozenAutomation():
             return {key: found for one in call.calls for key, found in _registered(hass, one).items()}

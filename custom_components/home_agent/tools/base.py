@@ -294,7 +294,6 @@ class TargetsFailed(ToolExecutionError):
     """No target was done; `result` says what failed."""
 
     def __init__(self, detail: str, result: JsonValueType) -> None:
-        """Store the result beside the sentence about what failed."""
         super().__init__(detail)
         self.result = result
 

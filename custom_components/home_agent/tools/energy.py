@@ -374,7 +374,6 @@ def step_of(period: Period, end: datetime) -> Step:
 
 
 def _begins_month(moment: datetime) -> bool:
-    """Return whether a month begins at a moment."""
     local = dt_util.as_local(moment)
     return local == dt_util.start_of_local_day(local.replace(day=1))
 
@@ -453,7 +452,6 @@ def _read_statistics(
 
 
 def _changes(rows: Iterable[Any]) -> dict[float, float]:
-    """Return what each row counted, by its beginning."""
     return {row["start"]: change for row in rows if (change := row.get("change")) is not None}
 
 
@@ -508,7 +506,6 @@ def _has_electricity(wanted: Preferences, counted: Counted) -> bool:
 
 
 def _totals(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> Told:
-    """Return the amounts and the costs of all kinds."""
     answer: Told = {}
     if _has_electricity(wanted, counted):
         answer["electricity"] = _electricity(hass, wanted, counted)
@@ -574,14 +571,12 @@ def _cost(hass: HomeAssistant, sources: Iterable[Source], counted: Counted) -> s
 
 
 def _row(hass: HomeAssistant, source: Source, counted: Counted) -> str:
-    """Return the amount and the cost of one meter."""
     amount, cost = counted.total([source.taken]), counted.total([source.cost])
     price = f", {_money(hass, cost)}" if cost is not None else ""
     return f"{_kwh(amount or 0.0)}{price}"
 
 
 def _source_name(source: Source, number: int) -> str:
-    """Return the name that the dashboard has for a source."""
     return clean(source.name, NAME_CHARS) or f"meter {number}"
 
 
@@ -644,7 +639,6 @@ def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
-    """Return a name with a number behind it if other devices have it."""
     numbered = (f"{name} {number}" for number in count(2))
     return name if name not in taken else next(each for each in numbered if each not in taken)
 
@@ -665,7 +659,6 @@ def _device_name(run: ToolRun, device: Device) -> str | None:
 
 
 def _missing(wanted: Preferences, counted: Counted) -> Sequence[str]:
-    """Return the kinds of which nothing at all is counted, although the dashboard has them."""
     return [
         METER.get(kind, kind)
         for kind in KINDS

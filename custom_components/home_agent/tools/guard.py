@@ -90,7 +90,6 @@ class Guard:
         gated: bool,
         messages: Messages,
     ) -> None:
-        """Take the policy and what is known of messages; `gated` lets scripts and scenes through."""
         self._hass = hass
         self.policy = policy
         self.journal = journal
@@ -98,7 +97,7 @@ class Guard:
         self.written: Mapping[str, tuple[str, str]] = {}
         """The service of each custom tool, as written in the household's YAML."""
         self._messages = messages
-        targets = (self._is_aimed, self._is_for_administrators, self._is_exposed, self._is_permitted)
+        targets = (self._is_aimed, self._is_for_administrators, self._is_exposed_and_permitted)
         self._checks: Mapping[Kind, Sequence[Callable[[Judged], Verdict]]] = {
             Kind.CONTROL: (self._is_offered, *targets, self._by_rules, self._by_tool, self._by_words),
             Kind.WRITTEN: (*targets, self._by_rules, self._by_tool, self._by_words),
@@ -155,7 +154,6 @@ class Guard:
         return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data, user)
 
     def _frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
-        """Return a call as it is asked about."""
         contents = self.contents(call, speaker, user)
         return frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
 
@@ -204,7 +202,6 @@ class Guard:
         return dict(answer or {})
 
     def _refused(self, call: ServiceCall, user: User | None, speaker: Speaker) -> PermissionDenied:
-        """Return why the policy refuses a call."""
         service = call.domain, call.service, call.entity_ids
         if refusal := self.policy.refusal(*service, speaker, call.data, user):
             return RefusedByRule(refusal.key, refusal.detail, **refusal.placeholders)
@@ -270,26 +267,19 @@ class Guard:
         check_administrator(self._hass, judged.call, judged.user)
         return Verdict.ALLOW
 
-    def _is_exposed(self, judged: Judged) -> Verdict:
-        for entity_id in self._reached(judged.call):
+    def _is_exposed_and_permitted(self, judged: Judged) -> Verdict:
+        right, verb = (POLICY_READ, "read") if judged.kind is Kind.READ else (POLICY_CONTROL, "control")
+        for entity_id in (*judged.call.entity_ids, *entities_in(self._hass, judged.call.data)):
             if not self.is_exposed(entity_id) or not valid_entity_id(entity_id):
                 raise NotExposed("A target does not exist or is not exposed to the assistant")
-        for reached in places_in(self._hass, judged.call.data):
-            if not any(map(self.is_exposed, reached)):
-                raise PermissionDenied("An area or a device has nothing in it that is exposed")
-        return Verdict.ALLOW
-
-    def _is_permitted(self, judged: Judged) -> Verdict:
-        right, verb = (POLICY_READ, "read") if judged.kind is Kind.READ else (POLICY_CONTROL, "control")
-        for entity_id in self._reached(judged.call):
             if right == POLICY_CONTROL and not self.policy.view.may_control(entity_id):
                 raise PermissionDenied(f"This agent may read {entity_id} but not control it")
             if judged.user is not None and not judged.user.permissions.check_entity(entity_id, right):
                 raise NotPermitted(f"The user may not {verb} {entity_id}")
+        for reached in places_in(self._hass, judged.call.data):
+            if not any(map(self.is_exposed, reached)):
+                raise PermissionDenied("An area or a device has nothing in it that is exposed")
         return Verdict.ALLOW
-
-    def _reached(self, call: ServiceCall) -> Sequence[str]:
-        return (*call.entity_ids, *entities_in(self._hass, call.data))
 
     def _by_rules(self, judged: Judged) -> Verdict:
         call = judged.call
@@ -318,7 +308,6 @@ class Guard:
         return self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker, user=judged.user)
 
     def _is_written(self, call: ServiceCall) -> bool:
-        """Return whether the household wrote this very service into the YAML for the tool that calls it."""
         own = bool(call.tool) and self.written.get(call.tool) == (call.domain, call.service)
         return own and (self._gated or not DOMAINS[call.domain].is_gated)
 

@@ -59,7 +59,6 @@ class ControlTool(HomeAgentTool):
     names_targets = reports_targets = True
 
     def __init__(self, planned: PlannedCommands | None = None, *, gated: bool = False) -> None:
-        """Offer scripts and scenes too if `gated`, and keep commands for later in `planned`."""
         self._gated = gated
         self._planner = Planner(planned) if planned is not None else None
         self.parameters = control_schema()
@@ -150,7 +149,6 @@ class ControlTool(HomeAgentTool):
         run: ToolRun,
         timing: Timing | None,
     ) -> JsonValueType:
-        """Act on entities and return what they show afterwards, or what happens to them later."""
         outcome = ControlOutcome(run.house)
         plans, before = self._plans(verb, given, records, run, outcome)
         if plans and timing is None:
@@ -171,7 +169,6 @@ class ControlTool(HomeAgentTool):
         run: ToolRun,
         outcome: ControlOutcome,
     ) -> None:
-        """Plan a command, or begin one that is for a while."""
         if (planner := self._planner) is None:
             raise ValidationError("when and for are not available here")
         planner.check(timing, given)
@@ -234,7 +231,6 @@ async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None
 
 
 def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord]:
-    """Return the records with old-style groups replaced by those of their members that are exposed."""
     found: dict[str, EntityRecord] = {}
     seen: set[str] = set()
     waiting = list(records)

@@ -200,7 +200,6 @@ class ToolHandler:
         return failed(problem)
 
     async def _async_run(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
-        """Find the tool, check its arguments and run it."""
         call = adapted.call
         tool = turn.tools.get(call.tool_name)
         if tool is None:
@@ -323,7 +322,6 @@ class ToolHandler:
         turn.judge_by_what_was_read()
 
     async def _async_clean_result(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
-        """Clean what comes from outside and mark the turn, before the model reads it."""
         tool, content = turn.tools[call.tool_name], envelope_of(result)
         texts: list[str] | None = None
         if not isinstance(tool, HomeAgentTool):
@@ -376,12 +374,10 @@ def _repeated(turn: TurnCalls, key: str) -> llm.ToolResult:
 
 
 def _names(tools: Mapping[str, llm.Tool]) -> str:
-    """Return the names of the tools that models are told of."""
     return ", ".join(sorted(name for name, tool in tools.items() if is_offered(tool)))
 
 
 def _worked(result: object) -> dict[str, Any]:
-    """Return the part of a result that tells what was done."""
     done = result.get("done") if isinstance(result, Mapping) else None
     return {"done": done} if isinstance(done, Mapping) else {}
 

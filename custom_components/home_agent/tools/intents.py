@@ -151,7 +151,6 @@ def _belongs(handler: intent.IntentHandler, package: str) -> bool:
 
 
 def _call(domain: str, service: str, state: State) -> ServiceCall:
-    """Return the call on one entity."""
     return ServiceCall(domain=domain, service=service, entity_ids=(state.entity_id,))
 
 
@@ -159,7 +158,6 @@ def _call(domain: str, service: str, state: State) -> ServiceCall:
 def _matched(
     hass: HomeAssistant, slots: Mapping[str, Any], speaker: Speaker, domains: set[str] | None
 ) -> list[State]:
-    """Return the states that core's matcher finds for the slots."""
     name = slots.get("name")
     constraints = intent.MatchTargetsConstraints(
         name=None if name == "all" else name,
@@ -175,7 +173,6 @@ def _matched(
 
 
 def _as_set(value: Any) -> set[str] | None:
-    """Return one value or several as a set."""
     if value is None:
         return None
     return {value} if isinstance(value, str) else set(value)

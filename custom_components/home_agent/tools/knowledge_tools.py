@@ -69,7 +69,6 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     )
 
     def __init__(self, search: KnowledgeSearch, texts: HouseholdTexts) -> None:
-        """Take the search."""
         self._search = search
         self._texts = texts
         if texts.configured:
@@ -169,7 +168,6 @@ def _answer(
 
 
 def _quotes(passages: Sequence[Passage]) -> list[JsonValueType]:
-    """Return passages with their sources, within the bounds."""
     quotes: list[JsonValueType] = []
     room = MAX_PASSAGES_CHARS
     for passage in passages:

@@ -65,7 +65,6 @@ def partly(error: str, result: Any) -> llm.ToolResult:
 
 
 def _wrapped(content: ToolEnvelope) -> llm.ToolResult:
-    """Return an envelope as Home Assistant passes results on."""
     return llm.ToolResult(data=cast("JsonObjectType", content), error=not content["success"])
 
 
@@ -153,7 +152,6 @@ def _shortened(value: Any, room: _Room, depth: int = MAX_DEPTH) -> Any:
 
 
 def _within[T](items: Iterable[T], room: _Room) -> Iterator[T]:
-    """Yield items while there is room."""
     for item in items:
         if room.left < 0:
             return
@@ -161,7 +159,6 @@ def _within[T](items: Iterable[T], room: _Room) -> Iterator[T]:
 
 
 def _as_text(value: Any) -> str:
-    """Return anything as text that can be sent, whatever its own idea of that is."""
     try:
         text = value.isoformat() if isinstance(value, (date, time)) else str(value)
     except Exception:  # noqa: BLE001 - the result of somebody else's tool

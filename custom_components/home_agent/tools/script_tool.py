@@ -50,7 +50,6 @@ class ScriptTool(HomeAgentTool):
     max_text = MAX_CHARS
 
     def __init__(self, entity_id: str, name: str, description: str, fields: Fields) -> None:
-        """Show the script by its name, its description and its fields."""
         self.entity_id = entity_id
         self.name = wire_name(f"{SCRIPT}__{entity_id.partition('.')[2]}")
         self.title = name
@@ -94,7 +93,6 @@ class ScriptTool(HomeAgentTool):
             raise ValidationError(f"{problem}{self._with_time()}" if repeated else problem) from err
 
     def _with_time(self) -> str:
-        """Return how the script runs later."""
         return f"To run it later, call ha_control: action activate, entity_id {self.entity_id}, {WITH_TIME}"
 
     @override
@@ -134,7 +132,6 @@ class ScriptTools:
     """The scripts of one agent that are tools, kept while nothing about them changes."""
 
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
-        """Read the options: whether scripts may run, and which tools are disabled."""
         self._hass = hass
         self._is_allowed = bool(settings[CONF_ALLOW_SCRIPTS])
         self._disabled = frozenset(settings[CONF_TOOLS_DISABLED])
@@ -154,7 +151,6 @@ class ScriptTools:
         return [tool for tool in tools if tool.name not in self._disabled]
 
     def _description(self, entity_id: str) -> str:
-        """Return the description that the household has written."""
         written = service.async_get_cached_service_description(
             self._hass, SCRIPT, script_service(self._hass, entity_id)
         )

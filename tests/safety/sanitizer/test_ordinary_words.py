@@ -27,7 +27,6 @@ def components(tmp_path: Path) -> Path:
 
 
 def _write(folder: Path, english: str, german: str) -> None:
-    """Write the texts of an integration."""
     (folder / "translations").mkdir(parents=True)
     (folder / "manifest.json").write_text(json.dumps({"name": f"{folder.name.title()} Lamps"}))
     for language, text in (("en", english), ("de", german)):

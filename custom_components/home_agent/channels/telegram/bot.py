@@ -33,7 +33,6 @@ class Bot:
     """Sends to the chats of one entry, with the bot that knows the chat."""
 
     def __init__(self, hass: HomeAssistant, emitter: EventEmitter) -> None:
-        """Send nothing yet."""
         self._hass = hass
         self._emitter = emitter
         self._entries: dict[int, str] = {}
@@ -125,7 +124,6 @@ class Bot:
             LOGGER.debug("Telegram: %s", err)
 
     def _to(self, chat: int, data: dict[str, Any], *, to_chat: bool = True) -> dict[str, Any]:
-        """Return the data of a service call, with the bot that it is for."""
         target: dict[str, Any] = {"chat_id": chat} if to_chat else {}
         if entry_id := self._entries.get(chat) or self._entry_of(chat):
             target["config_entry_id"] = entry_id

@@ -56,7 +56,6 @@ class TelegramBridge:
     """Serves the chats of one entry."""
 
     def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-        """Take the options."""
         self._hass = hass
         self._entry = entry
         self._known = Chats(hass, entry.runtime_data.settings[CONF_TELEGRAM_CHATS])
@@ -122,7 +121,6 @@ class TelegramBridge:
             await self._async_received(user, TelegramMessage(kind, data))
 
     async def _async_received(self, user: User, event: TelegramMessage) -> None:
-        """Let a message wait for its turn, one after the other in each chat."""
         chat_id: int = event.data["chat_id"]
         waiting = self._waiting.setdefault(chat_id, deque())
         if len(waiting) >= MAX_WAITING:
@@ -135,7 +133,6 @@ class TelegramBridge:
             )
 
     async def _async_work(self, chat_id: int) -> None:
-        """Answer what waits in a chat."""
         surface.set(Surface.TELEGRAM)
         written_in.set(chat_id)
         chat, waiting = self._chats.setdefault(chat_id, Chat(chat_id)), self._waiting[chat_id]
@@ -151,7 +148,6 @@ class TelegramBridge:
                 await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
 
     async def _async_answer(self, chat: Chat, user: User, event: TelegramMessage) -> None:
-        """Answer one message."""
         if _is_old(event.data.get("date")):
             await self._bot.async_send(chat.id, await self._async_say("telegram_old"))
         elif event.kind == "telegram_command":
@@ -216,7 +212,6 @@ class TelegramBridge:
         return waiting.popleft()[1]
 
     async def _async_converse(self, chat: Chat, user: User, text: str) -> None:
-        """Let the agent answer."""
         async with self._bot.typing(chat.id):
             result = await conversation.async_converse(
                 self._hass,
@@ -239,7 +234,6 @@ class TelegramBridge:
             self._confirming.note_message(action, chat.id, message_id)
 
     async def _async_pressed(self, user: User, data: dict[str, Any]) -> None:
-        """Take the press of a button."""
         if not (is_press(data) or is_choice(data)):
             return
         chat_id: int = data["chat_id"]
@@ -258,7 +252,6 @@ class TelegramBridge:
         return repeated
 
     async def _async_say(self, key: str) -> str:
-        """Return a sentence of our own."""
         return await async_phrase(self._hass, self._hass.config.language, key)
 
     @property
@@ -267,6 +260,5 @@ class TelegramBridge:
 
 
 def _is_old(date: datetime | str | None) -> bool:
-    """Return whether a message was written too long ago."""
     at = dt_util.parse_datetime(date) if isinstance(date, str) else date
     return at is not None and dt_util.utcnow() - at > MAX_AGE

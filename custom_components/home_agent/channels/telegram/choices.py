@@ -34,7 +34,6 @@ class TelegramChoices:
     """The private chats of one entry, and the open questions in them. An answer can also be written."""
 
     def __init__(self, hass: HomeAssistant, bot: Bot, chats: Chats) -> None:
-        """Ask nothing yet."""
         self._hass = hass
         self._bot = bot
         self._chats = chats

@@ -45,7 +45,6 @@ class TelegramConfirmations(ConfirmationChannel):
     """Asks in the chats of those who may confirm."""
 
     def __init__(self, hass: HomeAssistant, confirmations: Confirmations, bot: Bot, chats: Chats) -> None:
-        """Serve the confirmations of one entry."""
         self._hass = hass
         self._confirmations = confirmations
         self._bot = bot

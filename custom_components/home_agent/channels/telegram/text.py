@@ -53,7 +53,6 @@ def _bold(heading: re.Match[str]) -> str:
 
 
 def _inline(text: str, depth: int = MAX_NESTED) -> str:
-    """Return the marks within lines as tags."""
     if not depth:
         return escape(text, quote=False)
     shown, end = [], 0
@@ -92,12 +91,10 @@ def pieces(text: str, limit: int = MAX_UNITS) -> Iterator[str]:
 
 
 def _units(text: str) -> int:
-    """Return how long Telegram finds a text."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def _cut(text: str, limit: int) -> int:
-    """Return where to cut a text that is too long."""
     end = len(text.encode("utf-16-le")[: 2 * limit].decode("utf-16-le", "ignore"))
     for mark in ("\n\n", "\n", ". ", " "):
         if (found := text.rfind(mark, end // 2, end)) > 0:

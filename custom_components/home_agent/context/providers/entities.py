@@ -83,7 +83,6 @@ class DirectContextProvider(ContextProvider):
     """Whether entities that the options choose are shown whatever the sentence is about."""
 
     def __init__(self, setup: ProviderSetup) -> None:
-        """Remember where the states are and how they are written."""
         self._hass = setup.hass
         self._away = setup.data_policy.away
         self._writer = StateWriter(
@@ -167,7 +166,6 @@ class DirectContextProvider(ContextProvider):
         )
 
     async def _async_selected(self, selection: Selection, request: ContextRequest) -> Slot:
-        """Return the states that a sentence is about, for a model that knows every entity."""
         records = {record.entity_id: record for record in selection.records}
         about = frozenset(records)
         if self._chosen:
@@ -203,7 +201,6 @@ class DirectContextProvider(ContextProvider):
     async def _async_counted(
         self, groups: Sequence[Group], request: ContextRequest, tokens: int
     ) -> WrittenLines:
-        """Return the lines about kinds."""
         return await async_write_lines(
             request.reader,
             groups,
@@ -227,7 +224,6 @@ class DirectContextProvider(ContextProvider):
         before: Iterable[EntityRecord],
         counted: Iterable[KindLine],
     ) -> tuple[str, ...]:
-        """Return the entities that a sentence is clearly about, of all that were found."""
         best = max((scores.get(key, 0.0) for key in found), default=0.0) * CLEARLY
         ids = [record.entity_id for record in before]
         ids += [key for line in counted for key in line.entity_ids[: line.named]]
@@ -236,7 +232,6 @@ class DirectContextProvider(ContextProvider):
 
     @staticmethod
     def _is_named(record: EntityRecord, request: ContextRequest) -> bool:
-        """Return whether a sentence has the whole name of an entity, with its room if it is a single word."""
         spoken = set(words(request.sentence))
         area = request.house.areas.get(record.area_id or "")
         room = words(area.name) if area else ()
@@ -250,7 +245,6 @@ class DirectContextProvider(ContextProvider):
         return Meant()
 
     def _lively(self, request: ContextRequest) -> Iterable[EntityRecord]:
-        """Yield the entities that are on or open where the person is."""
         if request.speaker.area_id is None:
             return
         for record in request.house.in_area(request.speaker.area_id):
@@ -310,7 +304,6 @@ class DirectContextProvider(ContextProvider):
         return left
 
     def _shows_text(self, one: ToldState, house: HouseSnapshot) -> bool:
-        """Return whether the line of an entity contains text from outside."""
         if one.state is one.bare:
             return False
         lines = {
@@ -326,7 +319,6 @@ class VectorDbContextProvider(DirectContextProvider):
     shows_chosen = False
 
     def __init__(self, setup: ProviderSetup) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         super().__init__(setup)
         self._semantic = setup.semantic
         self._collection: str = setup.settings[CONF_VECTOR_COLLECTION]
@@ -360,7 +352,6 @@ def entities_provider(setup: ProviderSetup) -> ContextProvider:
 
 
 def _is_about(record: EntityRecord, spoken: frozenset[str], languages: Iterable[str]) -> bool:
-    """Return whether a sentence names an entity, or uses a word for its kind."""
     if any(spoken.issuperset(words(name)) for name in record.names if words(name)):
         return True
     return not spoken.isdisjoint(words(class_concepts(record.domain, record.device_class, languages)))

@@ -111,7 +111,6 @@ class MemoryContextProvider(ContextProvider):
     name = "memories"
 
     def __init__(self, setup: ProviderSetup) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self._memories = setup.memories
         self._top_k = int(setup.settings[CONF_MEMORY_TOP_K])
         self._away = setup.data_policy.away
@@ -151,7 +150,6 @@ class MemoryContextProvider(ContextProvider):
     def _unsaid(
         self, fit: PersonalFit, request: ContextRequest, may_see: Callable[[Memory], bool]
     ) -> list[Memory]:
-        """Return the memories that fit although the sentence has no word of them."""
         if not (fit.about_person or fit.about_food):
             return []
         if fit.about_person:
@@ -187,7 +185,6 @@ class ProfileContextProvider(ContextProvider):
     name = "profile"
 
     def __init__(self, setup: ProviderSetup) -> None:
-        """Read the options once; an entry is reloaded when they change."""
         self._profile = setup.profile
         self._away = setup.data_policy.away
 

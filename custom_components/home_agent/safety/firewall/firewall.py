@@ -71,7 +71,6 @@ class _Cleaner:
     """One pass over one value."""
 
     def __init__(self, only: Collection[str] | None, spans: Callable[[str], list[Span]]) -> None:
-        """Start with nothing found."""
         self.found: list[Removal] = []
         self._spans = spans
         self._only = None if only is None else frozenset(only)
@@ -93,7 +92,6 @@ class _Cleaner:
         return value
 
     def _within[T](self, items: Iterable[T]) -> Iterator[T]:
-        """Yield items while there is room."""
         for item in items:
             if self._left <= 0:
                 return
@@ -101,7 +99,6 @@ class _Cleaner:
             yield item
 
     def _text(self, text: str) -> str:
-        """Return one string cleaned, cut where the limit for reading is reached."""
         if self._only is not None and text not in self._only:
             return text
         whole = text[: max(0, self._left)]
@@ -115,7 +112,6 @@ class _Cleaner:
 
 
 def _spans(text: str, *, addressed: bool, describes: bool, others: Collection[str]) -> list[Span]:
-    """Return the parts of a text that are written to steer a model."""
     found = [(*match.span(), "image") for match in _LEAKY_IMAGE.finditer(text)]
     found += [(*match.span(), "hidden") for match in _HIDDEN.finditer(text)]
     marked_up = Readable(text, markup=True)
@@ -132,7 +128,6 @@ def _spans(text: str, *, addressed: bool, describes: bool, others: Collection[st
 
 
 def _template_span(readable: Readable, marks: list[tuple[int, int]]) -> Span:
-    """Return the marks of a chat template with what they introduce."""
     text, (_, last) = readable.text, marks[-1]
     end = text.find("\n", last)
     stop = _PARAGRAPH_END.search(text, last) if len(marks) == 1 else None

@@ -61,7 +61,6 @@ class _RuleWords:
     """The words of one language as sources of patterns."""
 
     def __init__(self, language: str) -> None:
-        """Take the language."""
         self._language = language
         self._whole_words = not any(map(is_unspaced, words(language, "firewall.ignore")))
 
@@ -88,7 +87,6 @@ class Rules:
     """The patterns of one language."""
 
     def __init__(self, language: str) -> None:
-        """Compose the patterns."""
         find = _RuleWords(language)
         self.letters: Final = find.letters()
         """One of these has to be in a text in this language; empty if it is written with Latin letters."""
@@ -133,7 +131,6 @@ class Rules:
 
 
 def _addressing(find: _RuleWords) -> Iterator[str]:
-    """Yield the patterns of text that addresses a model."""
     assistants, anyone = find("assistants"), find("assistants", "addressed")
     determiner, reading = find.with_space("determiners"), find.with_space("reading")
     yield rf"{_CLAUSE_START}{anyone}\s{{0,8}}[,:\uff0c\uff1a\u3001]"
@@ -149,13 +146,11 @@ def as_read(entry: str) -> str:
 
 
 def _pattern(*sources: str) -> re.Pattern[str]:
-    """Return the pattern of some alternatives."""
     return lazy_regex(either(*sources), re.MULTILINE)
 
 
 @composed
 def _all_rules() -> Mapping[str, Rules]:
-    """Return the rules by language."""
     return {language: Rules(language) for language in languages_with("firewall")}
 
 

@@ -65,7 +65,6 @@ def _likelihood(tokens: Sequence[str], known: Collection[str]) -> float:
 
 
 def _of_word(word: str) -> float:
-    """Return the mean likelihood of the letters of a word, each behind the two before it."""
     triples, pairs = _model()
     framed = f"^{word}$"
     shares = (

@@ -151,7 +151,6 @@ def _patterns(kind: PrivateKind, words: tuple[str, ...], ordinary: frozenset[str
 
 
 def _runs(words: tuple[str, ...], plain: list[bool]) -> Iterator[tuple[str, ...]]:
-    """Yield the words in a row that are no ordinary ones."""
     run: list[str] = []
     for word, is_plain in zip((*words, ""), (*plain, True), strict=True):
         if not is_plain:
@@ -222,7 +221,6 @@ def word_table(name: str) -> frozenset[str]:
 
 
 def _declines(language: str) -> bool:
-    """Return whether names are declined in a language."""
     own = find(language)
     return own is not None and bool(listed(own, "privacy.name_endings"))
 
@@ -275,7 +273,6 @@ def _names(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
 
 
 def _places(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
-    """Yield the names of rooms, floors, the home and its hosts."""
     yield PrivateKind.PLACE, hass.config.location_name
     for area in ar.async_get(hass).async_list_areas():
         yield from ((PrivateKind.ROOM, name) for name in (area.name, *area.aliases))
@@ -288,7 +285,6 @@ def _places(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
 
 
 def _telling(state: State) -> Iterator[str]:
-    """Yield what the state of a sensor reveals about where a person lives."""
     if not state.entity_id.endswith(TELLING_ENDINGS) or state.state in (STATE_UNKNOWN, STATE_UNAVAILABLE):
         return
     if state.entity_id.endswith("location"):
@@ -309,7 +305,6 @@ def _streets(address: str) -> Iterator[str]:
 
 
 def _public(hass: HomeAssistant) -> Iterator[str]:
-    """Yield the public names of makers, products and integrations."""
     for device in list(dr.async_get(hass).devices):
         for text in (device.manufacturer, device.model, device.model_id):
             yield from words(text or "")

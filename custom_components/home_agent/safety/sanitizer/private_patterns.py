@@ -132,18 +132,15 @@ _CAPITAL: Final = r"[A-Z\u00c0-\u00de\u0100-\u017f\u0400-\u042f]"
 
 
 def _any(table: str) -> str:
-    """Return a pattern for an entry of a table of any language, with its accents."""
     return any_of(all_words(f"privacy.{table}"), str)
 
 
 def _inside(table: str) -> str:
-    """Return a pattern for an entry, also inside a word."""
     return any_of(all_words(f"privacy.{table}"), str, whole_words=False)
 
 
 @composed
 def _streets() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of streets with a number, by how languages write them."""
     house = (
         r"\d{1,4}\s?[a-zA-Z]?(?![\w%\u00b0\u20ac$:])"
         rf"(?!\s?(?:(?:km|m2|kg|kwh|watt|h)\b|{_any('after_numbers')}))"
@@ -216,7 +213,6 @@ class _Schedule(NamedTuple):
 
 @composed
 def _schedule() -> _Schedule:
-    """Return the patterns."""
     away, facts = [], []
     for language in languages_with("privacy.residents"):
 
@@ -267,7 +263,6 @@ def _is_phone(text: str) -> bool:
 
 
 def _is_ip(text: str) -> bool:
-    """Return whether a text is an address that says something about this household."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -276,7 +271,6 @@ def _is_ip(text: str) -> bool:
 
 
 def _is_card(text: str) -> bool:
-    """Return whether digits pass the check of card numbers."""
     return holds_secret(text)
 
 

@@ -118,7 +118,6 @@ class Sanitizer:
         keywords: Iterable[str] = (),
         remembered: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        """Take the household's own words (`*` and `?` are allowed), and what tells private memories."""
         self._hass = hass
         self._keywords = [pattern for keyword in keywords if (pattern := _keyword(keyword))]
         self._remembered = remembered
@@ -191,7 +190,6 @@ class Sanitizer:
         return await self._hass.async_add_executor_job(shorten)
 
     async def _async_finder(self) -> NameFinder:
-        """Return the finder of the home's names, rebuilt if one has changed."""
         async with self._lock:
             remembered = frozenset(self._remembered())
             current = (await async_names(self._hass), remembered)
@@ -221,7 +219,6 @@ class Sanitizer:
         return [found for found in self._find(text, finder, sending) if not sending.allows(text, found)]
 
     def _find(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
-        """Yield everything private in a text."""
         registered = er.async_get(self._hass).entities
         yield from find_patterns(
             text,
@@ -294,7 +291,6 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
 
 
 def _keyword(keyword: str) -> re.Pattern[str] | None:
-    """Return the pattern of a word that the household keeps to itself."""
     folded = fold_letters(keyword).strip()
     if not folded.strip("*? "):
         return None
@@ -308,11 +304,9 @@ def _held_back(kinds: Iterable[PrivateKind], blocking: Iterable[PrivateKind] | N
 
 
 def _told(kinds: Iterable[PrivateKind]) -> tuple[str, ...]:
-    """Return the labels of kinds."""
     return tuple(sorted(kind.value for kind in kinds))
 
 
 def _advice(kinds: Iterable[PrivateKind]) -> str:
-    """Return advice on the findings."""
     steps = "; ".join(ADVICE[kind] for kind in sorted(kinds))
     return f"Not sent: it would tell something about this household. Make it generic: {steps}."

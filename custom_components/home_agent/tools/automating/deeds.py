@@ -75,7 +75,6 @@ class DeedReader:
     def __init__(
         self, run: ToolRun, control: ControlTool | None, messages: NotifyTool | None, *, gated: bool
     ) -> None:
-        """Take the tools for devices and messages, where they are on."""
         self._run = run
         self._control = control
         self._messages = messages
@@ -102,7 +101,6 @@ class DeedReader:
                 raise PermissionDenied(f"{call.domain}.{call.service} of {names} {NEEDS_YES}")
 
     async def _async_deed(self, item: Any) -> Deed:
-        """Return one step."""
         if isinstance(item, str):
             item = self._in_words(check_plain(item, "do"))
         if not isinstance(item, Mapping):
@@ -149,7 +147,6 @@ class DeedReader:
         return Deed(calls=tuple(calls))
 
     async def _async_control(self, args: dict[str, Any]) -> Deed:
-        """Return an action on devices."""
         if (control := self._control) is None:
             raise ValidationError("do: devices cannot be controlled here")
         args = self._as_call(args, control)
@@ -224,7 +221,6 @@ class DeedReader:
         return tuple(_merged(calls))
 
     def _plan(self, state: State, verb: str, given: Mapping[str, Any], units: Units, *, alone: bool) -> Plan:
-        """Return the plan for one entity."""
         if state.domain == SCRIPT:
             return plan_script(self._run, state, verb, given, gated=self._gated)
         if DOMAINS[state.domain].actions.get(verb) and DOMAINS[state.domain].actions[verb].direction:
@@ -233,7 +229,6 @@ class DeedReader:
 
 
 def _first_verb(text: str) -> str | None:
-    """Return the action that a text begins with."""
     said = f"{' '.join(fold(text).split())} "
     return max(
         (verb for verb in verbs() if said.startswith(f"{verb.replace('_', ' ')} ")), key=len, default=None
@@ -265,7 +260,6 @@ def _check_texts(item: Mapping[str, Any]) -> None:
 
 
 def _merged(calls: Sequence[ServiceCall]) -> list[ServiceCall]:
-    """Return calls that are alike as one call on several entities."""
     alike: dict[str, ServiceCall] = {}
     for call in calls:
         key = json.dumps([call.domain, call.service, dict(call.data)], sort_keys=True, default=str)
@@ -278,7 +272,6 @@ def _merged(calls: Sequence[ServiceCall]) -> list[ServiceCall]:
 
 
 def _as_action(call: ServiceCall) -> dict[str, Any]:
-    """Return a call as Home Assistant writes it in an automation."""
     action: dict[str, Any] = {"action": f"{call.domain}.{call.service}"}
     if call.entity_ids:
         action["target"] = {ATTR_ENTITY_ID: list(call.entity_ids)}

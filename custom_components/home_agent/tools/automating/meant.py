@@ -77,7 +77,6 @@ def choose_automation(candidates: Sequence[Known], said: str, own: OwnAutomation
 
 
 def _named(candidates: Sequence[Known], said: str) -> list[Known]:
-    """Return the automations that a name means."""
     wanted = said.strip().casefold()
     if exact := [one for one in candidates if wanted in (one.entity_id, one.id, one.name.casefold())]:
         return exact[:1]
@@ -91,7 +90,6 @@ def _named(candidates: Sequence[Known], said: str) -> list[Known]:
 
 
 def _mentions(one: Known, asked: Iterable[str]) -> int:
-    """Return how many of the words that were asked for the name or the sentence of an automation has."""
     has = {*words(one.name), *words(one.own.sentence if one.own else "")}
     return sum(any(word_similarity(word, other) >= SAME for other in has) for word in asked)
 

@@ -81,7 +81,6 @@ async def async_check_allowed(
 
 
 def _calls(steps: Any, depth: int = MAX_DEPTH) -> Iterator[ServiceCall]:
-    """Yield the calls of steps, at any depth."""
     for step in _listed(steps) if depth else ():
         if not isinstance(step, Mapping):
             continue

@@ -42,7 +42,6 @@ class ClauseReader:
     """Reads the triggers and conditions of one call."""
 
     def __init__(self, run: ToolRun, states: StateWords) -> None:
-        """Take the run that finds entities, and the names of states."""
         self._run = run
         self._states = states
         self._language = run.speaker.language
@@ -67,7 +66,6 @@ class ClauseReader:
         )
 
     def _days_of(self, item: Item) -> tuple[int, ...]:
-        """Return the days of a trigger."""
         if "days" in item:
             return read_weekdays(item["days"], self._language)
         said = item.get("time") or item.get(SENTENCE)
@@ -171,7 +169,6 @@ class ClauseReader:
         return read_time(self._run.hass, said, self._language)
 
     def _window(self, item: Item) -> list[Clause]:
-        """Return a time window, by the clock or by the sun."""
         sides: tuple[str, ...] = ("after", "before")
         ends = {side: self._end(item[side], side) for side in sides if side in item}
         found = within(ends)
@@ -186,7 +183,6 @@ class ClauseReader:
         return read_time(self._run.hass, value, self._language, side)
 
     def _compared(self, item: Item, kind: str, role: str) -> Clause:
-        """Return a comparison with numbers."""
         records = self._found(item, "when" if role == "trigger" else "if")
         if len(records) > 1:
             raise ValidationError(f"Which one? Name one of: {', '.join(_ids(records))}"[:300])
@@ -214,7 +210,6 @@ class ClauseReader:
         return self._held(clause, item) if role == "trigger" else clause
 
     def _held(self, clause: Clause, item: Item) -> Clause:
-        """Return a clause that has to be so for a while, if the item says that."""
         if "for" not in item:
             return clause
         return held_for(clause, read_for(item["for"], self._language))
@@ -276,7 +271,6 @@ class ClauseReader:
 
 
 def _told_number(number: float) -> str:
-    """Return a number as it is spoken."""
     return f"{number:g}"
 
 
@@ -290,7 +284,6 @@ def _spelled_offset(text: str) -> str:
 
 
 def _ids(records: Sequence[EntityRecord]) -> list[str]:
-    """Return the ids of entities."""
     return [record.entity_id for record in records]
 
 

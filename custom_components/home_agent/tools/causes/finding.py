@@ -99,7 +99,6 @@ def _is(happening: Happening, kind: str) -> bool:
 def _scene(
     viewer: Viewer, entity_id: str, happened: Sequence[Happening], actions: Sequence[RecordedAction]
 ) -> str | None:
-    """Return the scene through which an entity certainly changed."""
     asked = [target for action in actions for target in action.entity_ids]
     if entity_id in asked:
         return None
@@ -114,7 +113,6 @@ def _scene(
 
 
 def _targets(data: Mapping[str, Any]) -> list[str]:
-    """Return the entities of a service call."""
     given = data.get("service_data")
     entity_ids = given.get(ATTR_ENTITY_ID) if isinstance(given, Mapping) else None
     return [entity_ids] if isinstance(entity_ids, str) else sorted(map(str, entity_ids or ()))
@@ -415,7 +413,6 @@ class Viewer:
 
 
 def _kept(now: State, text: str) -> Mapping[str, object]:
-    """Return the attributes that tell the kind of a state of the past, or all if it is the current one."""
     if now.state == text:
         return now.attributes
     return {
@@ -434,7 +431,6 @@ def tell(viewer: Viewer, change: Change, causes: Sequence[str]) -> str:
 
 
 def _difference(viewer: Viewer, change: Change) -> str:
-    """Return the states before and after, or the settings that changed."""
     before, after = change.before, change.after
     now = viewer.shown(after) or ANOTHER
     if before is None:

@@ -165,7 +165,6 @@ def _refuse_once(run: ToolRun, problem: str) -> None:
 
 
 def _is_named(record: EntityRecord, word: str, run: ToolRun) -> bool:
-    """Return whether a word is one of the names of an entity, or of its room."""
     area = run.house.areas.get(record.area_id or "")
     names: Sequence[str] = (*record.names, *(area.names if area else ()))
     return any(word_similarity(word, own) >= LIKE for name in names for own in content_words(name))

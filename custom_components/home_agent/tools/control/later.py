@@ -38,7 +38,6 @@ def told(verb: str, given: Mapping[str, Any]) -> str:
 
 
 def _in_words(given: Mapping[str, Any], run: ToolRun) -> dict[str, Any]:
-    """Return values with the names of rooms and players in place of their IDs."""
     areas, entities = run.house.areas, run.house.entities
 
     def name(value: Any) -> str:
@@ -57,7 +56,6 @@ class Planner:
     """Plans the commands of one agent."""
 
     def __init__(self, planned: PlannedCommands) -> None:
-        """Take the store."""
         self.planned = planned
 
     @callback
@@ -168,7 +166,6 @@ class Planner:
 
     @staticmethod
     def _tell(command: PlannedCommand, outcome: ControlOutcome) -> None:
-        """Say in the outcome what happens when."""
         now = dt_util.utcnow()
         until = f", then back after {format_span(command.hold)}" if command.hold else ""
         outcome.planned |= {key: command.told_for(key, now) + until for key in command.entity_ids}

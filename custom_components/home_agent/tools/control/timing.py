@@ -72,7 +72,6 @@ def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> 
 
 
 def _spellings(text: str, language: str) -> Iterator[str]:
-    """Yield a text and what it is in English."""
     plain = " ".join(text.casefold().translate(_MINUS).split())
     yield plain
     for english in in_english(plain, language):
@@ -258,7 +257,6 @@ def with_times(
 
 
 def _takes(domain: str, key: str) -> bool:
-    """Return whether entities of a domain have a value of this name."""
     return any(key in (name, *one.aliases.split()) for name, one in DOMAINS[domain].parameters.items())
 
 

@@ -55,7 +55,6 @@ class CustomTool(HomeAgentTool):
     """The server that is asked, if one is."""
 
     def __init__(self, recipe: Recipe, settings: Mapping[str, Any], outgoing: Outgoing) -> None:
-        """Store what was read, and the check of arguments that leave the home."""
         self.name = self.title = recipe.name
         self.description = recipe.description
         self.parameters: JsonSchema = recipe.parameters

@@ -172,7 +172,6 @@ class Finder:
         raise self._unclear(said)
 
     def _named(self, name: str) -> dict[str, str]:
-        """Return the person who is called so."""
         found = {
             one: person
             for one, person in self._persons.items()
@@ -253,7 +252,6 @@ class Finder:
         return [one for one in chosen if one.entity_id not in self._here]
 
     def _kinds(self, area_id: str | None) -> frozenset[str]:
-        """Return the kinds of room that the names of an area mean."""
         area = self._run.house.areas.get(area_id) if area_id else None
         return frozenset().union(*(kinds_of_room(name) for name in area.names)) if area else frozenset()
 
@@ -288,7 +286,6 @@ class Finder:
         return found
 
     def _unclear(self, said: str) -> ValidationError:
-        """Return the error that lists who can be reached."""
         if not self._all and not self._reachable:
             return ValidationError("person: nobody can be reached, no phone is set up for anybody")
         names = [
@@ -304,7 +301,6 @@ class Finder:
 
 @callback
 def _persons(hass: HomeAssistant, people: Receivers) -> dict[str, str]:
-    """Return the entity id of each person of the household by name."""
     return {**{state.name: state.entity_id for state in hass.states.async_all(PERSON)}, **people.names()}
 
 
@@ -315,7 +311,6 @@ def _sure_place(run: ToolRun, said: str) -> NamedPlace | None:
 
 
 def _means_everybody(said: str) -> bool:
-    """Return whether words mean all people, or the whole home."""
     told = fold(without_article(said)).split()
     known = [word for word in told if word in _everybody_words()]
     return bool(known) and all(word in known or word in stop_words() or len(word) == 1 for word in told)
@@ -323,7 +318,6 @@ def _means_everybody(said: str) -> bool:
 
 @cache
 def _everybody_words() -> frozenset[str]:
-    """Return the words for all people and for the whole home, in all languages."""
     entries = (entry for name in EVERYBODY for entry in all_words(name))
     return frozenset(word for entry in entries for word in fold(entry).split())
 

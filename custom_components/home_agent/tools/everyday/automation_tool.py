@@ -95,7 +95,6 @@ class AutomationTool(HomeAgentTool):
         *,
         gated: bool,
     ) -> None:
-        """Take what is kept of them, and the tools for devices and messages."""
         self.own = own
         self._control = control
         self._messages = messages
@@ -168,7 +167,6 @@ class AutomationTool(HomeAgentTool):
         raise PermissionDenied(f"{other.name} {FOREIGN}")
 
     async def _async_create(self, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
-        """Draft an automation and ask about it."""
         if self.own.full:
             raise ValidationError("There are too many automations; delete some first")
         await async_check_included(run.hass)
@@ -193,7 +191,6 @@ class AutomationTool(HomeAgentTool):
         return await self._async_ask_about(run, AutomationChange.CREATE, draft, None, automation)
 
     async def _async_change(self, known: Known, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
-        """Draft an automation that has changed and ask about it."""
         before = known.own
         assert before is not None
         written = await async_read(run.hass, before.id)
@@ -215,7 +212,6 @@ class AutomationTool(HomeAgentTool):
         before: OwnAutomation | None,
         after: OwnAutomation,
     ) -> JsonValueType:
-        """Ask about an automation that is to be written."""
         if before is not None:  # a part that stays may call what nobody may have called now
             await async_check_allowed(after, run, "it is not changed")
         await async_check(run.hass, after.id, after.config)
@@ -248,7 +244,6 @@ class AutomationTool(HomeAgentTool):
         raise TargetsFailed(f"{item.name}: {WAITS}", shown)
 
     def _deeds(self, run: ToolRun) -> DeedReader:
-        """Return what reads the actions of a call."""
         return DeedReader(run, self._control, self._messages, gated=self._gated)
 
     async def _async_switch(self, said: str, run: ToolRun, user: User | None, *, on: bool) -> JsonValueType:
@@ -299,7 +294,6 @@ class AutomationTool(HomeAgentTool):
         return {**_short(one, run.hass), **shown, **outside}
 
     def _note(self, run: ToolRun, change: AutomationChange, made: Change, entity_id: str) -> None:
-        """Keep a change, for an undo and in the audit log."""
         self.own.note(made)
         run.guard.journal.note(
             AuditKind.ACTION,
@@ -340,13 +334,10 @@ async def _async_user(run: ToolRun) -> User | None:
 
 
 def _frozen(call: ServiceCall) -> FrozenCall:
-    """Return a call as the question names it."""
     return frozen_call(call.domain, call.service, call.entity_ids, call.data)
 
 
 def _step(deed: Deed) -> FrozenPlan:
-    """Return a step as the question names it."""
-
     async def begin() -> None:
         """Do nothing: a step is a part of what is asked about."""
 
@@ -354,12 +345,10 @@ def _step(deed: Deed) -> FrozenPlan:
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two automations do the same."""
     return all(one.get(part) == other.get(part) for part in ("triggers", "conditions", "actions"))
 
 
 def _short(one: Known, hass: HomeAssistant) -> dict[str, JsonValueType]:
-    """Return an automation with its name and whether it is on."""
     state = hass.states.get(one.entity_id)
     return {"name": one.name, "on": state is not None and state.state == STATE_ON}
 

@@ -129,7 +129,6 @@ async def _async_events(
 
 
 def _calendars(run: ToolRun, said: str | None) -> list[EntityRecord]:
-    """Return the calendar of a name, all where none is named."""
     records = records_of(run, DOMAIN)
     if not records:
         raise ValidationError("calendar: there is none that is exposed")
@@ -152,7 +151,6 @@ def _end(args: Mapping[str, Any], start: date | datetime | None) -> date | datet
 
 
 def _same_day(begin: datetime) -> date:
-    """Return the day on which a period begins."""
     return dt_util.as_local(begin).date()
 
 
@@ -243,7 +241,6 @@ def _as_event(event: Mapping[str, Any], record: EntityRecord | None) -> dict[str
 
 
 def _moment(value: object) -> date | datetime | None:
-    """Return a day or a time as the service writes them."""
     text = str(value or "")
     try:
         if day := dt_util.parse_date(text):

@@ -82,7 +82,6 @@ def _in_family_words(run: ToolRun, records: list[EntityRecord], said: str) -> li
 
 
 def _in_place(run: ToolRun, records: list[EntityRecord], said: str) -> list[EntityRecord]:
-    """Return the entities in the area or on the floor that a word means."""
     place = find_place(run.house, said, "area")
     return [item for item in records if place and place.holds(item)]
 

@@ -83,7 +83,6 @@ class TimerTool(HomeAgentTool):
     )
 
     def __init__(self, timers: Timers, planned: PlannedCommands) -> None:
-        """Take the timers, and the planned commands, which are listed and cancelled like timers."""
         self._timers = timers
         self._planned = planned
 
@@ -209,7 +208,6 @@ class TimerTool(HomeAgentTool):
         return found[0]
 
     async def _async_set(self, args: Mapping[str, Any], name: str, run: ToolRun) -> JsonValueType:
-        """Set a timer."""
         if self._timers.full:
             raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
         speaker = run.speaker
@@ -240,7 +238,6 @@ class TimerTool(HomeAgentTool):
     async def _async_extend(
         self, args: Mapping[str, Any], said: str, own: list[Timer], run: ToolRun
     ) -> JsonValueType:
-        """Move a timer by a length of time, or to another time."""
         when = readable(args.get("when") or "", run.speaker.language)
         if not when:
             raise ValidationError("when: say by how much, such as 5 minutes, or until when")
@@ -317,7 +314,6 @@ def _timer(when: str | None, repeat: Repeat | None, days: tuple[int, ...]) -> Ti
 
 
 def _may_see(timer: Timer, speaker: Speaker) -> bool:
-    """Return whether a timer belongs to the speaker or has no owner, or was set on the speaker's device."""
     known = speaker.context.user_id
     here = timer.device_id is not None and timer.device_id == speaker.device_id
     return timer.user_id is None or here or timer.user_id == known
@@ -372,13 +368,11 @@ def _without_kind(said: str) -> str:
 
 @cache
 def _kind_words() -> frozenset[str]:
-    """Return the words for timers and reminders, in all languages."""
     tables = (table(language, "topics.kinds") or {} for language in languages())
     return frozenset(fold(word) for kinds in tables for word in kinds.get("timer", ()) if word.isalpha())
 
 
 def _as_result(timer: Timer) -> dict[str, JsonValueType]:
-    """Return a timer as the model reads it."""
     left = (timer.due - dt_util.utcnow()).total_seconds()
     result: dict[str, JsonValueType] = {
         "id": timer.id,
@@ -395,5 +389,4 @@ def _as_result(timer: Timer) -> dict[str, JsonValueType]:
 
 
 def _means_all(name: str, language: str) -> bool:
-    """Return whether a name asks for all timers, in the speaker's language or in English."""
     return name.strip() == "*" or fold(name) in all_words(language)

@@ -182,7 +182,6 @@ class TodoTool(HomeAgentTool):
             return await self._async_run(args, run)
 
     async def _async_run(self, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
-        """Do one thing with one list, when the calls before it are done."""
         action, said = args["action"], args.get("list")
         items = list(dict.fromkeys(text for item in as_list(args.get("items")) if (text := item.strip())))
         if action != "read" and not items:
@@ -200,8 +199,6 @@ class TodoTool(HomeAgentTool):
 
 
 def _lists(run: ToolRun, needed: str) -> list[EntityRecord]:
-    """Return the lists that can do what is wanted."""
-
     def able(state: State) -> bool:
         return not needed or supports(state, needed)
 
@@ -222,7 +219,6 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], said: str | Non
 
 
 def _open_items(chosen: EntityRecord, items: Sequence[Item], room: int) -> dict[str, JsonValueType]:
-    """Return the open items, with the day where one is due."""
     still = [item for item in items if item.get("status") != DONE]
     listed: list[JsonValueType] = [shown(item) for item in still[:room]]
     result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), "items": listed}
@@ -265,7 +261,6 @@ async def _async_list_for(run: ToolRun, records: list[EntityRecord], said: str |
 
 
 async def _async_is_mentioned(run: ToolRun, record: EntityRecord) -> bool:
-    """Return whether the sentence names an open item of a list."""
     said = set(words(run.sentence))
     still = [item for item in await async_items(run, record) if item.get("status") != DONE]
     return any(said.issuperset(named) for item in still if (named := words(text_of(item))))
@@ -334,7 +329,6 @@ async def _async_settle(
 
 
 def _service(action: str, item: Item, to: str, dated: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    """Return the service and the data for one item."""
     if action in ("remove", "move"):
         return "remove_item", {"item": [key_of(item)]}
     if action == "complete":
@@ -343,14 +337,12 @@ def _service(action: str, item: Item, to: str, dated: Mapping[str, str]) -> tupl
 
 
 def _target(run: ToolRun, to: str | None) -> EntityRecord:
-    """Return the list to which items go."""
     if not (to or "").strip():
         raise ValidationError("to: say to which list")
     return choose_one(run, _lists(run, CREATE), to, "to")
 
 
 def _carried(run: ToolRun, target: EntityRecord, item: Item) -> dict[str, str]:
-    """Return the due date of an item for a list that supports it."""
     try:
         return due_of(run, target, str(item.get("due") or ""))
     except ValidationError:
@@ -358,7 +350,6 @@ def _carried(run: ToolRun, target: EntityRecord, item: Item) -> dict[str, str]:
 
 
 async def _async_call(run: ToolRun, chosen: EntityRecord, service: str, data: Mapping[str, Any]) -> None:
-    """Call a service on a list."""
     await run.call(ServiceCall(domain=DOMAIN, service=service, entity_ids=(chosen.entity_id,), data=data))
 
 

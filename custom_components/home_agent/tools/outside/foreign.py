@@ -105,7 +105,6 @@ def _text(text: str, limit: int) -> str:
 
 
 def _schema(node: Any, depth: int = MAX_DEPTH, key: str = "") -> Any:
-    """Return a schema with its sentences cleaned."""
     if isinstance(node, str):
         return _text(node, MAX_DESCRIPTION) if key in SPOKEN or not _is_plain(node) else node
     if isinstance(node, Mapping) and depth:
@@ -127,7 +126,6 @@ def _bare(node: Any) -> Any:
 
 
 def _names(node: Any, depth: int = MAX_DEPTH) -> Iterable[str]:
-    """Yield the names of a schema's fields."""
     if isinstance(node, Mapping) and depth:
         for key, item in node.items():
             yield str(key)
@@ -138,7 +136,6 @@ def _names(node: Any, depth: int = MAX_DEPTH) -> Iterable[str]:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a name, or a word of a list, is short and gives no orders."""
     return len(name) <= MAX_NAME and not firewall.clean(_CAMEL.sub(" ", name), describes=True).found
 
 

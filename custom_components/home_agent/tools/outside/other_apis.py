@@ -36,7 +36,6 @@ class OtherTool(llm.Tool):
     """A tool of another API under a name that servers accept and that no other tool has."""
 
     def __init__(self, name: str, tool: llm.Tool, api_id: str) -> None:
-        """Show the tool as it is, but for its name."""
         self.name = name
         self.api_id = api_id
         self.tool = tool
@@ -130,7 +129,6 @@ def is_foreign(instance: llm.APIInstance) -> bool:
 
 
 def _inner(tool: llm.Tool) -> llm.Tool:
-    """Return the tool inside its wrappers."""
     while isinstance(tool, OtherTool | llm.NamespacedTool):
         tool = tool.tool
     return tool

@@ -52,7 +52,6 @@ class Outgoing:
     """Sanitises queries, arguments and questions of one agent before they leave, and notes them."""
 
     def __init__(self, sanitizer: Sanitizer, memories: Memories, profile: Profile) -> None:
-        """Take what finds private words, what is remembered, and what is known of persons."""
         self._sanitizer = sanitizer
         self._memories = memories
         self._profile = profile
@@ -172,7 +171,6 @@ def _sending(run: ToolRun, known: frozenset[PrivateKind] = frozenset()) -> Sendi
 
 
 def _names(run: ToolRun) -> Iterator[str]:
-    """Yield the names of the home's entities."""
     for record in run.house.entities.values():
         yield from (record.entity_id, *record.names)
 

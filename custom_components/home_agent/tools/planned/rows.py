@@ -145,7 +145,6 @@ def _listed(command: PlannedCommand, run: ToolRun) -> str:
 
 
 def _is_called(command: PlannedCommand, wanted: str, run: ToolRun) -> bool:
-    """Return whether a folded text names an entity of a command, or the command in words."""
     names = set(map(fold, command.entity_ids))
     if command.message is not None:
         names |= {fold(command.message.receiver), fold(command.message.text)}
@@ -171,7 +170,6 @@ def newest_of(commands: Collection[PlannedCommand], run: ToolRun) -> list[Planne
 
 
 def _words_for(record: EntityRecord, language: str) -> frozenset[str]:
-    """Return the words of an entity's names and of its kind, in a language and in English."""
     named = {word for name in record.names for word in content_words(name)}
     languages = tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT)))
     return frozenset(words(class_concepts(record.domain, record.device_class, languages))) | named

@@ -65,7 +65,6 @@ class PlannedRuns:
     def __init__(
         self, handler: ToolHandler, planned: PlannedCommands, emitter: EventEmitter, tell: Tell
     ) -> None:
-        """Take what runs calls, and what tells people of problems."""
         self._handler = handler
         self._planned = planned
         self._emitter = emitter
@@ -123,7 +122,6 @@ class PlannedRuns:
     async def _async_run(
         self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome, attempt: Attempt
     ) -> llm.ToolResult:
-        """Run a command and return its result, whatever happens."""
         try:
             async with asyncio.timeout(self._handler.timeout):
                 if command.message is not None:
@@ -192,7 +190,6 @@ class PlannedRuns:
     async def _async_wait_for(
         self, command: PlannedCommand, waiting: dict[str, Held], outcome: ControlOutcome
     ) -> None:
-        """Try again a minute later to restore what is offline, for an hour."""
         if not waiting:
             return
         now = dt_util.utcnow()
@@ -221,7 +218,6 @@ def _restoring(held: Held, state: State, outcome: ControlOutcome) -> Plan | None
 
 
 def _call_of(command: PlannedCommand) -> llm.ToolInput:
-    """Return a command as the call that a model would make for it now."""
     if (message := command.message) is not None:
         return llm.ToolInput(NotifyTool.name, {"person": message.receiver, "message": message.text})
     given = {"parameters": dict(command.given)} if command.given else {}

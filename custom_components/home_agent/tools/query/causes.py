@@ -97,7 +97,6 @@ async def async_why(
 
 
 async def _async_rule(run: ToolRun, record: EntityRecord) -> str | None:
-    """Return which rule of the household lets the speaker change nothing of an entity now."""
     for service in sorted({str(action.service) for action in DOMAINS[record.domain].actions.values()}):
         call = ServiceCall(domain=record.domain, service=service, entity_ids=(record.entity_id,))
         try:
@@ -153,7 +152,6 @@ def _lines(record: EntityRecord, explained: Sequence[Explained], *, in_period: b
 
 
 def _now(run: ToolRun, record: EntityRecord, state: State) -> str:
-    """Return the current state in words that are the home's own."""
     return describe_state(without_outside(run.hass, state), record)
 
 

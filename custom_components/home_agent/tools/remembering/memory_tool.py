@@ -91,7 +91,6 @@ class MemoryTool(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
 
     def __init__(self, parts: Iterable[HomeAgentTool]) -> None:
-        """Take the earlier tools that the options allow."""
         self._store: StoreMemoryTool | None = None
         self._recall: RecallMemoryTool | None = None
         self._forget: ForgetMemoryTool | None = None
@@ -157,7 +156,6 @@ class MemoryTool(HomeAgentTool):
         return () if key is None else (Told(key=key),)
 
     async def _async_remember(self, text: str, *, household: bool, run: ToolRun) -> Remembered:
-        """Note a value of the profile, or keep a memory."""
         text = _about_device(text)
         ordinary = await run.hass.async_add_executor_job(ordinary_words)
         entry = self._as_entry(text, ordinary, household=household, run=run)
@@ -210,7 +208,6 @@ class MemoryTool(HomeAgentTool):
         return None
 
     async def _async_recall(self, text: str, run: ToolRun) -> Recalled | str:
-        """Return what is known about a text."""
         if not run.disclosure.people:
             raise PermissionDenied(OUTSIDE)
         query = "*" if text.casefold() in EVERYTHING or _is_speaker(text, run) else text
@@ -231,7 +228,6 @@ class MemoryTool(HomeAgentTool):
         return told
 
     async def _async_forget(self, text: str, run: ToolRun) -> Forgotten:
-        """Forget the memory and the value of the profile that a text means."""
         check_forgetting(run)
         entries = self._noting.meant(text, run) if self._noting else []
         if len(entries) > 1:
@@ -273,7 +269,6 @@ def _about_device(text: str) -> str:
 
 
 def _entry_line(entry: ProfileEntry) -> str:
-    """Return an entry of a profile as it can be written back."""
     return f"{entry.key}: {entry.value}" + (f" ({HOUSEHOLD})" if entry.person is None else "")
 
 
@@ -293,7 +288,6 @@ def _speaker_words() -> frozenset[str]:
 
 
 def _is_speaker(text: str, run: ToolRun) -> bool:
-    """Return whether a text names the speaker alone."""
     said = set(words(without_article(text)))
     return bool(said) and said <= {*_speaker_words(), *words(run.speaker.person or "")}
 

@@ -82,7 +82,6 @@ class StoreMemoryTool(HomeAgentTool):
     )
 
     def __init__(self, memories: Memories) -> None:
-        """Take what is remembered."""
         self._memories = memories
 
     @override
@@ -167,7 +166,6 @@ class StoreMemoryTool(HomeAgentTool):
         ]
 
     async def _async_touched(self, stored: Memory, run: ToolRun) -> list[str]:
-        """Return other memories about what a correction takes back, for the model to forget."""
         if not run.disclosure.people or not corrects(run.sentence):
             return []
         may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
@@ -196,7 +194,6 @@ class RecallMemoryTool(HomeAgentTool):
     )
 
     def __init__(self, memories: Memories) -> None:
-        """Take what is remembered."""
         self._memories = memories
 
     @override
@@ -243,7 +240,6 @@ class ForgetMemoryTool(HomeAgentTool):
     parameters = probatio.Schema({probatio.Required("memory"): str})
 
     def __init__(self, memories: Memories) -> None:
-        """Take what is remembered."""
         self.memories = memories
 
     @override
@@ -262,7 +258,6 @@ class ForgetMemoryTool(HomeAgentTool):
         return [memory.content for memory in gone]
 
     async def _async_meant(self, said: str, run: ToolRun) -> Memory:
-        """Return the one memory that an id or words mean."""
         may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
         if (memory := self.memories.get(said.strip())) is not None and may_see(memory):
             check_said(run, memory.content)
@@ -318,7 +313,6 @@ def _check_secret(content: str, run: ToolRun, *, asked: bool) -> None:
 
 
 def _told(memory: Memory, names: dict[str, str]) -> dict[str, JsonValueType]:
-    """Return a memory as the model reads it, with who said it and when."""
     told: dict[str, JsonValueType] = {
         "memory_id": memory.id,
         "memory": memory.content,
@@ -333,7 +327,6 @@ def _told(memory: Memory, names: dict[str, str]) -> dict[str, JsonValueType]:
 
 
 def _ids(found: Sequence[FoundMemory]) -> str:
-    """Return memories with their ids, in one short line."""
     return "; ".join(f"{item.memory.id} {item.memory.content[:60]!r}" for item in found[:3])
 
 

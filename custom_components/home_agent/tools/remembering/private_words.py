@@ -29,7 +29,6 @@ class PrivateWords:
     """Finds what is remembered in a message, where the person has not just said it."""
 
     def __init__(self, memories: Memories, profile: Profile) -> None:
-        """Take what is remembered of persons."""
         self._memories = memories
         self._profile = profile
 

@@ -73,7 +73,6 @@ class GetProfileTool(HomeAgentTool):
     parameters = probatio.Schema({probatio.Optional("category"): str})
 
     def __init__(self, profile: Profile) -> None:
-        """Take what is known."""
         self._profile = profile
 
     @override
@@ -125,7 +124,6 @@ class UpdateProfileTool(HomeAgentTool):
     )
 
     def __init__(self, profile: Profile) -> None:
-        """Take what is known."""
         self.profile = profile
 
     @override
@@ -184,12 +182,10 @@ class UpdateProfileTool(HomeAgentTool):
 
 
 def _has_key(entry: ProfileEntry, key: str) -> bool:
-    """Return whether an entry has a key, however it is written."""
     return fold_letters(entry.key) == fold_letters(key)
 
 
 def _tells(word: str) -> bool:
-    """Return whether a word of a value is enough to recognize it."""
     return len(word) >= LEAST_LETTERS or not word.isascii() or word.isdigit()
 
 
@@ -219,7 +215,6 @@ def _entry(args: dict[str, Any], run: ToolRun) -> ProfileEntry:
 
 
 def _told(entry: ProfileEntry) -> ProfileResultRow:
-    """Return an entry as the model reads it."""
     return {
         "category": entry.category,
         "key": entry.key,

@@ -83,7 +83,6 @@ class ActivityTool(HomeAgentTool):
         planned: PlannedCommands | None = None,
         automations: OwnAutomations | None = None,
     ) -> None:
-        """Answer from these calls, the newest first, from what is planned, and from changed automations."""
         self._actions = actions
         self._is_spoken = actions is own_actions
         self._planned = planned
@@ -257,7 +256,6 @@ class ActivityTool(HomeAgentTool):
                 self._planned.take_held(changes)
 
     def _planned_here(self, run: ToolRun) -> list[PlannedCommand]:
-        """Return what the speaker has planned in this place."""
         return [
             one
             for one in (self._planned.seen_by(run.speaker) if self._planned is not None else ())
@@ -355,7 +353,6 @@ def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
 
 
 def _difference(action: RecordedAction, entity_id: str) -> str:
-    """Return a change as its states before and after."""
     before, after = action.before.get(entity_id), action.after.get(entity_id)
     if before is None or after is None:
         return "unknown"
@@ -364,7 +361,6 @@ def _difference(action: RecordedAction, entity_id: str) -> str:
 
 
 def _values(change: str) -> dict[str, list[str]]:
-    """Return the values of a reported change by name."""
     found: dict[str, list[str]] = {}
     for part in change.split(", "):
         name, _, rest = part.partition(" ")

@@ -84,7 +84,6 @@ def _told(timer: Timer) -> str:
 
 
 def _named(made: Cancellation, run: ToolRun) -> str:
-    """Return the names of what was cancelled."""
     named = [timer.name or "a timer" for timer in made.timers]
     named += [
         run.house.entities[one].name

@@ -166,7 +166,6 @@ def _meant(action: RecordedAction, entity_id: str) -> tuple[str, ...]:
 
 
 def _counts(action: RecordedAction) -> bool:
-    """Return whether a call can be put back at all."""
     return (
         action.success and not action.undoes and not action.undone and dt_util.utcnow() - action.at < MAX_AGE
     )
