@@ -10,7 +10,7 @@ from custom_components.home_agent.context.providers.documents import TEXT_CHARS
 from custom_components.home_agent.memory.memories import MAX_CONTENT
 from custom_components.home_agent.memory.profile import MAX_VALUE
 from custom_components.home_agent.safety.firewall import firewall
-from custom_components.home_agent.safety.firewall.rules import note_tools
+from custom_components.home_agent.safety.firewall.firewall import note_tools
 from custom_components.home_agent.texts import quoted
 from custom_components.home_agent.tools.native import NATIVE
 from tests.helpers.injection import harmless, payloads

@@ -14,9 +14,8 @@ from custom_components.home_agent import const
 from custom_components.home_agent.events import EventEmitter
 from custom_components.home_agent.knowledge.backends import async_create_embedder
 from custom_components.home_agent.knowledge.semantic import SemanticIndex
-from custom_components.home_agent.memory.memories import Memories, MemoryManager, make_memory
+from custom_components.home_agent.memory.memories import Memories, MemoryManager, MemorySettings, make_memory
 from custom_components.home_agent.memory.records import Memory, Origin, Provenance
-from custom_components.home_agent.memory.settings import MemorySettings
 from custom_components.home_agent.vector.embedded import EmbeddedStore
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util

@@ -30,7 +30,7 @@ SECONDS = {
     "idle.PAUSE": IDLE_SECONDS,  # its request would take a reply that was meant for the next turn
     "agent.streaming.HEARTBEAT_SECONDS": 60,
     "context.manager.PROVIDER_SECONDS": 60,
-    "context.index_cache.INDEX_WAIT_SECONDS": 60,
+    "context.retrieval.INDEX_WAIT_SECONDS": 60,
     "knowledge.semantic.SEARCH_SECONDS": 60,
 }
 

@@ -59,7 +59,7 @@ from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outside.outgoing import Outgoing
 from .tools.planned.runs import PlannedRuns
-from .tools.quality import CallVerdict, Quality
+from .tools.turn_calls import CallVerdict, Quality
 from .usage import UsageStore
 
 if TYPE_CHECKING:

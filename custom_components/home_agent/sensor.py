@@ -24,7 +24,7 @@ from .const import CONF_MEMORY
 from .entity import HomeAgentBaseEntity, forget_entity
 from .knowledge.indexer import IndexState
 from .runtime import HomeAgentConfigEntry, HomeAgentData, index_signal, memory_signal, turn_signal
-from .tools.quality import Fit
+from .tools.turn_calls import Fit
 
 PARALLEL_UPDATES = 0
 

@@ -88,7 +88,7 @@ async def test_what_just_changed_is_found_before_the_index_is_ready(
     kitchen = build_home(hass, 200).areas[1]
     agent = await async_add_agent(hass, model_server)
     await agent.say("Hello")
-    monkeypatch.setattr("custom_components.home_agent.context.index_cache.INDEX_WAIT_SECONDS", 0)
+    monkeypatch.setattr("custom_components.home_agent.context.retrieval.INDEX_WAIT_SECONDS", 0)
     registry = er.async_get(hass)
     lamps: list[str] = []
 

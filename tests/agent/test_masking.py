@@ -11,8 +11,8 @@ from custom_components.home_agent.agent.recording import MASKED, without_codes
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.safety.answers import mask_numbers
-from custom_components.home_agent.safety.pin import hash_pin
 from custom_components.home_agent.safety.redaction import UNPARSED, is_secret, redacted, without_secrets
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant

@@ -7,7 +7,7 @@ from pytest_homeassistant_custom_component.common import (
 
 from custom_components.home_agent.const import EVENT_ERROR, EVENT_MEMORY_EXTRACTED
 from custom_components.home_agent.idle import MAX_ATTEMPTS
-from custom_components.home_agent.memory.quality import Reason
+from custom_components.home_agent.memory.extractor import Reason
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.extraction_notes import (
     VEGETARIAN,

@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events, a
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.const import DOMAIN, EVENT_ERROR
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, EventOrigin, HomeAssistant, ServiceCall
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util

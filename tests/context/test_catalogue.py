@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 import pytest
 
-from custom_components.home_agent.context import index_cache
+from custom_components.home_agent.context import retrieval
 from custom_components.home_agent.context.catalogue import build_catalogue
 from custom_components.home_agent.context.retrieval import async_retrieve
 from custom_components.home_agent.context.tokens import estimate_tokens
@@ -263,7 +263,7 @@ async def test_aliases_areas_and_labels_are_found_after_a_change(house: HomeAssi
 async def test_an_old_index_answers_while_a_new_one_is_built(
     house: HomeAssistant, known: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_cache, "INDEX_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(retrieval, "INDEX_WAIT_SECONDS", 0.0)
     build_home(house, 40)
     await found(house, known, "kitchen light")
     house.states.async_set("light.kitchen_light", "on", {"friendly_name": "Sunbeam"})

@@ -11,8 +11,8 @@ from pytest_homeassistant_custom_component.common import (
     async_fire_time_changed,
 )
 
+from custom_components.home_agent.memory.extractor import Reason
 from custom_components.home_agent.memory.memories import Memories
-from custom_components.home_agent.memory.quality import Reason
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import IDLE_SECONDS, Agent, async_agent
 from tests.servers.loopback import Captured

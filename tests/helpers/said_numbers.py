@@ -28,7 +28,14 @@ from custom_components.home_agent.memory.learner import observations, patterns
 from custom_components.home_agent.panel import mine
 from custom_components.home_agent.planned import commands
 from custom_components.home_agent.proactive import messenger, rules, state, suggestions
-from custom_components.home_agent.safety import confirmation, contents, frozen, journal, ledger, pin
+from custom_components.home_agent.safety import (
+    confirmation,
+    contents,
+    frozen,
+    journal,
+    ledger,
+    spoken_numbers,
+)
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.safety.sanitizer import origins
 from custom_components.home_agent.self_test import cases, report, runner
@@ -40,8 +47,8 @@ from custom_components.home_agent.tools import (
     ha_control,
     ha_query,
     knowledge_tools,
+    making,
     search,
-    taking_turns,
 )
 from custom_components.home_agent.tools.calls import bounds
 from custom_components.home_agent.tools.custom import mcp, rest
@@ -53,9 +60,9 @@ from custom_components.home_agent.tools.everyday import (
     todo_tool,
     weather_tool,
 )
-from custom_components.home_agent.tools.outside import external_llm, foreign, web_search
+from custom_components.home_agent.tools.outside import external_llm, other_apis, web_search
 from custom_components.home_agent.tools.query import present
-from custom_components.home_agent.tools.remembering import memory_tools
+from custom_components.home_agent.tools.remembering import memory_tool
 from custom_components.home_agent.tools.undo import activity, undoing
 from custom_components.home_agent.vector import embedded
 from custom_components.home_agent.watching import server as server_watch
@@ -107,7 +114,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
             notify_tool.MAX_SPOKEN,
             notify_tool.MAX_MESSAGE,
         ),
-        ("up to {} seconds", taking_turns.PATIENCE),
+        ("up to {} seconds", making.PATIENCE),
         ("({} to {},", *(DEFAULTS[key][:5] for key in QUIET)),
     ],
     "README.md": [("Home Assistant {} or newer", NEEDED)],
@@ -167,7 +174,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("versions {} to {}", min(mcp.VERSIONS), max(mcp.VERSIONS)),
         ("every {:g} minutes", mcp.LISTED_SECONDS / 60),
         ("At most {} tools", mcp.MAX_IMPORTED),
-        ("to {:,} characters", foreign.MAX_DESCRIPTION),
+        ("to {:,} characters", other_apis.MAX_DESCRIPTION),
     ],
     "docs/memory.md": [
         ("after {} days, plans after {} days", EVENT_DAYS, PLAN_DAYS),
@@ -207,7 +214,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     "docs/satellites.md": [
         ("{} minutes by default", DEFAULTS[const.CONF_SESSION_TIMEOUT]),
         ("up to {:g} hours", timers.MAX_SECONDS / 3600),
-        ("not longer than {} seconds", taking_turns.PATIENCE),
+        ("not longer than {} seconds", making.PATIENCE),
     ],
     "docs/security.md": [
         ("tables of {} languages", len(languages())),
@@ -276,7 +283,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("at most {} and about {:,} characters", knowledge_tools.MAX_DOCUMENTS, knowledge_tools.MAX_CHARS),
         ("by title, at most {};", knowledge_tools.MAX_TITLES),
         ("by name, at most {},", knowledge_tools.MAX_LISTED),
-        ("1 to {}; the default is {}", memory_tools.MAX_LISTED, memory_tools.DEFAULT_LIMIT),
+        ("1 to {}; the default is {}", memory_tool.MAX_LISTED, memory_tool.DEFAULT_LIMIT),
         ("{} characters", web_search.MAX_QUERY),
         ("at most {} results", search.MAX_RESULTS),
         ("{} by default", DEFAULTS[const.CONF_TOOLS_MAX_CALLS]),
@@ -289,7 +296,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("nothing for {:g} minutes", PATIENCE["first_byte_timeout"] / 60),
         ("stopped for {:g} minute", PATIENCE["idle_timeout"] / 60),
         ("more than {:,} characters", const.MAX_SENTENCE_CHARS),
-        ("{} to {} digits", pin.MIN_DIGITS, pin.MAX_DIGITS),
+        ("{} to {} digits", spoken_numbers.MIN_DIGITS, spoken_numbers.MAX_DIGITS),
         ("at most {} days", lists.MAX_WATCHED_DAYS),
         ("the last {} turns", turn_log.MAX_TURNS),
         ("last {:g} hours", undoing.MAX_AGE.total_seconds() / 3600),

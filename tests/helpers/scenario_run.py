@@ -9,7 +9,7 @@ from freezegun import freeze_time
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
 from custom_components.home_agent.const import CONF_POLICY_PIN, DOMAIN
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import get_instance
 from homeassistant.core import Context, HomeAssistant

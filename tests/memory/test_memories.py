@@ -16,6 +16,7 @@ from custom_components.home_agent.memory.memories import (
     STORE_KEY,
     Memories,
     MemoryManager,
+    MemorySettings,
     SaveOutcome,
     make_memory,
 )
@@ -30,7 +31,6 @@ from custom_components.home_agent.memory.records import (
     strength,
 )
 from custom_components.home_agent.memory.sentences import likeness
-from custom_components.home_agent.memory.settings import MemorySettings
 from custom_components.home_agent.timespans import read_span
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir

@@ -5,8 +5,13 @@ import json
 from hypothesis import given, strategies as st
 import pytest
 
-from custom_components.home_agent.memory.extraction_reply import MAX_CANDIDATES, read_candidates
-from custom_components.home_agent.memory.quality import Candidate, Reason, refusal
+from custom_components.home_agent.memory.extractor import (
+    MAX_CANDIDATES,
+    Candidate,
+    Reason,
+    read_candidates,
+    refusal,
+)
 from custom_components.home_agent.memory.records import MemoryType
 from custom_components.home_agent.memory.sentences import asks_to_remember
 

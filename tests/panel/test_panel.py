@@ -18,16 +18,15 @@ from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.context.fitting import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface
-from custom_components.home_agent.memory.extractor import Refused
-from custom_components.home_agent.memory.quality import Reason
+from custom_components.home_agent.memory.extractor import Reason, Refused
 from custom_components.home_agent.memory.records import Origin, Sensitivity
 from custom_components.home_agent.panel.sidebar import FILES
 from custom_components.home_agent.panel.websocket import COMMANDS
 from custom_components.home_agent.safety.confirmation import ActionOutcome
 from custom_components.home_agent.safety.journal import AuditKind
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from custom_components.home_agent.timers.records import Repeat
-from custom_components.home_agent.tools.quality import Fit
+from custom_components.home_agent.tools.turn_calls import Fit
 from custom_components.home_agent.usage import MAX_DAYS
 from homeassistant.components import frontend
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

@@ -5,7 +5,7 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import speech

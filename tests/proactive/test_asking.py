@@ -8,7 +8,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized

@@ -192,16 +192,16 @@ def test_every_pattern_is_linear(part: int) -> None:
 
 READERS = (
     *("agent.speech.markdown", "context.tokens", "inference.sse", "literals"),
-    *("memory.quality", "memory.secrets", "memory.sentences", "memory.words"),
+    *("memory.extractor", "memory.secrets", "memory.sentences"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
-    *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
-    *("tools.calls.names", "context.plain_values"),
+    *("safety.sanitizer.private_names", "safety.sanitizer.sanitizer"),
+    *("tools.calls.names", "context.formats"),
     *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),
     *("knowledge.names", "tools.resolving.resolver", "texts", "vector.lexical"),
 )
 """Modules whose public functions read text."""
-EXECUTOR = {"clean"}
-"""Read long texts in a worker thread only."""
+ELSEWHERE = {"clean", "read_candidates"}
+"""Read long texts in a worker thread only, or replies that the limit of tokens keeps short."""
 
 
 def readers() -> Iterator[tuple[str, Callable[[Any], object]]]:
@@ -209,7 +209,7 @@ def readers() -> Iterator[tuple[str, Callable[[Any], object]]]:
     for name in READERS:
         module = importlib.import_module(f"{package.__name__}.{name}")
         for key, function in inspect.getmembers(module, inspect.isfunction):
-            if key.startswith("_") or function.__module__ != module.__name__ or key in EXECUTOR:
+            if key.startswith("_") or function.__module__ != module.__name__ or key in ELSEWHERE:
                 continue
             needed = [
                 parameter

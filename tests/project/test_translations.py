@@ -14,7 +14,7 @@ from custom_components.home_agent import errors
 from custom_components.home_agent.config import adding, probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import DONE, MENUS
-from custom_components.home_agent.safety.choices import DECISIONS, PICKED_ACTIONS
+from custom_components.home_agent.safety.rules import DECISIONS, PICKED_ACTIONS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from scripts.lib.agent_forms import with_copies

@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.languages import languages, words
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.safety.answers import Answer, Ordered, read_answer, read_reply
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.const import MATCH_ALL
 from homeassistant.core import HomeAssistant

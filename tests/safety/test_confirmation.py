@@ -20,7 +20,7 @@ from custom_components.home_agent.const import (
     EVENT_HISTORY_SAVED,
 )
 from custom_components.home_agent.runtime import DATA_SHARED
-from custom_components.home_agent.safety.pin import hash_pin, matches
+from custom_components.home_agent.safety.spoken_numbers import hash_pin, matches
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState

@@ -10,7 +10,7 @@ from custom_components.home_agent.context.manager import AssembledContext
 from custom_components.home_agent.context.providers.base import Slot
 from custom_components.home_agent.conversations.turns import Conversation, make_turn, parse_conversation
 from custom_components.home_agent.safety.firewall import firewall
-from custom_components.home_agent.safety.firewall.rules import note_tools
+from custom_components.home_agent.safety.firewall.firewall import note_tools
 from custom_components.home_agent.tools.native import NATIVE
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

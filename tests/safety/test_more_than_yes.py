@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from custom_components.home_agent.safety.answers import Answer, Ordered, read_answer_and_rest, read_reply
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, speech
 from tests.helpers.cloud import names_lead_home, outside

@@ -12,9 +12,8 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.safety.choices import PICKED_ACTIONS
 from custom_components.home_agent.safety.policy import Policy
-from custom_components.home_agent.safety.rules import Verdict
+from custom_components.home_agent.safety.rules import PICKED_ACTIONS, Verdict
 from homeassistant.components.assist_satellite.const import DATA_COMPONENT
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant

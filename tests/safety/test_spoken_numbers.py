@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.languages import languages, table, words
-from custom_components.home_agent.safety.pin import MIN_DIGITS
 from custom_components.home_agent.safety.spoken_numbers import (
     MAX_FOREIGN,
+    MIN_DIGITS,
     Numbers,
     NumberWords,
     _read,

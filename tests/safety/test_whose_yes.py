@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import DOMAIN, EVENT_CONFIRMATION_RESOLVED
 from custom_components.home_agent.knowledge.speaker import Surface, surface
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component

@@ -4,7 +4,7 @@ import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.timers.repeating import WORKDAYS
-from custom_components.home_agent.tools.everyday.days import read_days
+from custom_components.home_agent.tools.everyday.moments import read_days
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from ..inference.callers import background
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
-from ..memory.extraction_reply import INSTRUCTION, SCHEMA
-from ..memory.extractor import Ask, Exchange
+from ..memory.extractor import INSTRUCTION, SCHEMA, Ask, Exchange
 from ..regex import lazy_regex
 from ..safety.disclosure import DataPolicy
 from .model_errors import as_agent_error

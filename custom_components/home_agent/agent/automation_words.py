@@ -9,7 +9,7 @@ from ..automating.clauses import Clause
 from ..safety.frozen import AutomationChange, FrozenAutomation
 from ..timers.repeating import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
 from ..timespans import format_span
-from ..tools.automating.states import StateWords
+from ..tools.automating.reading import StateWords
 from .phrases import async_phrase
 from .spoken_names import Case, async_joined, async_targets
 

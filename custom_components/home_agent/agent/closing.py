@@ -8,7 +8,7 @@ from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..event_data import ConversationFinished
 from ..languages import find, words
-from ..tools.quality import turn_quality
+from ..tools.turn_calls import turn_quality
 from .intent_results import set_results
 from .log import end_with_lead, last_words
 from .speech import SpeechFilter

@@ -9,7 +9,7 @@ from ..context.fitting import FittedRequest, ToolSchema
 from ..context.providers.base import Slot
 from ..inference.callers import Caller
 from ..inference.models import Delta, Message, TokenUsage
-from ..tools.quality import CallVerdict
+from ..tools.turn_calls import CallVerdict
 
 
 @dataclass(slots=True, kw_only=True)

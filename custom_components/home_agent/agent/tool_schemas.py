@@ -14,8 +14,15 @@ from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool, parameters_in, useful_tools
 from ..tools.calls.schema import serialize
 from ..tools.handler import ToolHandler
-from ..tools.outside.foreign import async_report_refused, async_sanitize
-from ..tools.outside.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
+from ..tools.outside.other_apis import (
+    async_instances,
+    async_prompts,
+    async_report_refused,
+    async_sanitize,
+    is_foreign,
+    named_tools,
+    wire_name,
+)
 from ..tools.script_tool import ScriptTools
 
 

@@ -14,8 +14,7 @@ from ..const import CONF_FALLBACK_MODEL, CONF_MODEL, CONF_PANEL
 from ..context.providers.base import Slot
 from ..inference.models import Message
 from ..inference.router import FALLBACK, PRIMARY
-from ..tools.quality import CallVerdict
-from ..tools.turn_calls import CallRecord
+from ..tools.turn_calls import CallRecord, CallVerdict
 from .figures import AskedModel
 
 MAX_TURNS: Final = 50

@@ -48,9 +48,8 @@ from ..knowledge.search import KnowledgeSearch
 from ..knowledge.semantic import SemanticIndex
 from ..knowledge.view import ViewedHouse
 from ..memory.extractor import Extractor
-from ..memory.memories import Memories
+from ..memory.memories import Memories, MemorySettings
 from ..memory.profile import Profile
-from ..memory.settings import MemorySettings
 from ..parts import async_part, is_external_model_enabled, is_learning_enabled, is_search_enabled
 from ..runtime import DATA_SHARED, index_signal
 from ..safety.confirmation import Confirmations

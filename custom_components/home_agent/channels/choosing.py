@@ -11,12 +11,32 @@ from homeassistant.util.ulid import ulid_now
 from ..agent.phrases import async_phrase
 from ..const import CONF_NOTIFY_TARGETS, LOGGER
 from ..errors import HomeAgentError, ToolExecutionError
+from ..safety.answers import Answer, read_reply
+from ..texts import fold
 from ..tools.own_calls import async_ask_question, async_notify
 from .asking import Receivers
-from .meaning import NO, YES, meant
 from .people import ChatQuestion, PersonalChats, Route, chats_of, read_targets, route_to, user_id_of
 from .phones import CLEAR, EVENT_PHONE, async_user_of_press
 from .satellites import can_ask, language_of
+
+YES: Final = "yes"
+NO: Final = "no"
+
+
+def meant(heard: str, titles: Mapping[str, str], language: str) -> str | None:
+    """Return the one answer that a sentence names; None if it names none or several."""
+    if set(titles) == {YES, NO}:
+        read = read_reply(heard, language).answer
+        return {Answer.YES: YES, Answer.NO: NO}.get(read)
+    said = f" {' '.join(_words(heard))} "
+    found = [answer for answer, title in titles.items() if f" {' '.join(_words(title))} " in said]
+    return found[0] if len(found) == 1 else None
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text, without marks."""
+    return "".join(letter if letter.isalnum() else " " for letter in fold(text)).split()
+
 
 ANSWER: Final = "HOME_AGENT_ANSWER_"
 MAX_ROUNDS: Final = 2

@@ -29,33 +29,33 @@ from ..domains import DOMAINS
 from ..errors import InvalidInput
 from ..knowledge.persons import PERSON
 from ..knowledge.view import FLOORS
-from ..safety.choices import (
+from ..safety.rules import (
     ACTIONS,
-    DECISION,
-    DECISIONS,
-    ENTITIES,
-    HOURS,
-    KINDS,
-    LABELS,
-    PICKED_ACTIONS,
-    PRESENCE,
-    TARGETS,
-    WHOM,
-)
-from ..safety.occasions import (
     ADMINISTRATORS,
+    AREAS,
     AT_HOME,
     AWAY,
     DAYS,
+    DECISION,
+    DECISIONS,
+    ENTITIES,
     EXCEPT,
     GUESTS,
+    HOURS,
+    KINDS,
+    LABELS,
+    NAME,
     NOBODY,
+    PICKED_ACTIONS,
+    PRESENCE,
     PROFILE,
     SOMEBODY,
+    TARGETS,
+    WHOM,
+    Effect,
     Span,
+    as_texts,
 )
-from ..safety.profiles import AREAS, NAME, as_texts
-from ..safety.rules import Effect
 from .fields import Checked, Field
 from .language import async_language
 from .lists import Labels, items_selector, profiles_selector

@@ -10,7 +10,7 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
-from ..safety.defaults import restricted_rules
+from ..safety.rules import restricted_rules
 from ..tools.native import NATIVE
 from .fields import (
     FIELD_PATTERNS,

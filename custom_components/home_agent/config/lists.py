@@ -44,7 +44,7 @@ from ..proactive.rules import (
     TEMPLATES,
     URGENT,
 )
-from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..timespans import read_span
 from ..tools.proposing import PROPOSED
 from .fields import Field

@@ -20,9 +20,8 @@ from ..const import (
 )
 from ..errors import InvalidInput
 from ..knowledge.view import FLOORS
-from ..safety.choices import LABELS
-from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
-from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from ..safety.rules import AREAS, DEVICES, LABELS, PERSONS, RULE_FIELDS, as_texts
+from ..safety.spoken_numbers import MAX_DIGITS, MIN_DIGITS, hash_pin
 from .choices import async_labels, check_choices
 from .fields import Checked
 from .rule_names import RuleNames, async_rule_names

@@ -26,8 +26,7 @@ from ..const import ASSISTANT, DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
 from ..runtime import Agent
-from ..safety.defaults import BLOCKED, GENERIC_SERVICES, restricted_rules
-from ..safety.rules import RULE
+from ..safety.rules import BLOCKED, GENERIC_SERVICES, RULE, restricted_rules
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
 from ..tools.outside.other_apis import async_instances, inner_name
 

@@ -18,7 +18,7 @@ from .. import const
 from ..agent_options import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
 from ..errors import InvalidInput
 from ..knowledge.view import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
-from ..safety.profiles import as_texts
+from ..safety.rules import as_texts
 from .channels import clean_chats
 from .choices import NO_LABELS, choices_selector, clean_choices
 from .expert import EXPERT

@@ -12,8 +12,7 @@ from ..connection import is_cloud, is_template
 from ..errors import InvalidInput
 from ..knowledge.persons import DEVICE, PERSON
 from ..regex import lazy_regex
-from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
-from ..safety.rules import RULE
+from ..safety.rules import AREAS, DEVICES, PERSONS, RULE, RULE_FIELDS, as_texts
 from ..timespans import read_span
 
 UNITS: Final = {"days": ("d", 86_400), "hours": ("h", 3600), "minutes": ("m", 60), "seconds": ("s", 1)}

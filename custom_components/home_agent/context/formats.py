@@ -1,17 +1,157 @@
 """How an entity with its state is written beside a sentence: as a table of formats."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
 from fnmatch import fnmatchcase
+from itertools import islice
+from math import isfinite
 from typing import Any, Final, NamedTuple
 
 from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
 
+from ..domains import DOMAINS
+from ..domains.base import DomainFacts
+from ..domains.binary_sensor import BINARY_WORDS
+from ..domains.showing import GONE, moment, number_of, pick, with_unit, word_or_quote
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..languages import DEFAULT, find, words as phrases
-from ..texts import clean, quoted, words
-from .plain_values import plain
-from .states import describe_state
+from ..texts import clean, one_line, quoted, words
+from ..timespans import format_largest, format_span
+
+MAX_ITEMS = 20
+MAX_DEPTH = 3
+MAX_INTEGER = 2**63 - 1
+
+
+def plain(value: object, depth: int = MAX_DEPTH) -> JsonValueType:
+    """Return a value as JSON-compatible data and a model can read it; None for what says nothing.
+
+    Times are local, long texts and collections are cut and say so, NaN and sentinels become None.
+    """
+    for types, convert in _CONVERTERS:
+        if isinstance(value, types):
+            return convert(value, depth)
+    return _unknown(value)
+
+
+def _enum(value: Enum, depth: int) -> JsonValueType:
+    """Return the meaning of a member; a private name marks a sentinel."""
+    return None if value.name.startswith("_") else plain(value.value, depth)
+
+
+def _integer(value: int, _depth: int) -> JsonValueType:
+    """Return a whole number, as text where JSON readers would round it."""
+    return int(value) if abs(value) <= MAX_INTEGER else one_line(hex(value))
+
+
+def _number(value: float | Decimal, _depth: int) -> JsonValueType:
+    return round(float(value), 5) if isfinite(value) else None
+
+
+def _moment(value: datetime, _depth: int) -> JsonValueType:
+    """Return a point in time as local ISO text."""
+    return dt_util.as_local(value).isoformat(timespec="seconds")
+
+
+def _mapping(value: Mapping[object, object], depth: int) -> JsonValueType:
+    """Return the first items of a mapping under text keys."""
+    if not depth:
+        return f"… ({len(value)} items)"
+    items: dict[str, JsonValueType] = {
+        str(plain(key)): plain(item, depth - 1) for key, item in islice(value.items(), MAX_ITEMS)
+    }
+    if len(value) > MAX_ITEMS:
+        items["…"] = f"and {len(value) - MAX_ITEMS} more"
+    return items
+
+
+def _collection(value: Collection[object], depth: int) -> JsonValueType:
+    """Return the first items of a list or a set."""
+    if not depth:
+        return f"… ({len(value)} items)"
+    ordered = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+    items = [plain(item, depth - 1) for item in islice(ordered, MAX_ITEMS)]
+    if len(value) > MAX_ITEMS:
+        items.append(f"… and {len(value) - MAX_ITEMS} more")
+    return items
+
+
+def _unknown(value: object) -> JsonValueType:
+    if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
+        return None
+    with suppress(Exception):  # the object's own code runs here
+        return one_line(str(value))
+    return None
+
+
+_CONVERTERS: tuple[tuple[Any, Callable[[Any, int], JsonValueType]], ...] = (
+    ((bool, type(None)), lambda value, _depth: value),
+    (Enum, _enum),
+    (int, _integer),
+    ((float, Decimal), _number),
+    (str, lambda value, _depth: one_line(value)),
+    (datetime, _moment),
+    ((date, time), lambda value, _depth: value.isoformat()),
+    (timedelta, lambda value, _depth: format_span(value.total_seconds())),
+    ((bytes, bytearray, memoryview), lambda value, _depth: f"{len(value)} bytes"),
+    (Mapping, _mapping),
+    ((set, frozenset, list, tuple), _collection),
+)
+
+
+LASTING_SECONDS: Final = 60
+"""Age from which the age of a state is included."""
+STALE_SECONDS: Final = 3600
+"""Age from which a reading is said to be old."""
+PLACES: Final = {"not_home": "away"}
+
+
+def describe_state(state: State | None, record: EntityRecord | None = None, *, aged: bool = True) -> str:
+    """Return a short description of a state, with unit, and if `aged` with its age where that matters.
+
+    Text that comes from outside, such as titles, is in quotes and is cut.
+    """
+    if state is None:
+        return "unknown"
+    facts = DOMAINS[state.domain]
+    if state.state in GONE:
+        return "never used" if facts.is_moment and state.state == "unknown" else state.state
+    parts = [_main(facts, state, record), *(facts.details(state) if facts.details else ())]
+    if aged and (age := _age_of(facts, state)):
+        parts.append(age)
+    return ", ".join(part for part in parts if part)
+
+
+def _main(facts: DomainFacts, state: State, record: EntityRecord | None) -> str:
+    device_class = str(state.attributes.get("device_class") or (record.device_class if record else ""))
+    if facts.is_moment or device_class == "timestamp":
+        return moment(state.state)
+    if state.domain == "binary_sensor":
+        return pick(BINARY_WORDS.get(device_class, ("on", "off")), state.state)
+    if facts.say is not None:
+        return facts.say(state)
+    unit = str(state.attributes.get("unit_of_measurement") or "")
+    number = number_of(state.state)
+    return with_unit(number, unit) if number else word_or_quote(PLACES.get(state.state, state.state))
+
+
+def _age_of(facts: DomainFacts, state: State) -> str:
+    """Return how long a state has lasted, or how old a reading is, where that matters."""
+    now = dt_util.utcnow()
+    if facts.says_age:
+        lasted = (now - state.last_changed).total_seconds()
+        return f"for {format_largest(lasted)}" if lasted >= LASTING_SECONDS else ""
+    if state.domain == "sensor" and state.attributes.get("state_class"):
+        old = (now - state.last_reported).total_seconds()
+        return f"{format_largest(old)} old" if old >= STALE_SECONDS else ""
+    return ""
+
 
 NAME_CHARS: Final = 60
 VALUE_CHARS: Final = 100

@@ -17,7 +17,7 @@ from ..domains.binary_sensor import BATTERY, BINARY_WORDS, LOW_BATTERY
 from ..domains.showing import AT_REST, GONE, number_of
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..texts import clean
-from .states import describe_state
+from .formats import describe_state
 
 MAX_NAMES: Final = 20
 """Entities that one line names."""

@@ -1,35 +1,59 @@
 """ContextManager: the context of a request in addition to the rules and the conversation."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from homeassistant.util import dt as dt_util
 
 from ..const import (
+    CONF_ALLOW_SCRIPTS,
     CONF_CONTEXT_MODE,
     CONF_DIRECT_ENTITIES,
+    CONF_POLICY_BLOCKED,
     CONF_PROMPT_LABELS,
     LOGGER,
     MODE_VECTOR,
 )
+from ..domains import DOMAINS
 from ..errors import ContextInjectionError
 from ..inference.router import PRIMARY
 from ..knowledge.house import EntityRecord, HouseSnapshot, Snapshots
 from ..knowledge.speaker import Speaker
 from ..languages import find
 from ..safety.reading import Reader
+from ..safety.rules import Effect, RuleSet
 from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
 from .providers.documents import documents_provider
 from .providers.entities import entities_provider
 from .providers.personal import everything_known, memory_provider, profile_provider
 from .topics import language_of
-from .usable import Usable
 from .window import Budget, ContextWindow
+
+
+class Usable:
+    """What the options leave of scenes and scripts. Other entities are listed: their states can be read."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._allowed = bool(settings[CONF_ALLOW_SCRIPTS])
+        self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
+
+    @property
+    def everything(self) -> bool:
+        """Return whether no entity is left out."""
+        return self._allowed and not self._blocked
+
+    def lists(self, record: EntityRecord) -> bool:
+        """Return whether the model is told of an entity."""
+        if not DOMAINS[record.domain].is_gated:
+            return True
+        run = Effect(domain=record.domain, service="turn_on", entity_id=record.entity_id)
+        return self._allowed and not self._blocked.fits(run)
+
 
 PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""

@@ -11,12 +11,66 @@ from ..knowledge.name_index import place_id
 from ..knowledge.names import Phrases, common_prefix, distance, longest, squash
 from ..knowledge.owned_rooms import owned_rooms, self_words
 from ..knowledge.spoken_words import excepting_words, kinds_of_room
+from ..languages import table
 from ..languages.lexicon import Word
 from ..texts import words
-from .concepts import place_synonyms, thing_synonyms
-from .owners import NOT_IN_ROOMS, room_owners
-from .spoken_places import nearest_floors, places_inside
+from .concepts import place_kinds, place_synonyms, thing_synonyms
 from .topics import Topic, TopicReader, topic_reader
+
+NOT_IN_ROOMS: Final = frozenset({"person", "calendar", "todo", "timer"})
+"""Kinds that belong to a person without being in the person's room."""
+
+
+def room_owners(house: HouseSnapshot, languages: tuple[str, ...]) -> Phrases[Area | Floor]:
+    """Return the names of people with the rooms that are called after them."""
+    return Phrases((word, area) for area in house.areas.values() for word in _owners(area, languages))
+
+
+def _owners(area: Area, languages: tuple[str, ...]) -> Iterator[tuple[str]]:
+    """Yield the name of the person whose room this is, if it names no kind of room: "Mia" of "Mia's Room"."""
+    readers = [topic_reader(language) for language in languages]
+    if place_kinds(area.name, languages):
+        return
+    for name in area.names:
+        found = words(name)
+        telling = [word for word in found if not any(one.is_weak(Word(word, word)) for one in readers)]
+        if len(telling) == 1 and not any(one.kinds_of(telling[0]) for one in readers):
+            yield (telling[0],)
+
+
+def nearest_floors(found: Mapping[str, Area | Floor]) -> dict[str, Area | Floor]:
+    """Return places without the floors that are farther from the ground than another one of the same name.
+
+    A first floor is the ground floor in one country and the floor above in the other.
+    """
+    levels = [
+        abs(place.level) for place in found.values() if isinstance(place, Floor) and place.level is not None
+    ]
+    return {
+        key: place
+        for key, place in found.items()
+        if not isinstance(place, Floor)
+        or place.level is None
+        or len(levels) < len(found)
+        or abs(place.level) == min(levels)
+    }
+
+
+def places_inside(house: HouseSnapshot, topic: Topic, languages: Iterable[str]) -> dict[str, Area | Floor]:
+    """Return the places in a sentence of a language without spaces between words, by their ids."""
+    text, listed = topic.text, tuple(languages)
+    called = table(topic.language, "topics.places") or {}
+    everywhere: list[Area | Floor] = [*house.areas.values(), *house.floors.values()]
+    found = {
+        place_id(place): place for place in everywhere if any(squash(name) in text for name in place.names)
+    }
+    if not found:
+        for place in everywhere:
+            kinds = place_kinds(place.name, listed)
+            if any(name in text for kind in kinds for name in called.get(kind, ())):
+                found[place_id(place)] = place
+    return nearest_floors(found)
+
 
 MIN_STEM: Final = 4
 MAX_ENDING: Final = 2

@@ -18,7 +18,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.file import WriteError, write_utf8_file_atomic
 
 from ..const import DOMAIN, LOGGER
-from ..safety.sanitizer.private_patterns import find_numbers, find_patterns, masked
+from ..safety.sanitizer.private_names import find_numbers, find_patterns, masked
 from ..texts import fold_letters
 
 FOLDER: Final = "conversations"

@@ -1,10 +1,13 @@
 """Extractor: after a turn, in the background, one exchange at a time."""
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from enum import StrEnum
+import json
+import re
+from typing import Any, Final, NamedTuple
 
 from homeassistant.core import HomeAssistant, callback
 
@@ -15,12 +18,243 @@ from ..events import EventEmitter
 from ..idle import IdleQueue
 from ..inference.models import Message
 from ..knowledge.speaker import Speaker
+from ..languages import languages, words
+from ..languages.phrases import any_of
+from ..regex import composed, lazy_regex
 from ..safety.firewall import firewall
-from .extraction_reply import read_candidates
+from ..texts import fold_letters, words as split
 from .memories import Memories, SaveOutcome, make_memory
-from .quality import Candidate, Reason, refusal
-from .records import Memory, Origin, Provenance
+from .records import Memory, MemoryType, Origin, Provenance
+from .secrets import holds_secret
 from .sentences import is_grounded, is_households, likeness
+
+MAX_CANDIDATES: Final = 5
+"""Candidates taken from one reply."""
+MAX_CHARS: Final = 20_000
+SCALES: Final = (1, 10, 100)
+"""The scale on which models rate importance, regardless of the instruction."""
+
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["memories"],
+    "properties": {
+        "memories": {
+            "type": "array",
+            "maxItems": MAX_CANDIDATES,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["content", "type", "importance", "about"],
+                "properties": {
+                    "content": {"type": "string"},
+                    "type": {"type": "string", "enum": [kind.value for kind in MemoryType]},
+                    "importance": {"type": "number"},
+                    "about": {"type": "string", "enum": ["speaker", "household"]},
+                },
+            },
+        }
+    },
+}
+
+INSTRUCTION: Final = """\
+Now do something else. Do not answer the person. From what the person said in the last exchange, write down \
+what will still be worth knowing in weeks: facts about the person or the household, wishes and likings, \
+plans and dates. Nothing about states of devices, nothing that you said yourself, nothing from lists, notes \
+or tool results, no codes or passwords. Most exchanges hold nothing: then the list is empty.
+Each as one short sentence in the person's language that can be understood alone, with the name {name} for \
+the speaker. type: fact, preference, context (of these days) or event (has a date). importance: 0 to 1. \
+about: speaker or household.
+Answer with JSON only: \
+{{"memories": [{{"content": "...", "type": "...", "importance": 0.5, "about": "speaker"}}]}}"""
+
+_FENCE: Final = lazy_regex(r"```[a-z]*\n?|```")
+_THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_KINDS: Final[Mapping[str, MemoryType]] = {
+    **{kind.value: kind for kind in MemoryType},
+    "preferences": MemoryType.PREFERENCE,
+    "liking": MemoryType.PREFERENCE,
+    "facts": MemoryType.FACT,
+    "events": MemoryType.EVENT,
+    "plan": MemoryType.CONTEXT,
+}
+_CONTENT_KEYS: Final = ("content", "memory", "text", "fact")
+_LIST_KEYS: Final = ("memories", "facts", "items", "results")
+
+
+def read_candidates(reply: str) -> list[Candidate] | None:
+    """Return the content of a reply; None if nothing in it is valid.
+
+    Servers that do not enforce the schema get prose, fences, a bare list or other keys through.
+    """
+    text = _FENCE.sub("", _THOUGHT.sub("", reply[:MAX_CHARS]))
+    for value in _json_values(text):
+        items = _items(value)
+        if items is not None:
+            found = (_candidate(item) for item in items)
+            return [candidate for candidate in found if candidate is not None][:MAX_CANDIDATES]
+    return None
+
+
+def _json_values(text: str) -> Iterator[Any]:
+    decoder = json.JSONDecoder()
+    start = 0
+    while (begin := _next_opening(text, start)) is not None:
+        try:
+            value, start = decoder.raw_decode(text, begin)
+        except ValueError, RecursionError:
+            start = begin + 1
+        else:
+            yield value
+
+
+def _next_opening(text: str, start: int) -> int | None:
+    """Return where the next object or list may begin."""
+    places = [place for char in "{[" if (place := text.find(char, start)) >= 0]
+    return min(places, default=None)
+
+
+def _items(value: object) -> list[Any] | None:
+    """Return the list of memories in a value; None if there is none."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        for key in _LIST_KEYS:
+            if isinstance(value.get(key), list):
+                return list(value[key])
+        if any(key in value for key in _CONTENT_KEYS):
+            return [value]
+    return None
+
+
+def _candidate(item: object) -> Candidate | None:
+    """Return one item as a candidate; None if it is empty."""
+    if isinstance(item, str):
+        item = {"content": item}
+    if not isinstance(item, dict):
+        return None
+    content = next((item[key] for key in _CONTENT_KEYS if isinstance(item.get(key), str)), "")
+    if not content.strip():
+        return None
+    kind = _KINDS.get(str(item.get("type", "")).strip().lower(), MemoryType.FACT)
+    about = str(item.get("about", "speaker")).strip().lower()
+    return Candidate(
+        content=content.strip(),
+        type=kind,
+        importance=_importance(item.get("importance")),
+        household=about in {"household", "family", "home", "house", "everyone", "everybody"},
+    )
+
+
+def _importance(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0.5
+    if value != value or value < 0:  # noqa: PLR0124 - not a number
+        return 0.5
+    scale = next((scale for scale in SCALES if value <= scale), SCALES[-1])
+    return min(value / scale, 1.0)
+
+
+LEAST_WORDS: Final = 2
+UNITS: Final = r"%|°|watts?|kwh?|lux|lx|ppm|hpa"
+
+
+class Reason(StrEnum):
+    """Why something was not kept."""
+
+    TRANSIENT = "transient_state"
+    """How the home is just now; Home Assistant knows that better."""
+    META = "meta_talk"
+    """About the conversation, not about the household."""
+    EMPTY = "no_information"
+    QUESTION = "question"
+    UNIMPORTANT = "unimportant"
+    SECRET = "secret"  # noqa: S105 - the name of a reason
+    INSTRUCTION = "instruction"
+    """It would change the agent's permissions, which belong to the options."""
+    NOT_SAID = "not_said"
+    """It shares no words with what the person said."""
+    NOBODY = "unknown_speaker"
+    """Is about an unknown speaker."""
+    KNOWN = "known"
+    FULL = "no_room"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Something that a conversation may have brought."""
+
+    content: str
+    type: MemoryType
+    importance: float
+    household: bool = False
+
+
+class _QualityPatterns(NamedTuple):
+    """Patterns of all languages, for folded text."""
+
+    state: re.Pattern[str]
+    """A sentence that ends with a state; `is on March 15` does not."""
+    reading: re.Pattern[str]
+    """A measured value."""
+    habit: re.Pattern[str]
+    """The sentence is about something that happens repeatedly."""
+    meta: re.Pattern[str]
+    instruction: re.Pattern[str]
+
+
+@composed
+def _patterns() -> _QualityPatterns:
+    """Return the patterns, each composed by language: a verb of one with a state of another says nothing."""
+    found = [_sources(language) for language in languages()]
+    return _QualityPatterns(*(lazy_regex("|".join(sources)) for sources in zip(*found, strict=True)))
+
+
+def _sources(language: str) -> tuple[str, ...]:
+    def any_word(*tables: str) -> str:
+        return any_of((entry for table in tables for entry in words(language, table)), fold_letters)
+
+    be, now = any_word("questions.copulas"), any_word("memory.now")
+    states = any_word("questions.states", "memory.states")
+    at, units = any_word("memory.at"), any_word("memory.units")
+    subject = any_word("memory.meta")
+    return (
+        rf"{be}(?: {now})? {states}(?: {now})?\W*$",
+        rf"{be}(?: {now}| {at})? -?\d+(?:[.,]\d+)? ?(?:{UNITS}|{units})\W*",
+        any_word("memory.habits"),
+        f"{any_word('memory.speakers')} {any_word('memory.requests')}|{subject}",
+        f"{any_word('memory.instructions')}|{subject} {any_word('memory.may')} {any_word('memory.powers')}",
+    )
+
+
+def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
+    """Return why something is not to be remembered; None if it may be.
+
+    Only for what no one asked to remember.
+    """
+    content = candidate.content.strip()
+    folded = fold_letters(content)
+    patterns = _patterns()
+    if len([word for word in split(content) if len(word) > 1 or word.isdigit()]) < LEAST_WORDS:
+        return Reason.EMPTY
+    checks = (
+        (content.endswith(("?", "\uff1f", "\u061f")), Reason.QUESTION),
+        (holds_secret(content), Reason.SECRET),
+        (patterns.instruction.search(folded), Reason.INSTRUCTION),
+        (patterns.meta.search(folded), Reason.META),
+        (_is_transient(folded), Reason.TRANSIENT),
+        (candidate.importance < least_importance, Reason.UNIMPORTANT),
+    )
+    return next((reason for applies, reason in checks if applies), None)
+
+
+def _is_transient(folded: str) -> bool:
+    """Return whether a sentence only says how something is just now."""
+    patterns = _patterns()
+    return not patterns.habit.search(folded) and bool(
+        patterns.state.search(folded) or patterns.reading.search(folded)
+    )
+
 
 MAX_REFUSED: Final = 100
 """What was not kept, remembered with the reason until the next start."""

@@ -1,22 +1,31 @@
 """Memories of one agent: search, merging and removal."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final, Self
 
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ..const import DOMAIN, EVENT_MEMORY_STORED
+from ..const import (
+    CONF_MEMORY_COLLECTION,
+    CONF_MEMORY_DECAY,
+    CONF_MEMORY_DEDUP,
+    CONF_MEMORY_MAX,
+    CONF_MEMORY_TTL,
+    DOMAIN,
+    EVENT_MEMORY_STORED,
+)
 from ..errors import ValidationError
 from ..events import EventEmitter
 from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..store import EntryStore, read_list
 from ..texts import clean
+from ..timespans import read_span
 from ..vector.lexical import fuse
 from .records import (
     MAX_PROVENANCE,
@@ -33,9 +42,34 @@ from .records import (
     stored_event,
     strength,
 )
-from .sentences import differ
-from .settings import MemorySettings
-from .words import WordIndex
+from .sentences import WordIndex, differ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySettings:
+    """The options of one entry."""
+
+    most: int = 100
+    """Memories kept, beside those that a person asked for."""
+    dedup_threshold: float = 0.85
+    decay: float = 0.0
+    """Share of its importance that a memory loses for each day without use."""
+    collection: str = "home_agent_memories"
+    lifetimes: Mapping[MemoryType, timedelta | None] = field(default_factory=dict)
+
+    @classmethod
+    def from_options(cls, settings: Mapping[str, Any]) -> Self:
+        """Read the options."""
+        return cls(
+            most=settings[CONF_MEMORY_MAX],
+            dedup_threshold=settings[CONF_MEMORY_DEDUP],
+            decay=settings[CONF_MEMORY_DECAY],
+            collection=settings[CONF_MEMORY_COLLECTION],
+            lifetimes={
+                MemoryType(kind): read_span(settings.get(key, "")) for kind, key in CONF_MEMORY_TTL.items()
+            },
+        )
+
 
 MAX_CONTENT: Final = 500
 """Characters of one memory."""

@@ -25,7 +25,7 @@ from .records import (
     read_entry,
 )
 from .secrets import holds_secret
-from .words import WordIndex
+from .sentences import WordIndex
 
 STORE_KEY: Final = f"{DOMAIN}.profile"
 MAX_NAME: Final = 40

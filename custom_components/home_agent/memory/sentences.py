@@ -1,14 +1,96 @@
 """Analysis of sentences: requests to remember, their subject, and the similarity of two sentences."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
+from heapq import nsmallest
+from math import ceil
 import re
 from typing import Final, NamedTuple
 
 from ..languages.phrases import all_words, any_of
 from ..regex import composed, lazy_regex
 from ..texts import fold_letters, words
-from .words import STEM
+from ..vector.lexical import rarity
+
+STEM: Final = 5
+"""Letters by which inflections of a word are taken for it."""
+FEW: Final = 20
+"""Sentences assumed at least: among fewer ones, words that none of them has would outweigh the others."""
+STEM_SHARE: Final = 0.6
+"""The weight of an inflection, relative to the word itself."""
+
+
+class WordIndex:
+    """Sentences by key. Short texts in any language, without a prepared index."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, frozenset[str]] = {}
+        self._by_word: dict[str, set[str]] = {}
+        self._by_stem: dict[str, set[str]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self._texts)
+
+    def add(self, key: str, text: str) -> None:
+        """Add a sentence, or replace the one of this key."""
+        self.remove(key)
+        found = self._texts[key] = frozenset(words(text))
+        for word in found:
+            self._by_word.setdefault(word, set()).add(key)
+            self._by_stem.setdefault(word[:STEM], set()).add(key)
+
+    def remove(self, key: str) -> None:
+        """Remove a sentence; a missing one is not an error."""
+        for word in self._texts.pop(key, frozenset()):
+            for table, entry in ((self._by_word, word), (self._by_stem, word[:STEM])):
+                if (keys := table.get(entry)) is not None:
+                    keys.discard(key)
+                    if not keys:
+                        del table[entry]
+
+    def search(self, query: str, limit: int, allows: Callable[[str], bool]) -> list[tuple[str, float]]:
+        """Return keys with the share of the query that they cover, from 0 to 1, best first.
+
+        Rare words weigh more than common ones. `allows` says which keys may be among the answers.
+        """
+        scores: dict[str, float] = {}
+        whole = 0.0
+        for word in dict.fromkeys(words(query)):
+            exact = self._by_word.get(word, set())
+            alike = self._by_stem.get(word[:STEM], set()) if len(word) >= STEM else exact
+            weight = rarity(max(len(self._texts), FEW), len(alike))
+            whole += weight
+            inflected = weight * STEM_SHARE
+            for key in alike:
+                scores[key] = scores.get(key, 0.0) + (weight if key in exact else inflected)
+        wanted = limit
+        while True:
+            best = nsmallest(wanted, scores.items(), key=lambda item: (-item[1], item[0]))
+            found = [(key, score / whole) for key, score in best if allows(key)]
+            if len(found) >= limit or len(best) == len(scores):
+                return found[:limit]
+            wanted *= 8
+
+    def alike(self, text: str, least: float) -> list[tuple[str, float]]:
+        """Return the sentences that share at least such a part of their words with a text, the best first.
+
+        The part is twice the shared words by all words of both. Who shares that much shares one of the
+        rarest words, so only these are looked up.
+        """
+        asked = frozenset(words(text))
+        if not asked:
+            return []
+        needed = max(1, ceil(len(asked) * least / (2 - least)))
+        rarest = sorted(asked, key=lambda word: len(self._by_word.get(word, ())))[: len(asked) - needed + 1]
+        found = []
+        for key in {key for word in rarest for key in self._by_word.get(word, ())}:
+            known = self._texts[key]
+            share = 2 * len(asked & known) / (len(asked) + len(known))
+            if share >= least:
+                found.append((key, share))
+        return sorted(found, key=lambda item: (-item[1], item[0]))
+
 
 NAME_WITHIN: Final = 3
 """Words behind "call me" among which the name is looked for."""
@@ -142,3 +224,56 @@ def is_own_words(content: str, said: str, name: str) -> bool:
 def is_telling(word: str) -> bool:
     """Return whether a word is significant on its own: long, a number, or of a script without spaces."""
     return len(word) >= TELLING or not word.isascii() or any(char.isdigit() for char in word)
+
+
+ALIKE: Final = 0.5
+"""Part of the words of both that a memory shares with the one that takes its place."""
+
+
+class _Patterns(NamedTuple):
+    """Patterns of words of all languages, for folded text."""
+
+    corrections: re.Pattern[str]
+    additions: re.Pattern[str]
+
+
+@composed
+def _correcting() -> _Patterns:
+    corrected = (*all_words("memory.corrections"), *all_words("memory.negations"))
+    return _Patterns(
+        lazy_regex(any_of(corrected, fold_letters)),
+        lazy_regex(any_of(all_words("memory.additions"), fold_letters)),
+    )
+
+
+def corrects(said: str) -> bool:
+    """Return whether a sentence takes something back, rather than only adding to it."""
+    folded = fold_letters(said)
+    return not _correcting().additions.search(folded) and bool(_correcting().corrections.search(folded))
+
+
+def takes_back(known: str, new: str, said: str, name: str) -> bool:
+    """Return whether a sentence takes back what a memory says, and a new one says what is right.
+
+    All that the new one no longer says is in the sentence, where it is denied, and all that it says newly
+    is there too; so a model can neither drop nor invent a part. `name` is the speaker's.
+    """
+    old, other, heard = _telling(known), _telling(new), _stems(said)
+    changed = old != other or words(known) != words(new)
+    return changed and old - other <= heard and other <= heard | _stems(name) | old
+
+
+def touched(known: str, new: str, said: str) -> bool:
+    """Return whether a memory is about something that a sentence names and the new memory leaves out."""
+    return not _telling(known).isdisjoint(_telling(said) - _stems(new))
+
+
+def _telling(text: str) -> set[str]:
+    """Return the significant words of a text, names among them, without those that only deny."""
+    named = {stem for part in text.split() if part[:1].isupper() for stem in _stems(part)}
+    return {word[:STEM] for word in words(text) if is_telling(word) and word not in negations()} | named
+
+
+def _stems(text: str) -> set[str]:
+    """Return all words of a text without their endings."""
+    return {word[:STEM] for word in words(text)}

@@ -13,10 +13,9 @@ from homeassistant.util import dt as dt_util
 from ..const import CONF_MEMORY, DOMAIN
 from ..errors import ValidationError
 from ..knowledge.persons import async_person_of_user
-from ..memory.extractor import Refused
+from ..memory.extractor import Reason, Refused
 from ..memory.memories import MAX_CONTENT, make_memory
 from ..memory.profile import MAX_VALUE
-from ..memory.quality import Reason
 from ..memory.records import Memory, MemoryType, Origin, ProfileEntry, Provenance, Sensitivity
 from ..privacy import async_forget, async_forget_profile
 from ..services.memories import MemoryFacts, MemoryIdResponse, shown

@@ -1,8 +1,8 @@
 """The planned commands of all agents in one store; each agent runs its own when they are due."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, override
 
@@ -13,8 +13,33 @@ from ..const import DOMAIN, LOGGER
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore, read_list
 from ..timers.due import DueItems
-from .cancelled import Cancellation
-from .records import Held, PlannedCommand
+from ..timers.records import Timer
+from ..timers.timers import Timers
+from .records import Held, Owner, PlannedCommand
+
+
+@dataclass(slots=True, kw_only=True)
+class Cancellation:
+    """Timers and commands that one call cancelled."""
+
+    owner: Owner
+    """Who cancelled them, in which turn."""
+    timers: Sequence[Timer] = ()
+    commands: Sequence[PlannedCommand] = ()
+    kept_in: Timers
+    """Where the timers are set again."""
+    at: datetime = field(default_factory=dt_util.utcnow)
+    undone: bool = False
+
+    def concerns(self, user_id: str) -> bool:
+        """Return whether it was made by a user, or holds what a user has set."""
+        owners = (
+            self.owner.user_id,
+            *(timer.user_id for timer in self.timers),
+            *(user for one in self.commands for user in (one.owner.user_id, one.owner.reports_to)),
+        )
+        return user_id in owners
+
 
 STORE_KEY: Final = f"{DOMAIN}.planned"
 MAX_COMMANDS: Final = 100

@@ -11,8 +11,7 @@ from ..languages import DEFAULT, find, languages, table, words
 from ..languages.lexicon import Lexicon, clauses
 from ..regex import lazy_regex
 from ..texts import is_word
-from .pin import MAX_DIGITS, MIN_DIGITS
-from .spoken_numbers import Numbers, fold_word, read_numbers
+from .spoken_numbers import MAX_DIGITS, MIN_DIGITS, Numbers, fold_word, read_numbers
 
 MAX_WORDS: Final = 12
 MAX_SPOKEN: Final = 1000

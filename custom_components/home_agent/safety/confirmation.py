@@ -34,7 +34,7 @@ from ..knowledge.speaker import Speaker
 from ..store import UNREADABLE, KeptStore, StoredFile, read_moment, read_text_or_none
 from .frozen import CallOrigin, Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
 from .journal import AuditFields, AuditKind, Journal
-from .pin import matches
+from .spoken_numbers import matches
 
 MAX_PENDING: Final = 20
 MAX_TRIES: Final = 3

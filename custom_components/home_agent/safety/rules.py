@@ -1,12 +1,23 @@
-"""Rules of a policy: their form and what they match."""
+"""The rules about what may be done: shipped, written as text, picked from lists, and in profiles."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import IntEnum
 from fnmatch import translate
 import re
-from typing import Final
+from typing import Any, Final, Self
 
+from homeassistant.auth.models import User
+from homeassistant.const import STATE_HOME
+from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.util import dt as dt_util
+
+from ..domains import DOMAINS
+from ..domains.showing import GONE
+from ..knowledge.speaker import Speaker
+from ..knowledge.view import FLOORS
 from ..regex import lazy_regex
 
 type Matcher = Callable[[str], object]
@@ -91,3 +102,472 @@ def _rule(text: str) -> _Rule:
     head, dot, name = text.partition(".")
     domain, colon, device_class = head.partition(":")
     return _Rule(_matcher(domain), _matcher(device_class) if colon else None, _matcher(name) if dot else None)
+
+
+BLOCKED: Final = ("homeassistant", "hassio", "home_agent", "recorder.purge*", "backup.restore*")
+"""Never, whatever the options say."""
+
+UNBLOCKED: Final = ("homeassistant.update_entity",)
+"""Exceptions from the blocked ones: they only read."""
+
+RESTRICTED: Final = (
+    "shell_command",
+    "python_script",
+    "pyscript",
+    "rest_command",
+    "conversation",
+    "assist_satellite",
+)
+"""Actions that require a confirmation, in addition to those of the domains."""
+
+UNRESTRICTED: Final = ("assist_satellite.announce",)
+"""Exceptions from the restricted ones: what is said needs no answer, which nobody would have to give."""
+
+INSIDE: Final = (
+    # Services that only inform.
+    "logbook.log",
+    "mobile_app.notify",
+    "notify",
+    "persistent_notification",
+    "shopping_list",
+    "system_log.write",
+    "tts",
+    # Groups of players that play the same, and what they played before.
+    "music_assistant",
+    "sonos",
+    "homeassistant.update_entity",
+)
+"""Services that are judged like calls of their own as steps of scripts, scenes and automations, beside what
+the domains state. Others are restricted there: they reach devices past their entities, run programs, send
+requests or fire events."""
+
+NOT_INSIDE: Final = ("tts.clear_cache", "*.reload")
+"""Exceptions from those."""
+
+GENERIC_SERVICES: Final = ("turn_on", "turn_off", "toggle")
+"""Services of `homeassistant` that mean those of each entity's own domain."""
+
+
+def restricted_rules() -> tuple[str, ...]:
+    """Return all rules for actions that require a confirmation."""
+    return (*(rule for facts in DOMAINS.values() for rule in facts.restricted), *RESTRICTED)
+
+
+NAME = "name"
+PERSONS = "persons"
+DEVICES = "devices"
+AREAS = "areas"
+BLOCKED_KEY = "blocked"
+RESTRICTED_KEY = "restricted"
+ALLOWED = "allowed"
+ONLY = "only"
+RULE_FIELDS = (ONLY, BLOCKED_KEY, RESTRICTED_KEY, ALLOWED)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyProfile:
+    """The rules of one profile and whom they are for."""
+
+    name: str
+    persons: frozenset[str]
+    devices: frozenset[str]
+    areas: frozenset[str]
+    only: RuleSet
+    blocked: RuleSet
+    restricted: RuleSet
+    allowed: RuleSet
+
+    @callback
+    def applies(self, hass: HomeAssistant, speaker: Speaker) -> bool:
+        """Return whether the profile is for this speaker: by person, by device, or by the device's room."""
+        if speaker.device_id in self.devices or speaker.area_id in self.areas:
+            return True
+        user_id = speaker.context.user_id
+        return user_id is not None and any(
+            person == user_id
+            or ((state := hass.states.get(person)) is not None and state.attributes.get("user_id") == user_id)
+            for person in self.persons
+        )
+
+    def verdict(self, effect: Effect) -> Verdict | None:
+        """Return the profile's verdict on an effect; None if it has none."""
+        if self.blocked.fits(effect) or (self.only and not self.only.fits(effect)):
+            return Verdict.BLOCK
+        if self.restricted.fits(effect):
+            return Verdict.CONFIRM
+        return Verdict.ALLOW if self.allowed.fits(effect) else None
+
+    def tool_verdict(self, name: str) -> Verdict | None:
+        """Return the profile's verdict on a tool that acts."""
+        if self.blocked.fits_tool(name) or (self.only and not self.only.fits_tool(name)):
+            return Verdict.BLOCK
+        if self.restricted.fits_tool(name):
+            return Verdict.CONFIRM
+        return Verdict.ALLOW if self.allowed.fits_tool(name) else None
+
+
+def read_profiles(stored: object) -> list[PolicyProfile]:
+    """Return the profiles of the options."""
+    items = stored if isinstance(stored, list) else [stored] if isinstance(stored, Mapping) else []
+    return [_profile(item) for item in items if isinstance(item, Mapping)]
+
+
+def _profile(item: Mapping[str, Any]) -> PolicyProfile:
+    persons, devices, areas = (frozenset(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS))
+    only, blocked, restricted, allowed = (RuleSet(as_texts(item.get(key))) for key in RULE_FIELDS)
+    return PolicyProfile(
+        name=str(item.get(NAME) or ""),
+        persons=persons,
+        devices=devices,
+        areas=areas,
+        only=only,
+        blocked=blocked,
+        restricted=restricted,
+        allowed=allowed,
+    )
+
+
+def as_texts(value: object) -> list[str]:
+    """Return a text, or a list of them, as a list."""
+    if isinstance(value, str):
+        return [value]
+    return [str(part) for part in value] if isinstance(value, Iterable) else []
+
+
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+SOMEBODY: Final = "somebody"
+NOBODY: Final = "nobody"
+AT_HOME: Final = "home:"
+AWAY: Final = "away:"
+"""How the presence of one person begins, before the ID of the person's entity."""
+GUESTS: Final = "guests"
+"""Everybody who speaks without an account in Home Assistant."""
+ADMINISTRATORS: Final = "administrators"
+PROFILE: Final = "profile:"
+EXCEPT: Final = "except:"
+"""How one to whom a rule does not apply begins."""
+
+MINUTES_PER_DAY: Final = 24 * 60
+_SPAN: Final = lazy_regex(r"(\d{1,2})(?:[:.h](\d{2}))?\s*[-\u2013\u2014]\s*(\d{1,2})(?:[:.h](\d{2}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Hours of a day, from the first minute to before the last one; across midnight if the end is earlier."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return what a text such as 20:00-07:00 means; None if it is no such text or has no length."""
+        if (match := _SPAN.fullmatch(text.strip())) is None:
+            return None
+        hours = int(match[1]), int(match[3])
+        minutes = int(match[2] or 0), int(match[4] or 0)
+        start, end = (60 * hour + minute for hour, minute in zip(hours, minutes, strict=True))
+        is_time = max(minutes) < 60 and start < MINUTES_PER_DAY and end <= MINUTES_PER_DAY  # noqa: PLR2004
+        return cls(start, end) if is_time and start != end else None
+
+    def __str__(self) -> str:
+        """Return it as it is stored."""
+        return f"{clock(self.start)}-{clock(self.end)}"
+
+    def days_before(self, minute: int) -> int | None:
+        """Return how many days ago the span began that has a minute of a day; None if none has it."""
+        if self.start < self.end:
+            return 0 if self.start <= minute < self.end else None
+        if minute >= self.start:
+            return 0
+        return 1 if minute < self.end else None
+
+
+WHOLE_DAY: Final = Span(0, MINUTES_PER_DAY)
+
+
+def clock(minute: int) -> str:
+    """Return a minute of the day as people read it."""
+    return f"{minute // 60:02}:{minute % 60:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """The moment at which something is judged, and who asks for it."""
+
+    hass: HomeAssistant
+    speaker: Speaker
+    user: User | None = None
+    """The Home Assistant user who speaks; None if there is none, or if it is not known who it is."""
+    profiles: Sequence[PolicyProfile] = ()
+
+    @property
+    def now(self) -> datetime | None:
+        """Return the local time at which the call is made; None if that is not known."""
+        if self.speaker.anytime:
+            return None
+        return dt_util.as_local(self.speaker.due) if self.speaker.due else dt_util.now()
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Days, and hours of a day; a span across midnight belongs to the day on which it begins."""
+
+    days: frozenset[int]
+    spans: tuple[Span, ...]
+    unread: bool = False
+    """Whether there is more that this release cannot read."""
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self | None:
+        """Read stored days and spans; None if there are none."""
+        listed = list(texts)
+        days = frozenset(DAYS.index(text) for text in listed if text in DAYS)
+        spans = [Span.read(text) for text in listed if text not in DAYS]
+        known = tuple(span for span in spans if span is not None)
+        return cls(days, known, unread=len(known) < len(spans)) if listed else None
+
+    def now(self, moment: datetime) -> Span | None:
+        """Return the span that a local time is in; the whole day where only days are given."""
+        minute = moment.hour * 60 + moment.minute
+        for span in self.spans or (() if self.unread else (WHOLE_DAY,)):
+            ago = span.days_before(minute)
+            if ago is not None and (not self.days or (moment.weekday() - ago) % len(DAYS) in self.days):
+                return span
+        return None
+
+    @callback
+    def holds(self, occasion: Occasion) -> bool | None:
+        """Return whether it is such a time."""
+        if (moment := occasion.now) is None:
+            return None
+        return True if self.now(moment) else (None if self.unread else False)
+
+
+@callback
+def presence_holds(presence: str, occasion: Occasion) -> bool | None:
+    """Return whether those are at home, or away, of whom a rule speaks."""
+    if occasion.speaker.anytime:
+        return None
+    if presence in (SOMEBODY, NOBODY):
+        is_somebody = _is_anybody_home(occasion.hass.states.async_all("person"))
+        return None if is_somebody is None else is_somebody is (presence == SOMEBODY)
+    for prefix, wanted in ((AT_HOME, True), (AWAY, False)):
+        if presence.startswith(prefix):
+            is_home = _is_home(occasion.hass.states.get(presence.removeprefix(prefix)))
+            return None if is_home is None else is_home is wanted
+    return None
+
+
+def _is_anybody_home(persons: Iterable[State]) -> bool | None:
+    """Return whether a person is at home; None if nobody surely is and it is not known of somebody."""
+    found = [_is_home(person) for person in persons]
+    if True in found:
+        return True
+    return None if None in found or not found else False
+
+
+def _is_home(person: State | None) -> bool | None:
+    """Return whether a person is at home; None if that is not known."""
+    if person is None or person.state in GONE:
+        return None
+    return person.state == STATE_HOME
+
+
+@callback
+def whom_holds(whom: Iterable[str], occasion: Occasion) -> bool | None:
+    """Return whether a rule is for the one who asks: for one of those named, and for none excepted."""
+    named = [name for name in whom if not name.startswith(EXCEPT)]
+    excepted = [name.removeprefix(EXCEPT) for name in whom if name.startswith(EXCEPT)]
+    meant = [_is_one(name, occasion) for name in named]
+    left_out = [_is_one(name, occasion) for name in excepted]
+    if True in left_out or (named and not any(one is not False for one in meant)):
+        return False
+    return None if None in left_out or (named and True not in meant) else True
+
+
+def _is_one(name: str, occasion: Occasion) -> bool | None:
+    """Return whether the one who asks is somebody; None if that is not known."""
+    user_id = occasion.speaker.context.user_id
+    if name == GUESTS:
+        return user_id is None
+    if name == ADMINISTRATORS:
+        known = occasion.user is not None or user_id is None
+        return bool(occasion.user and occasion.user.is_admin) if known else None
+    if name.startswith(PROFILE):
+        named = [one for one in occasion.profiles if one.name == name.removeprefix(PROFILE)]
+        return any(one.applies(occasion.hass, occasion.speaker) for one in named) if named else None
+    if (person := occasion.hass.states.get(name)) is None:
+        return None
+    if user_id is not None:
+        return bool(person.attributes.get("user_id") == user_id)
+    # The owner of a satellite is only likely to be the one who speaks to it.
+    owner = occasion.speaker.person_id
+    is_owner = owner is not None and owner == str(person.attributes.get("id") or person.object_id)
+    return None if is_owner else False
+
+
+DECISION: Final = "decision"
+ACTIONS: Final = "actions"
+KINDS: Final = "kinds"
+ENTITIES: Final = "entities"
+LABELS: Final = "labels"
+TARGETS: Final = (ENTITIES, AREAS, FLOORS, LABELS)
+"""Fields of a rule that name what it applies to."""
+HOURS: Final = "hours"
+PRESENCE: Final = "presence"
+WHOM: Final = "whom"
+
+DECISIONS: Final = {"never": Verdict.BLOCK, "ask": Verdict.CONFIRM, "always": Verdict.ALLOW}
+
+EVERYDAY_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "turn_on": ("*.turn_on", "*.toggle"),
+    "turn_off": ("*.turn_off", "*.toggle"),
+    "set_temperature": ("climate", "water_heater"),
+    "play": ("media_player",),
+    "run": ("script", "scene", "automation"),
+    "announce": ("assist_satellite.announce", "tts.speak"),
+}
+"""Actions that need no confirmation by default, by name, as rules in text."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickedAction:
+    """What one name in the list of actions stands for."""
+
+    rules: RuleSet
+    exceptions: RuleSet
+
+    def fits(self, effect: Effect) -> bool:
+        """Return whether an effect is such an action."""
+        return self.rules.fits(effect) and not self.exceptions.fits(effect)
+
+
+PICKED_ACTIONS: Final[Mapping[str, PickedAction]] = {
+    **{
+        facts.name: PickedAction(RuleSet(facts.restricted), RuleSet(facts.unrestricted))
+        for facts in DOMAINS.values()
+        if facts.restricted
+    },
+    **{name: PickedAction(RuleSet(rules), RuleSet(())) for name, rules in EVERYDAY_ACTIONS.items()},
+}
+"""The actions to pick from: what needs a confirmation by default, by domain, and everyday ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickedRule:
+    """One rule; an empty field means everything, everybody and always."""
+
+    hass: HomeAssistant
+    decision: Verdict
+    actions: tuple[PickedAction, ...]
+    kinds: RuleSet
+    entities: frozenset[str]
+    areas: frozenset[str]
+    floors: frozenset[str]
+    labels: frozenset[str]
+    hours: Hours | None
+    presence: str
+    whom: tuple[str, ...]
+
+    @classmethod
+    def of(cls, hass: HomeAssistant, item: Mapping[str, Any], decision: Verdict) -> Self | None:
+        """Read a rule; None if it says nothing, or would allow more than it says.
+
+        It would if this release does not know one of its actions, or if it has no limit at all.
+        """
+        named = as_texts(item.get(ACTIONS))
+        if decision is Verdict.ALLOW and not PICKED_ACTIONS.keys() >= set(named):
+            return None
+        rule = cls(
+            hass=hass,
+            decision=decision,
+            actions=tuple(PICKED_ACTIONS[name] for name in named if name in PICKED_ACTIONS),
+            kinds=RuleSet(as_texts(item.get(KINDS))),
+            entities=frozenset(as_texts(item.get(ENTITIES))),
+            areas=frozenset(as_texts(item.get(AREAS))),
+            floors=frozenset(as_texts(item.get(FLOORS))),
+            labels=frozenset(as_texts(item.get(LABELS))),
+            hours=Hours.of(as_texts(item.get(HOURS))),
+            presence=str(item.get(PRESENCE) or ""),
+            whom=tuple(as_texts(item.get(WHOM))),
+        )
+        says_something = not rule.is_about_everything or (
+            decision is not Verdict.ALLOW and not named and (rule.hours or rule.presence or rule.whom)
+        )
+        return rule if says_something else None
+
+    @property
+    def is_about_everything(self) -> bool:
+        """Return whether the rule is about every change of everything."""
+        return not (self.actions or self.kinds or self._has_targets)
+
+    @property
+    def _has_targets(self) -> bool:
+        """Return whether the rule is about some entities only."""
+        return bool(self.entities or self.areas or self.floors or self.labels)
+
+    @callback
+    def applies(self, occasion: Occasion) -> bool:
+        """Return whether the rule applies now and to the one who asks.
+
+        What is not known counts as the strict side.
+        """
+        held = [
+            self.hours.holds(occasion) if self.hours else True,
+            presence_holds(self.presence, occasion) if self.presence else True,
+            whom_holds(self.whom, occasion) if self.whom else True,
+        ]
+        return all(held) if self.decision is Verdict.ALLOW else False not in held
+
+    @callback
+    def fits(self, effect: Effect) -> bool:
+        """Return whether the rule is about an effect.
+
+        A rule is about changes: to read a calendar or a list is one only where the rule names it or its kind.
+        """
+        if self.actions and not any(action.fits(effect) for action in self.actions):
+            return False
+        if self.kinds and not self.kinds.fits(effect):
+            return False
+        if effect.service in DOMAINS[effect.domain].reads and not self.kinds:
+            return effect.entity_id in self.entities
+        if not self._has_targets:
+            return True
+        return effect.entity_id is not None and self.place_of(effect.entity_id) is not None
+
+    @callback
+    def trusts(self, effect: Effect) -> bool:
+        """Return whether the rule names this very script, scene or automation, and so trusts its content.
+
+        A rule for a kind, an area or a label does not: nobody looked at what each of them does.
+        """
+        return effect.entity_id in self.entities and self.fits(effect)
+
+    @callback
+    def place_of(self, entity_id: str) -> tuple[str, str] | None:
+        """Return how the rule names an entity: the field, and the entity, area, floor or label in it."""
+        if entity_id in self.entities:
+            return ENTITIES, entity_id
+        entry = er.async_get(self.hass).async_get(entity_id)
+        if entry is None or not (self.areas or self.floors or self.labels):
+            return None
+        area_id = er.async_get_effective_area_id(self.hass, entry)
+        if area_id in self.areas:
+            return AREAS, str(area_id)
+        area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
+        if area is not None and area.floor_id in self.floors:
+            return FLOORS, str(area.floor_id)
+        device = dr.async_get(self.hass).async_get(entry.device_id) if entry.device_id else None
+        labels = entry.labels | (device.labels if device else set()) | (area.labels if area else set())
+        return next(((LABELS, label) for label in sorted(labels & self.labels)), None)
+
+
+def read_choices(hass: HomeAssistant, value: object) -> list[PickedRule]:
+    """Return the rules; anything that is not a rule is left out."""
+    found: list[PickedRule] = []
+    for item in value if isinstance(value, list) else ():
+        if not isinstance(item, Mapping) or (decision := DECISIONS.get(str(item.get(DECISION)))) is None:
+            continue
+        if rule := PickedRule.of(hass, item, decision):
+            found.append(rule)
+    return found

@@ -11,8 +11,7 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 
 from ..channels.asking import Asker, Receivers
-from ..channels.choosing import Chooser
-from ..channels.meaning import NO, YES
+from ..channels.choosing import NO, YES, Chooser
 from ..const import DOMAIN
 from ..embeds import without_embeds
 from ..errors import ValidationError

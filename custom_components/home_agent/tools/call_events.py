@@ -12,9 +12,8 @@ from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..safety.redaction import redacted, without_secrets
 from .base import HomeAgentTool
-from .reach import Reach, entities_of, runs_others
 from .results import ControlResult, envelope_of, outcome_of
-from .turn_calls import Attempt, CallRecord, TurnCalls
+from .turn_calls import Attempt, CallRecord, Reach, TurnCalls, entities_of, runs_others
 
 MAX_EVENT_CHARS = 500
 

@@ -24,7 +24,7 @@ from ..languages.times import in_english
 from ..texts import as_number, clean
 from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun
-from .query.history_summary import tidy
+from .query.past import tidy
 from .query.periods import Period, parse_period
 from .resolving.resolver import texts
 

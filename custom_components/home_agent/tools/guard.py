@@ -44,13 +44,11 @@ from ..safety.rules import Effect, Verdict
 from .asked_about import freeze, is_confirmed
 from .base import ServiceCall, service_call
 from .intents import check_intent_slots, is_scripted, predicted_calls
-from .making import as_made, async_waited
+from .making import as_made, async_waited, taking_turns, translate_service_errors
 from .members import async_active_user
 from .messages import Messages, heard_on, judged_as
 from .named import entities_in, places_in
 from .outside.other_apis import CALL_ANYTHING, inner_name, intent_of, script_of, tells_states, values_of
-from .service_errors import translate_service_errors
-from .taking_turns import taking_turns
 from .vetted import GATED_OFF, check_administrator, is_message, is_offered, is_spoken, target_keys
 
 UNNAMED: Final = frozenset({"media_player", "todo", "calendar"})

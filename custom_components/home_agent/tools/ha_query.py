@@ -18,20 +18,31 @@ from ..texts import one_line
 from .base import HomeAgentTool, ToolRun
 from .causes.finding import PRIVATE, async_explain_now
 from .control.mentions import Mention, mention
-from .query.arguments import (
+from .query.causes import async_add_causes, async_happened, async_why
+from .query.past import MAX_HISTORY_ENTITIES, async_history
+from .query.present import (
+    ATTRIBUTES,
+    COUNT_FROM,
+    MAX_CHARS,
+    MAX_ENTITIES,
+    Member,
+    StateFilter,
+    StateQuestion,
+    async_read_filter,
+    present,
+)
+from .query.targets import (
     AGGREGATES,
     LABEL,
     PARAMETERS,
     UNOFFERED,
+    find_all,
     has_changed_by,
     in_order,
+    unknown_ids,
+    with_door_sensors,
     with_labels,
 )
-from .query.causes import async_add_causes, async_happened, async_why
-from .query.filters import StateFilter, async_read_filter
-from .query.past import MAX_HISTORY_ENTITIES, async_history
-from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, StateQuestion, present
-from .query.targets import find_all, unknown_ids, with_door_sensors
 from .resolving.resolver import NO_TARGET, Target
 
 __all__ = ["AGGREGATES", "MAX_CHARS", "MAX_ENTITIES", "MAX_HISTORY_ENTITIES", "QueryTool"]

@@ -23,8 +23,8 @@ from ..events import EventEmitter
 from ..knowledge.house import Snapshots
 from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
+from ..safety.firewall.firewall import note_tools
 from ..safety.firewall.own_values import comes_from_outside, has_text, is_news
-from ..safety.firewall.rules import note_tools
 from ..safety.frozen import CallOrigin, FrozenTool
 from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, without_secrets

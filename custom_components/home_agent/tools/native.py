@@ -26,9 +26,14 @@ from .ha_query import QueryTool
 from .knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .outside.external_llm import ExternalModelTool
 from .outside.web_search import SearchTool
-from .remembering.memory_tool import MemoryTool
-from .remembering.memory_tools import ForgetMemoryTool, RecallMemoryTool, StoreMemoryTool
-from .remembering.profile_tools import GetProfileTool, UpdateProfileTool
+from .remembering.memory_tool import (
+    ForgetMemoryTool,
+    GetProfileTool,
+    MemoryTool,
+    RecallMemoryTool,
+    StoreMemoryTool,
+    UpdateProfileTool,
+)
 from .undo.activity import ActivityTool
 
 NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {

@@ -1,15 +1,21 @@
 """The tool calls of one turn: budget, repeats, what is still running."""
 
 import asyncio
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 import json
-from typing import Any, NotRequired, Self, TypedDict
+from typing import Any, Final, NotRequired, Self, TypedDict
 
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import HomeAssistant, valid_entity_id
 from homeassistant.helpers import llm
 
 from ..const import ASSISTANT, DOMAIN
+from ..domains import DOMAINS
 from ..errors import HomeAgentError, PermissionDenied, RefusedByRule, ValidationError
+from ..event_data import FitCounts, TurnQuality
 from ..inference.callers import Caller, Priority
 from ..inference.models import TokenUsage
 from ..knowledge.speaker import Speaker
@@ -17,10 +23,170 @@ from ..safety.disclosure import TurnDisclosure
 from ..safety.frozen import CallDraft, CallOrigin, Draft
 from ..safety.sanitizer.origins import Origins
 from .calls.schema import MAX_ERROR, with_request
-from .quality import CallVerdict, Fit
-from .reach import Reach
 from .results import ControlResult
 from .telling import Told
+
+MAX_DEPTH: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a call was about that has ended."""
+
+    tool: str
+    action: str
+    entity_ids: frozenset[str]
+    """The entities that it names, and the members of groups; empty for what concerns no entity."""
+    changes: bool
+    """Whether it changed something, be it only in part, or found it as asked."""
+    reads_home: bool
+    """Whether it only read, and nothing outside the home."""
+    is_open: bool
+    """Whether it may have reached entities that it does not name."""
+    reverses: bool
+    """Whether it may reverse what any tool has done."""
+    waits: bool
+    """Whether something of it waits for a confirmation."""
+
+    def outdates(self, earlier: Reach) -> bool:
+        """Return whether the result of an earlier call may no longer hold after this one.
+
+        Calls of one tool with the same action add up: a second entry on a list leaves the first one there.
+        """
+        if not self.changes or earlier.waits:
+            return False
+        if self.reverses or earlier.reads_home:
+            return True
+        if not earlier.changes:
+            return False
+        if self.is_open or (earlier.is_open and earlier.entity_ids and self.entity_ids):
+            return earlier.is_open or bool(earlier.entity_ids)
+        if self.entity_ids and earlier.entity_ids:
+            return not self.entity_ids.isdisjoint(earlier.entity_ids)
+        return self.tool == earlier.tool and self.action != earlier.action
+
+
+def entities_of(hass: HomeAssistant, *named_in: object) -> frozenset[str]:
+    """Return the entities that arguments and results name, with the members of groups and scenes."""
+    found: set[str] = set()
+    _collect(hass, _entities(named_in), found)
+    return frozenset(found)
+
+
+def runs_others(entity_ids: frozenset[str]) -> bool:
+    """Return whether entities such as scripts may change others, which they do not name."""
+    return any(DOMAINS[entity_id.partition(".")[0]].runs for entity_id in entity_ids)
+
+
+def _entities(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
+    if isinstance(value, str):
+        if valid_entity_id(value):
+            yield value
+    elif isinstance(value, Mapping) and depth:
+        for key, item in value.items():
+            yield from _entities(key)
+            yield from _entities(item, depth - 1)
+    elif isinstance(value, list | tuple) and depth:
+        for item in value:
+            yield from _entities(item, depth - 1)
+
+
+def _collect(hass: HomeAssistant, entity_ids: Iterable[str], found: set[str]) -> None:
+    for entity_id in entity_ids:
+        if entity_id in found:
+            continue
+        found.add(entity_id)
+        state = hass.states.get(entity_id)
+        members = state.attributes.get(ATTR_ENTITY_ID) if state is not None else None
+        if isinstance(members, list | tuple):
+            _collect(hass, map(str, members), found)
+
+
+MAX_PAIRS: Final = 200
+OTHER: Final = "other"
+
+
+class Fit(StrEnum):
+    """How a call came to run, or did not."""
+
+    FIRST_TRY = "first_try"
+    REPAIRED = "repaired"
+    RETRIED = "retried"
+    REFUSED = "refused"
+    """It did not fit; the model may try again."""
+    EXHAUSTED = "exhausted"
+    """It did not fit, and the attempts of the turn are used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallVerdict:
+    """What is counted of one call."""
+
+    tool: str
+    fit: Fit
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Quality:
+    """Counters of many calls, bounded in the names that they keep."""
+
+    counts: dict[tuple[str, str], Counter[Fit]] = field(default_factory=dict)
+    """By model and tool."""
+    rules: Counter[str] = field(default_factory=Counter)
+
+    def add(self, model: str, verdicts: Iterable[CallVerdict]) -> None:
+        """Count the calls of a turn."""
+        for verdict in verdicts:
+            pair = (model, verdict.tool)
+            if pair not in self.counts and len(self.counts) >= MAX_PAIRS:
+                pair = (OTHER, OTHER)
+            self.counts.setdefault(pair, Counter())[verdict.fit] += 1
+            self.rules.update(verdict.rules)
+
+    def total(self, fit: Fit) -> int:
+        """Return how many calls went so."""
+        return sum(counts[fit] for counts in self.counts.values())
+
+    @property
+    def first_try_rate(self) -> float | None:
+        """Return the percentage of calls that fitted at once; None before the first call."""
+        total = sum(sum(counts.values()) for counts in self.counts.values())
+        return round(100 * self.total(Fit.FIRST_TRY) / total, 1) if total else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything that was counted."""
+        return {
+            "models": [
+                {"model": model, "tool": tool, **_named(counts)}
+                for (model, tool), counts in self.counts.items()
+            ],
+            "rules": dict(self.rules),
+        }
+
+
+def turn_quality(verdicts: Iterable[CallVerdict]) -> TurnQuality:
+    """Return the counters of one turn, in all and by tool."""
+    own = list(verdicts)
+    tools = dict.fromkeys(verdict.tool for verdict in own)
+    return {
+        **_named(Counter(verdict.fit for verdict in own)),
+        "rules": dict(Counter(rule for verdict in own for rule in verdict.rules)),
+        "tools": {
+            tool: _named(Counter(verdict.fit for verdict in own if verdict.tool == tool)) for tool in tools
+        },
+    }
+
+
+def _named(counts: Counter[Fit]) -> FitCounts:
+    return {
+        "first_try": counts[Fit.FIRST_TRY],
+        "repaired": counts[Fit.REPAIRED],
+        "retried": counts[Fit.RETRIED],
+        "refused": counts[Fit.REFUSED],
+        "exhausted": counts[Fit.EXHAUSTED],
+    }
+
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""

@@ -63,9 +63,25 @@ from ..knowledge.view import EXCLUDED, FLOORS, LISTED
 from ..parts import NAMING
 from ..proactive.rules import ENTITIES, PERSONS as TOLD
 from ..runtime import Agent
-from ..safety.choices import KINDS, LABELS, PRESENCE, TARGETS as PICKED, WHOM
-from ..safety.occasions import ADMINISTRATORS, AT_HOME, AWAY, EXCEPT, GUESTS, NOBODY, SOMEBODY
-from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from ..safety.rules import (
+    ADMINISTRATORS,
+    AREAS,
+    AT_HOME,
+    AWAY,
+    DEVICES,
+    EXCEPT,
+    GUESTS,
+    KINDS,
+    LABELS,
+    NOBODY,
+    PERSONS,
+    PRESENCE,
+    RULE_FIELDS,
+    SOMEBODY,
+    TARGETS as PICKED,
+    WHOM,
+    as_texts,
+)
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before names are looked at."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components import conversation
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.setup import async_setup_component

@@ -7,10 +7,11 @@ import pytest
 
 from custom_components.home_agent.safety.sanitizer.private_names import (
     Names,
+    PrivateKind,
     build_finder,
+    find_patterns,
     ordinary_words,
 )
-from custom_components.home_agent.safety.sanitizer.private_patterns import PrivateKind, find_patterns
 from custom_components.home_agent.safety.sanitizer.sanitizer import Sanitized, Sanitizer, Sending
 from custom_components.home_agent.texts import fold_letters
 from homeassistant.core import HomeAssistant

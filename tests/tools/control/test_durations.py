@@ -8,9 +8,8 @@ import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.timespans import format_span
-from custom_components.home_agent.tools.query.history_summary import HistoryKind, summarize
+from custom_components.home_agent.tools.query.past import HistoryKind, Hour, Sample, Series, summarize
 from custom_components.home_agent.tools.query.periods import Period, parse_period
-from custom_components.home_agent.tools.query.recorder_history import Hour, Sample, Series
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 

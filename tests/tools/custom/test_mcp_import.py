@@ -9,7 +9,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.tools.outside.foreign import MAX_DESCRIPTION, imitates, sanitize
+from custom_components.home_agent.tools.outside.other_apis import MAX_DESCRIPTION, imitates, sanitize
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, async_agent, speech

@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant
 
 from ...agent.phrases import async_phrase
 from ...safety.confirmation import Refusal
-from ..meaning import meant
+from ..choosing import meant
 from ..people import ChatQuestion, user_id_of
 from .bot import Bot
 from .chats import Chats

@@ -3,14 +3,312 @@
 It is the outer wall only, and a wall of patterns has holes. The inner one is `taint.py` with the policy.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
+import re
 from typing import Any, Final
+import unicodedata
 
-from ...regex import lazy_regex
-from .rules import CALLS, ROLES, TOKENS, named_calls, rules_for
-from .text import Readable
+from ...languages import languages_with, table, words
+from ...languages.phrases import GAP, NEVER, any_of, either
+from ...regex import composed, lazy_regex
+from ...texts import is_unspaced
+
+LOOKALIKES: Final = str.maketrans(
+    # Cyrillic and Greek letters that look like Latin ones
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u051b\u0442\u043c\u043a\u043d\u0432\u04bb\u0433"
+    "\u03b1\u03b5\u03bf\u03c1\u03c5\u03c7\u03b9\u03ba\u03bd\u03c4\u03b7\u03c9\u0261\u0269\u0131\u01c0\u2113\u212f\u1d0f\u0585\u0578",
+    "aeopcyxijsdqtmkhbhraeopuxikvtnwgiilleoon",
+)
+"""Folded letters of other alphabets, by the Latin ones that they are taken for."""
+
+_MARKUP: Final = lazy_regex(
+    r"</?[a-zA-Z][^<>]{0,200}>|<!--|-->|[*_`~\u00ad]|^\s{0,3}(?:#{1,6}|>)\s", re.MULTILINE
+)
+_ENTITY: Final = lazy_regex(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-z]{2,6});")
+_WORD: Final = lazy_regex(r"[^\W\d_]+")
+_LATIN: Final = lazy_regex(r"[a-z]")
+_LOOKALIKE_WORD: Final = lazy_regex(f"[a-z{''.join(map(chr, LOOKALIKES))}]+")
+_NAMED: Final = {
+    "nbsp": " ",
+    "amp": "&",
+    "lt": "<",
+    "gt": ">",
+    "quot": '"',
+    "apos": "'",
+    "shy": "",
+    "zwnj": "",
+}
+_CONTROLS: Final = dict.fromkeys((*range(9), 11, 12, 13, *range(14, 32), 127), " ")
+_TAG_LETTERS: Final = range(0xE0020, 0xE007F)
+
+
+class Readable:
+    """A text as it is read, folded, with the position of each character in the original."""
+
+    __slots__ = ("_ends", "_starts", "text")
+
+    def __init__(self, written: str, *, markup: bool = False) -> None:
+        self._starts: list[int] | None = None
+        if written.isascii() and (markup or not _MARKUP.search(written)) and not _ENTITY.search(written):
+            self.text = written.translate(_CONTROLS).lower()
+            return
+        pieces: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for start, end, shown in _shown(written, markup=markup):
+            pieces.append(shown)
+            starts.extend([start] * len(shown))
+            ends.extend([end] * len(shown))
+        self.text = _without_lookalikes("".join(pieces))
+        self._starts, self._ends = starts, ends
+
+    def written(self, start: int, end: int) -> tuple[int, int]:
+        """Return the position of a part of the readable text in the original."""
+        if self._starts is None:
+            return start, end
+        return self._starts[start], self._ends[end - 1]
+
+
+def _shown(written: str, *, markup: bool) -> Iterator[tuple[int, int, str]]:
+    """Yield parts of the original with their readings: none, one character or several."""
+    at = 0
+    marks = sorted(
+        [(found.start(), found.end(), "") for found in (() if markup else _MARKUP.finditer(written))]
+        + [(found.start(), found.end(), _entity(found[0])) for found in _ENTITY.finditer(written)]
+    )
+    for start, end, shown in [*marks, (len(written), len(written), "")]:
+        if start < at:
+            continue
+        for index in range(at, start):
+            if plain := _plain(written[index]):
+                yield index, index + 1, plain
+        if shown:
+            yield start, end, shown
+        at = end
+
+
+def _entity(entity: str) -> str:
+    name = entity[1:-1]
+    if not name.startswith("#"):
+        return _NAMED.get(name, entity)
+    with suppress(ValueError, OverflowError):
+        return _plain(chr(int(f"0{name[1:]}", 16) if name[1] in "xX" else int(name[1:])))
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def _plain(char: str) -> str:
+    """Return a character folded; an empty string for invisible ones."""
+    if "\uac00" <= char <= "\ud7af":
+        return char
+    if char.isascii():
+        return char.lower() if char.isprintable() or char in "\n\t" else " " if char == "\r" else ""
+    if ord(char) in _TAG_LETTERS:
+        return chr(ord(char) - 0xE0000).lower()
+    category = unicodedata.category(char)
+    if category in {"Cf", "Cc", "Co", "Cs", "Mn", "Me"}:
+        return ""
+    if category in {"Zs", "Zl", "Zp"}:
+        return "\n" if category != "Zs" else " "
+    return "".join(
+        part for part in unicodedata.normalize("NFKD", char.casefold()) if not unicodedata.combining(part)
+    )
+
+
+def _without_lookalikes(text: str) -> str:
+    """Return text in which words that mix alphabets, or only seem Latin, are Latin; of the same length."""
+    if text.isascii():
+        return text
+    mostly_latin = len(_LATIN.findall(text)) * 2 > sum(map(len, _WORD.findall(text)))
+
+    def latin(found: re.Match[str]) -> str:
+        word = found[0]
+        if word.isascii():
+            return word
+        mixed = _LATIN.search(word) is not None
+        return (
+            word.translate(LOOKALIKES)
+            if mixed or (mostly_latin and _LOOKALIKE_WORD.fullmatch(word))
+            else word
+        )
+
+    return _WORD.sub(latin, text)
+
+
+MAX_NAMES: Final = 2_000
+
+_own: Final[OrderedDict[str, None]] = OrderedDict()
+"""Names of the agents' own and custom tools, for texts that are read outside a turn."""
+
+_NEAR: Final = f"{GAP}{{0,30}}?"
+_FAR: Final = f"{GAP}{{0,60}}?"
+_SPACE: Final = r"\s{0,4}"
+_CLAUSE_START: Final = r"(?:^\s{0,8}|(?<=[.!?])\s{1,8})"
+
+TOKENS: Final = lazy_regex(
+    r"<\|[^|<>\n]{1,40}\|>"
+    r"|\[/?(?:inst|system_prompt|available_tools|tool_calls?|tool_results?)\]"
+    r"|<</?sys>>"
+    r"|</?(?:tool_calls?|tool_code|tool_use|tool_responses?|tool_results?|function_calls?|function_results"
+    r"|function|invoke|parameter|system|system-reminder|system_prompt|assistant|user|human|instructions?"
+    r"|think|thinking|start_of_turn|end_of_turn|important|prompt|antml:\w{1,20})\b[^<>]{0,200}>"
+    r"|^[ \t]*#{1,6}[ \t]*(?:system|instructions?|response|assistant|user|human)\b[ \t]*:?[ \t]*$",
+    re.MULTILINE,
+)
+"""Marks of chat templates."""
+
+ROLES: Final = lazy_regex(
+    r"^[ \t\"'*]*(?:system|assistant|human|user|developer|tool|ai|model)[ \t]*(?:\([^()\n]{1,30}\))?[\"'*]*:"
+    r"(?![/\w])",
+    re.MULTILINE,
+)
+"""Who speaks, as templates write it; "model: X 12" also stands on a sticker."""
+
+CALLS: Final = lazy_regex(
+    r"[\"'](?:name|tool|function|tool_name|function_name|recipient_name|action)[\"']\s{0,4}:\s{0,4}[\"'][\w.:-]{1,64}"
+    r"[\"'][^{}]{0,80}[\"'](?:arguments|parameters|args|params|input|action_input)[\"']\s{0,4}:"
+    r"|[\"'](?:tool_calls?|function_call|tool_uses)[\"']\s{0,4}:"
+    r"|\b(?:execute_tool|hassturno[nf]f?)\b"
+    r"|\b\w{2,40}\.\w{2,40}\((?=\s{0,4}[\"'{\w])[^()\n]{0,200}\)|\b[a-z]+_[a-z_]{2,40}\(\s{0,4}(?:\w{1,30}\s{0,4}=|[\"'{])"
+    r"|\b(?:lock\.(?:unlock|open|lock)|alarm_control_panel\.\w{2,40}|cover\.\w{2,40}|valve\.\w{2,40}|script\.\w{2,40}"
+    r"|scene\.\w{2,40}|shell_command\.?\w{0,40}|homeassistant\.(?!local\b|io\b)\w{2,40}|lock\.\w{2,40}|(?:action|service):\s{0,4}\w+\.\w+)\b"
+)
+"""Calls of services and functions, however they are written; `tool_names.py` knows the tools by name."""
+
+
+class _RuleWords:
+    """The words of one language as sources of patterns."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._whole_words = not any(map(is_unspaced, words(language, "firewall.ignore")))
+
+    def __call__(self, *tables: str) -> str:
+        """Return a pattern for any entry of these tables."""
+        entries = (entry for name in tables for entry in words(self._language, f"firewall.{name}"))
+        return any_of(entries, as_read, whole_words=self._whole_words)
+
+    def with_space(self, name: str) -> str:
+        """Return a pattern for an entry and the space behind it; empty if the language lacks the table."""
+        return f"{self(name)}{_SPACE}" if words(self._language, f"firewall.{name}") else ""
+
+    def letters(self) -> frozenset[str]:
+        """Return the letters of another script that the language needs; none if it is written in Latin."""
+        verbs = "".join(map(as_read, words(self._language, "firewall.ignore")))
+        if any(char.isascii() and char.isalpha() for char in verbs):
+            return frozenset()
+        listed = (value for value in table(self._language, "firewall").values() if isinstance(value, list))
+        entries = (entry for value in listed for entry in value)
+        return frozenset(char for entry in entries for char in as_read(entry) if not char.isascii())
+
+
+class Rules:
+    """The patterns of one language."""
+
+    def __init__(self, language: str) -> None:
+        find = _RuleWords(language)
+        self.letters: Final = find.letters()
+        """One of these has to be in a text in this language; empty if it is written with Latin letters."""
+        verb_last = bool(table(language, "firewall.verb_last"))
+
+        def in_row(first: str, second: str) -> str:
+            return f"{first}{_FAR}{second}" + (f"|{second}{_NEAR}{first}" if verb_last else "")
+
+        ignore, earlier, rules = find("ignore"), find("earlier"), find("rules")
+        people, facts, guarded = find("people"), find("facts"), find("guarded")
+        kept = f"{find('kept')}(?! {find('kept_before')})"
+        private = f"(?:{find('private')}|{people}{_NEAR}{facts}|{facts}{_NEAR}{people})"
+        self.patterns: Final = {
+            "override": _pattern(
+                f"{ignore}{_NEAR}(?:{earlier}{_NEAR}{rules}|{rules}{_NEAR}{earlier})",
+                f"{earlier}{_NEAR}{rules}{_NEAR}{ignore}",
+            ),
+            "role": _pattern(find("role")),
+            "address": _pattern(*_addressing(find)),
+            "secrecy": _pattern(
+                find("secret"), f"{find.with_space('deny')}{find('tell')}{_NEAR}{find('listeners')}"
+            ),
+            "memory": _pattern(in_row(find("keep"), kept)),
+            "private": _pattern(in_row(find("send"), private)),
+            "action": _pattern(in_row(find("open"), guarded)),
+        }
+        self._needed: Final = {
+            "override": _pattern(rules),
+            "memory": _pattern(find("kept")),
+            "private": _pattern(find("private"), facts),
+            "action": _pattern(guarded),
+        }
+        """A required part of a rule: searched first, since most texts do not contain it."""
+        self.push: Final = _pattern(find("push"))
+        """What makes an order of what a manual says."""
+
+    def find(self, text: str) -> Iterator[tuple[str, re.Match[str]]]:
+        """Yield where a rule fits, with its name."""
+        for name, pattern in self.patterns.items():
+            if name not in self._needed or self._needed[name].search(text):
+                yield from ((name, match) for match in pattern.finditer(text))
+
+
+def _addressing(find: _RuleWords) -> Iterator[str]:
+    assistants, anyone = find("assistants"), find("assistants", "addressed")
+    determiner, reading = find.with_space("determiners"), find.with_space("reading")
+    yield rf"{_CLAUSE_START}{anyone}\s{{0,8}}[,:\uff0c\uff1a\u3001]"
+    yield f"{find('greetings')}[ ,:]{{1,3}}(?:{determiner})?{anyone}"
+    yield find("notices")
+    yield f"{find('if_you_are')}{_SPACE}{assistants}"
+    yield f"{determiner}{assistants}{_SPACE}(?:{reading})?{find('must')}"
+
+
+def as_read(entry: str) -> str:
+    """Return an entry with its letters as they are in readable text."""
+    return Readable(entry, markup=True).text
+
+
+def _pattern(*sources: str) -> re.Pattern[str]:
+    return lazy_regex(either(*sources), re.MULTILINE)
+
+
+@composed
+def _all_rules() -> Mapping[str, Rules]:
+    return {language: Rules(language) for language in languages_with("firewall")}
+
+
+def rules_for(text: str) -> Iterator[Rules]:
+    """Yield the rules of the languages that a text may be in."""
+    letters = set(text)
+    for rules in _all_rules().values():
+        if not rules.letters or not rules.letters.isdisjoint(letters):
+            yield rules
+
+
+def note_tools(names: Iterable[str]) -> None:
+    """Remember the names of tools that an agent has from now on."""
+    for name in names:
+        _own[name] = None
+        _own.move_to_end(name)
+    while len(_own) > MAX_NAMES:
+        _own.popitem(last=False)
+
+
+def named_calls(readable: str, names: Collection[str] = ()) -> Iterator[re.Match[str]]:
+    """Yield where a readable text names a tool: one of the agents' own, or one of `names`."""
+    yield from _pattern_of_names(frozenset({*_own, *names})).finditer(readable)
+
+
+@lru_cache(maxsize=8)
+def _pattern_of_names(names: frozenset[str]) -> re.Pattern[str]:
+    """Return the pattern of these names; everyday words, as "timer", count only if used as a call."""
+    written = sorted({as_read(name.lower()) for name in names if name}, key=lambda name: (-len(name), name))
+    technical = "|".join(re.escape(name) for name in written if not name.isalpha())
+    everyday = "|".join(re.escape(name) for name in written if name.isalpha())
+    parts = [rf"(?<!\w)(?:{technical})(?!\w)"] if technical else []
+    parts += [rf"(?<!\w)(?:{everyday})\s{{0,2}}[({{]\s{{0,4}}[\"'{{\w]"] if everyday else []
+    return re.compile("|".join(parts) or NEVER)
+
 
 MARK: Final = "[removed]"
 MAX_CHARS: Final = 20_000

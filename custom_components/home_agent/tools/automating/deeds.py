@@ -27,9 +27,8 @@ from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names
 from ..resolving.resolver import Target, resolve
 from ..vetted import NOTIFY
-from .items import MAX_ITEMS, TEMPLATE_MARKS, check_plain
-from .moments import as_duration, read_for
 from .own_rules import unattended
+from .reading import MAX_ITEMS, TEMPLATE_MARKS, as_duration, check_plain, read_for
 
 DO_FORMS: Final = (
     "{action: turn_on, name: Hallway Light}, {action: turn_on, area, domain, brightness: 40}, "

@@ -15,9 +15,7 @@ from ...texts import leaves, one_line
 from ..base import ServiceCall, ToolRun
 from ..resolving.resolver import plain
 from .deeds import Deed, DeedReader
-from .items import TEMPLATE_MARKS
-from .reading import ClauseReader
-from .states import StateWords
+from .reading import TEMPLATE_MARKS, ClauseReader, StateWords
 
 MAX_ALIAS: Final = 80
 MAX_SENTENCE: Final = 400

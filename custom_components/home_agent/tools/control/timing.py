@@ -19,8 +19,7 @@ from ...regex import lazy_regex
 from ...texts import words
 from ...timers.repeating import EVERY_DAY, next_at
 from ...timespans import format_local
-from ..everyday.days import NEVER, read_days
-from ..everyday.moments import read_length, read_moment
+from ..everyday.moments import NEVER, read_days, read_length, read_moment
 from .asked import FOR_FORMS, WHEN_FORMS
 from .scripts import SCRIPT
 

@@ -28,9 +28,8 @@ from ...inference.sse import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
-from ..outside.foreign import async_report_refused, async_sanitize, imitates
 from ..outside.hosts import is_allowed, is_local_name
-from ..outside.other_apis import wire_name
+from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
 from .base import CustomTool, Recipe
 from .checks import TEXT, Templates, Text
 from .http import (

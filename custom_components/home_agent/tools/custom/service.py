@@ -13,9 +13,8 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ...errors import ToolExecutionError
-from ...safety.defaults import BLOCKED
 from ...safety.firewall.own_values import texts_in, texts_repeated
-from ...safety.rules import Effect, RuleSet
+from ...safety.rules import BLOCKED, Effect, RuleSet
 from ..base import ServiceCall, ToolRun
 from .base import CustomTool
 from .checks import TEXT, Templates, Text, rendered

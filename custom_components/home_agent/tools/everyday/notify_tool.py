@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, override
 
@@ -10,26 +10,220 @@ import probatio
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.topics import language_of as language_of_text
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import HouseSnapshot
+from ...languages.lexicon import QUESTION_MARKS
+from ...languages.sentence import Wait, times_in
 from ...memory.memories import Memories
 from ...memory.profile import Profile
-from ...planned.commands import PlannedCommands
-from ...planned.records import Message, PlannedCommand
+from ...memory.secrets import holds_secret
+from ...planned.commands import MAX_COMMANDS, PlannedCommands
+from ...planned.records import TELL, Message, Owner, PlannedCommand
 from ...planned.schedule import Schedule
+from ...safety.frozen import FrozenCall, FrozenPlan
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
-from ..control.timing import read_timing
+from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
+from ..control.later import MAX_ALIKE, NO_CODES
+from ..control.timing import Timing, read_timing
 from ..members import async_is_member
-from ..messages import NOTIFY_TOOL, Messages, Speaking, language_of
+from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of
 from ..remembering.private_words import PrivateWords
 from ..resolving.resolver import plain
+from ..vetted import is_spoken
 from .audience import Audience, Finder, Receivers, names_of
-from .delivery import Delivery
-from .later_messages import MessagePlanner, check_time
+from .choosing import user_of
+
+
+@dataclass(slots=True)
+class Delivery:
+    """What became of one message so far."""
+
+    audience: Audience
+    problems: list[str] = field(default_factory=list)
+    """What is known to be wrong before anything is sent."""
+    heard: dict[str, str] = field(default_factory=dict)
+    """The rooms where it was announced, by device."""
+    sent: list[str] = field(default_factory=list)
+    """The persons to whom it was sent."""
+    unheard: dict[str, str] = field(default_factory=dict)
+    """What went wrong, by device."""
+    unsent: dict[str, str] = field(default_factory=dict)
+    """What went wrong, by person."""
+    denied: list[PermissionDenied] = field(default_factory=list)
+    waiting: ConfirmationNeeded | None = None
+
+    def result(self) -> dict[str, JsonValueType]:
+        """Return who got the message and how.
+
+        Of a person of whom the speaker may not learn anything it says only that the message was passed on.
+        """
+        rooms = [room for device, room in self.heard.items() if device not in self._concealed_devices]
+        open_sent = [one for one in self.sent if one not in self.audience.concealed | self.audience.unnamed]
+        passed_on = [name for name in sorted(self.audience.concealed) if self._reached(name)]
+        parts = {
+            "announced_in": list(dict.fromkeys(rooms)),
+            "sent_to": open_sent,
+            "told": passed_on,
+        }
+        return {key: [*found] for key, found in parts.items() if found}
+
+    def has_reached_anybody(self) -> bool:
+        """Return whether anybody heard or got it."""
+        return bool(self.heard or self.sent)
+
+    def problem(self) -> str:
+        """Return what went wrong, as far as the speaker may know it; empty for nothing."""
+        hidden, concealed = self._concealed_devices, self.audience.concealed
+        told = [
+            *self.problems,
+            *(text for device, text in self.unheard.items() if device not in hidden),
+            *(text for name, text in self.unsent.items() if name not in concealed | self.audience.unnamed),
+            *(f"{plain(name)} is not reached" for name in sorted(concealed) if not self._reached(name)),
+        ]
+        return "; ".join(dict.fromkeys(told))
+
+    @property
+    def _concealed_devices(self) -> frozenset[str]:
+        """Return the devices that announce it only for persons of whom the speaker may not learn anything."""
+        near = self.audience.near
+        return frozenset().union(*(near.get(name, ()) for name in self.audience.concealed))
+
+    def _reached(self, name: str) -> bool:
+        return name in self.sent or any(one in self.heard for one in self.audience.near.get(name, ()))
+
+
+NEEDS_WHEN: Final = (
+    f"The sentence says a time, and nothing was sent. Call again with when, such as {WHEN_FORMS}, "
+    "or with the time in message if it is part of what is told"
+)
+
+
+def check_time(message: Message, timing: Timing | None, run: ToolRun) -> None:
+    """Raise ValidationError if the sentence says a time that is neither in the call nor in its message.
+
+    Whether a time belongs to the message is not always clear, so a second call counts as written.
+    """
+    if any(record.tool_name == NOTIFY_TOOL for record in run.calls.records):
+        return
+    own = run.speaker.language
+    waits = list(times_in(run.sentence, own))
+    for wait in times_in(message.text, language_of_text(message.text, own) or own):
+        if wait in waits:
+            waits.remove(wait)
+    left = set(waits) - (timing.answers if timing is not None and timing.schedule is not None else set())
+    if Wait.CONDITION in left and not message.text.rstrip().endswith(tuple(QUESTION_MARKS)):
+        raise ValidationError(needs_automation(run))
+    if Wait.REPEATED in left:
+        raise ValidationError(NEEDS_REPEAT)
+    if Wait.TIME in left:
+        raise ValidationError(NEEDS_WHEN)
+
+
+class MessagePlanner:
+    """Plans the messages of one agent."""
+
+    def __init__(self, planned: PlannedCommands) -> None:
+        self._planned = planned
+
+    async def async_plan(
+        self,
+        message: Message,
+        schedule: Schedule,
+        calls: Sequence[ServiceCall],
+        spare: Collection[str],
+        run: ToolRun,
+    ) -> JsonValueType:
+        """Keep a message, and return what happens when.
+
+        `calls` would deliver it. Those on `spare` devices need no confirmation: where they are not allowed
+        then, the person gets the message on the phone. Raises ConfirmationNeeded for what a person has to
+        confirm before, PermissionDenied for what is not allowed, and ValidationError.
+        """
+        if holds_secret(message.text):
+            raise ValidationError(NO_CODES)
+        if self._planned.full:
+            raise ValidationError(f"{MAX_COMMANDS} commands are planned already; cancel some first")
+        waiting = await self._async_judge(calls, schedule, spare, run)
+        command = PlannedCommand(
+            verb=TELL,
+            entity_ids=(),
+            message=message,
+            told=f"tell {message.receiver}",
+            schedule=schedule,
+            approved=tuple(waiting) or None,
+            owner=Owner.of(run.speaker, user_of(run)),
+        )
+        if waiting:
+            if run.draft is None:
+                raise PermissionDenied("A message needs a person's confirmation")
+
+            async def begin() -> None:
+                await self._async_keep(command)
+
+            item = FrozenPlan(
+                calls=tuple(waiting), due=schedule.due, repeats=bool(schedule.days), begin=begin
+            )
+            raise ConfirmationNeeded(run.guard.let_wait(item, run.draft))
+        alike = self._alike(command)
+        await self._async_keep(command)
+        now = dt_util.utcnow()
+        told: dict[str, JsonValueType] = {
+            "planned": f"{command.told_at(now)}: {message.text}",
+            "id": command.id,
+        }
+        notes: list[JsonValueType] = [
+            f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"
+            for other in alike
+        ]
+        return told | ({"notes": notes} if notes else {})
+
+    def _alike(self, command: PlannedCommand) -> list[PlannedCommand]:
+        return [
+            other
+            for other in self._planned.all()
+            if other.message is not None
+            and command.message is not None
+            and other.message.receiver == command.message.receiver
+            and other.owner.conversation_id == command.owner.conversation_id
+            and not other.is_same(command)
+        ][:MAX_ALIKE]
+
+    async def _async_keep(self, command: PlannedCommand) -> None:
+        if same := [one.id for one in self._planned.all() if one.is_same(command)]:
+            await self._planned.async_cancel(same)
+        await self._planned.async_add(command)
+
+    async def _async_judge(
+        self, calls: Sequence[ServiceCall], schedule: Schedule, spare: Collection[str], run: ToolRun
+    ) -> list[FrozenCall]:
+        """Return the calls that a person has to confirm. Raises PermissionDenied if none is allowed.
+
+        What is planned is judged for the time at which it is due, and again at that time.
+        """
+        speaker = replace(run.speaker, due=schedule.due)
+        waiting: list[FrozenCall] = []
+        denied: list[PermissionDenied] = []
+        free = 0
+        for call in calls:
+            is_spare = is_spoken(call.domain, call.service) and heard_on(call)[0] in spare
+            try:
+                frozen = await run.guard.async_foresee([call], speaker)
+            except PermissionDenied as err:
+                denied.append(err)
+                continue
+            if frozen is None:
+                free += 1
+            elif not is_spare:
+                waiting += frozen
+        if denied and not free and not waiting:
+            raise denied[0]
+        return waiting
+
 
 MAX_MESSAGE: Final = 1000
 MAX_SPOKEN: Final = 300

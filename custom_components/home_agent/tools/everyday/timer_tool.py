@@ -20,8 +20,7 @@ from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import languages, table
 from ...languages.sentence import Kind, read
 from ...memory.sentences import is_own_words
-from ...planned.cancelled import Cancellation
-from ...planned.commands import PlannedCommands
+from ...planned.commands import Cancellation, PlannedCommands
 from ...planned.records import Owner, PlannedCommand
 from ...regex import lazy_regex
 from ...safety.frozen import FrozenTool
@@ -38,17 +37,16 @@ from ..planned.rows import (
     are_entities,
     called_so,
     entities_of,
+    is_described,
     listed_plans,
     newest_of,
     outside_rows,
     planned_row,
     planned_rows,
 )
-from ..planned.time_names import is_described
 from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
-from .days import read_days
-from .moments import FORMS, at_clock, read_length, read_moment, readable
+from .moments import FORMS, at_clock, read_days, read_length, read_moment, readable
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
 REPEATS: Final = {days: repeat for repeat, days in DAYS.items()}

@@ -15,9 +15,8 @@ from ...memory.records import Sensitivity, is_entry_visible, is_visible
 from ...safety.disclosure import Disclosure
 from ...safety.journal import AuditKind
 from ...safety.redaction import redacted
-from ...safety.sanitizer.private_patterns import PrivateKind
-from ...safety.sanitizer.sanitizer import Sanitized, Sanitizer, Sending, Shortened
-from ...safety.sanitizer.shortening import LEFT_OUT, STATES, Untold
+from ...safety.sanitizer.private_names import PrivateKind
+from ...safety.sanitizer.sanitizer import LEFT_OUT, STATES, Sanitized, Sanitizer, Sending, Shortened, Untold
 from ..base import ToolRun
 
 OF_STATES: Final = frozenset({PrivateKind.ROOM, PrivateKind.PLACE, PrivateKind.DEVICE, PrivateKind.ENTITY_ID})

@@ -9,7 +9,7 @@ from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...context.states import describe_state
+from ...context.formats import describe_state
 from ...domains import DOMAINS
 from ...errors import PermissionDenied, RefusedByRule
 from ...knowledge.house import EntityRecord
@@ -19,10 +19,9 @@ from ...timespans import format_local
 from ..base import ServiceCall, ToolRun
 from ..causes.finding import PRIVATE, Explained, async_explain, async_not_done
 from ..causes.recorded import Asked
-from .filters import StateFilter
 from .past import MAX_CHANGES
 from .periods import Period, is_period, parse_moment, parse_period
-from .present import Member, Report
+from .present import Member, Report, StateFilter
 
 MAX_ENTITIES: Final = 5
 """Entities whose changes are explained at once."""

@@ -1,28 +1,483 @@
 """States of the past as a query answers them: what the recorder's data comes to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from itertools import pairwise
+from math import atan2, cos, degrees, radians, sin
+from typing import Any, Final, Literal
 
 from homeassistant.components.sensor import ATTR_STATE_CLASS
-from homeassistant.const import ATTR_DEVICE_CLASS
+from homeassistant.const import (
+    ATTR_DEVICE_CLASS,
+    COMPRESSED_STATE_ATTRIBUTES,
+    COMPRESSED_STATE_LAST_CHANGED,
+    COMPRESSED_STATE_LAST_UPDATED,
+    COMPRESSED_STATE_STATE,
+    STATE_UNAVAILABLE,
+    STATE_UNKNOWN,
+)
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
+from homeassistant.helpers.recorder import DATA_INSTANCE
 from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
 
-from ...context.states import describe_state
+from ...context.formats import describe_state
+from ...database import DatabaseError, async_read_database
 from ...domains import DOMAINS
+from ...errors import ToolExecutionError
 from ...knowledge.house import EntityRecord
 from ...safety.firewall.own_values import without_outside
-from ...texts import as_number
-from ...timespans import format_local
-from .entity_report import as_percent, state_words, unit_of
-from .filters import StateFilter
-from .history_summary import HistoryKind, summarize, value_at
-from .periods import is_period, parse_moment, parse_period
-from .present import MAX_CHARS, NARROW, Member, Report
-from .recorder_history import Wanted, async_read
+from ...texts import as_number, one_line
+from ...timespans import format_local, format_span
+from .periods import Period, is_period, parse_moment, parse_period
+from .present import MAX_CHARS, NARROW, Member, Report, StateFilter, as_percent, state_words, unit_of
+
+MAX_ROWS = 20_000
+"""Changes read for one entity; the newest are kept."""
+
+STATISTICS_FROM = timedelta(days=2)
+"""Longer periods of sensors are read from hourly statistics where there are any."""
+
+_FIRST_STEP = timedelta(hours=6)
+_FEW_ROWS = 2_000
+_INSTANT = timedelta(microseconds=1)
+HOUR_SECONDS = 3600.0
+_STATISTIC_TYPES: set[Literal["change", "last_reset", "max", "mean", "min", "state", "sum"]] = {
+    "change",
+    "max",
+    "mean",
+    "min",
+    "state",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A state, or the value of an attribute, from a moment (a timestamp) on."""
+
+    at: float
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """One hour of long-term statistics; `change` is what a meter counted in it."""
+
+    start: float
+    mean: float
+    low: float
+    high: float
+    change: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """All that is known of one entity in a period, oldest first.
+
+    `hours` come before `samples`; `is_cut` says that older changes were too many to read.
+    """
+
+    hours: Sequence[Hour] = ()
+    samples: Sequence[Sample] = ()
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked of one entity: its state, or one attribute as a number from `read_attribute`."""
+
+    entity_id: str
+    attribute: str | None = None
+    read_attribute: Callable[[Any], str] = str
+    use_statistics: bool = True
+
+
+async def async_read(hass: HomeAssistant, wanted: Iterable[Wanted], period: Period) -> dict[str, Series]:
+    """Return the series of every entity, read by the recorder's own threads.
+
+    Raises ToolExecutionError if there is no history to read.
+    """
+    asked = tuple(wanted)
+    current = {item.entity_id: hass.states.get(item.entity_id) for item in asked}
+    try:
+        return await async_read_database(hass, _read_all, hass, asked, current, period)
+    except DatabaseError as err:
+        raise ToolExecutionError(str(err)) from err
+
+
+def _read_all(
+    hass: HomeAssistant, wanted: Sequence[Wanted], current: dict[str, State | None], period: Period
+) -> dict[str, Series]:
+    """Read every series; runs in the recorder's executor."""
+    hours = _read_hours(hass, wanted, period)
+    series = {}
+    for item in wanted:
+        known = hours.get(item.entity_id, [])
+        rest = _after(known, period)
+        samples, is_cut = _read_samples(hass, item, rest)
+        if (samples or known) and rest.start < rest.end:
+            _append_current(samples, current[item.entity_id], item, rest)
+        series[item.entity_id] = Series(hours=known, samples=samples, is_cut=is_cut)
+    return series
+
+
+def _after(hours: Sequence[Hour], period: Period) -> Period:
+    """Return the part of a period that statistics do not cover yet."""
+    if not hours:
+        return period
+    return Period(dt_util.utc_from_timestamp(hours[-1].start + HOUR_SECONDS), period.end)
+
+
+def _read_hours(hass: HomeAssistant, wanted: Sequence[Wanted], period: Period) -> dict[str, list[Hour]]:
+    from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
+
+    is_long = period.length > STATISTICS_FROM
+    reaches_back = dt_util.utcnow() - period.start > timedelta(days=hass.data[DATA_INSTANCE].keep_days)
+    ids = {item.entity_id for item in wanted if item.use_statistics and item.attribute is None}
+    if not ids or not (is_long or reaches_back):
+        return {}
+    first = dt_util.as_utc(period.start).replace(minute=0, second=0, microsecond=0)
+    rows = statistics_during_period(hass, first, period.end, ids, "hour", None, _STATISTIC_TYPES)
+    return {entity_id: [hour for row in found if (hour := _hour(row))] for entity_id, found in rows.items()}
+
+
+def _hour(row: Any) -> Hour | None:
+    """Return a row of statistics; a meter has no mean, so its reading is used for all three."""
+    mean = row.get("mean")
+    mean = row.get("state") if mean is None else mean
+    if mean is None:
+        return None
+    low, high = row.get("min"), row.get("max")
+    return Hour(
+        start=row["start"],
+        mean=mean,
+        low=mean if low is None else low,
+        high=mean if high is None else high,
+        change=row.get("change"),
+    )
+
+
+def _read_samples(hass: HomeAssistant, item: Wanted, period: Period) -> tuple[list[Sample], bool]:
+    """Return the changes in a period and whether older ones were left out.
+
+    Reads backwards in growing steps, so that a chatty sensor never fills the memory.
+    """
+    newest_first: list[list[Sample]] = []
+    count = 0
+    end, step = period.end, _FIRST_STEP
+    while end > period.start:
+        start = max(period.start, end - step)
+        part = _read_part(hass, item, Period(start, end), with_start=start == period.start)
+        newest_first.append(part)
+        count += len(part)
+        end = start
+        if count > MAX_ROWS and end > period.start:
+            break
+        if len(part) < _FEW_ROWS:
+            step *= 4
+    samples = [sample for part in reversed(newest_first) for sample in part]
+    is_cut = end > period.start or len(samples) > MAX_ROWS
+    return _without_repeats(samples[-MAX_ROWS:]), is_cut
+
+
+def _read_part(hass: HomeAssistant, item: Wanted, period: Period, *, with_start: bool) -> list[Sample]:
+    from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
+
+    rows = get_significant_states(
+        hass,
+        period.start - (_INSTANT if with_start else timedelta()),
+        period.end + _INSTANT,
+        [item.entity_id],
+        include_start_time_state=with_start,
+        significant_changes_only=item.attribute is None,
+        no_attributes=item.attribute is None,
+        compressed_state_format=True,
+    ).get(item.entity_id, [])
+    return [_sample(row, item, period) for row in rows]
+
+
+def _sample(row: Any, item: Wanted, period: Period) -> Sample:
+    """Return one row of the recorder; the state before the period begins with it."""
+    at = row.get(COMPRESSED_STATE_LAST_CHANGED) or row[COMPRESSED_STATE_LAST_UPDATED]
+    if item.attribute is not None:
+        at = row[COMPRESSED_STATE_LAST_UPDATED]
+        return Sample(
+            max(at, period.start.timestamp()),
+            item.read_attribute(row[COMPRESSED_STATE_ATTRIBUTES].get(item.attribute)),
+        )
+    return Sample(max(at, period.start.timestamp()), row[COMPRESSED_STATE_STATE])
+
+
+def _without_repeats(samples: Iterable[Sample]) -> list[Sample]:
+    """Return only the samples that differ from the one before."""
+    kept: list[Sample] = []
+    for sample in samples:
+        if not kept or kept[-1].value != sample.value:
+            kept.append(sample)
+    return kept
+
+
+def _append_current(samples: list[Sample], state: State | None, item: Wanted, period: Period) -> None:
+    """Add the state of now where the recorder has not yet written it."""
+    if state is None:
+        return
+    moment: datetime = state.last_changed
+    value = state.state
+    if item.attribute is not None:
+        moment, value = state.last_updated, item.read_attribute(state.attributes.get(item.attribute))
+    if moment > period.end or (samples and samples[-1].value == value):
+        return
+    at = max(moment.timestamp(), period.start.timestamp())
+    if not samples or at >= samples[-1].at:
+        samples.append(Sample(at, value))
+
+
+MAX_STATES = 8
+_GAPS = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN, "", "None"})
+_TOLERANCE_SECONDS = 120.0
+_METERS = frozenset({"total", "total_increasing"})
+
+
+@dataclass(frozen=True, slots=True)
+class HeldValue:
+    """A value that held from a moment on for some seconds."""
+
+    start: float
+    seconds: float
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryKind:
+    """What sort of number an entity has: its state class, and whether it is an angle."""
+
+    state_class: str | None = None
+    is_angle: bool = False
+    active: str = ""
+    """The state that is counted; every change is where no state is."""
+    passing: frozenset[str] = frozenset()
+    """States on the way to another one."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """States in words."""
+
+    def say(self, state: str) -> str:
+        """Return a state in words."""
+        return one_line(self.words.get(state, state))
+
+    @property
+    def is_meter(self) -> bool:
+        """Return whether the number counts up, like an energy meter."""
+        return self.state_class in _METERS
+
+
+def is_numeric(series: Series) -> bool:
+    """Return whether all that is known are numbers."""
+    values = [sample.value for sample in series.samples if sample.value not in _GAPS]
+    return bool(values or series.hours) and all(as_number(value) is not None for value in values)
+
+
+def summarize(
+    series: Series, period: Period, aggregate: str | None, kind: HistoryKind, *, max_changes: int
+) -> dict[str, JsonValueType]:
+    """Return the answer to one question about one entity.
+
+    Without an aggregate the newest changes are listed, of numbers only where `max_changes` holds them all.
+    """
+    if not series.samples and not series.hours:
+        return {"error": "no history recorded for this period"}
+    numeric = is_numeric(series)
+    answer: dict[str, JsonValueType]
+    if numeric and aggregate is None:
+        answer = _overview(series, period, kind, max_changes)
+    elif numeric:
+        answer = _NUMERIC[str(aggregate)](series, period, kind)
+    elif all(sample.value in _GAPS for sample in series.samples):
+        answer = {"error": "unavailable the whole time"}
+    else:
+        answer = _states(series, period, kind, max_changes=0 if aggregate else max_changes)
+        if aggregate not in (None, "count"):
+            answer["note"] = f"not a number, so there is no {aggregate}"
+    return answer | _coverage(series, period)
+
+
+def value_at(series: Series, kind: HistoryKind) -> dict[str, JsonValueType]:
+    """Return the state at the beginning of a series, or the average of its hour from statistics."""
+    if series.samples and (not series.hours or series.samples[0].at <= series.hours[0].start):
+        value = series.samples[0].value
+        shown = _value(value) if as_number(value) is not None else kind.say(value)
+        return {"value": shown}
+    if series.hours:
+        return {"value": tidy(series.hours[-1].mean), "of": "average of that hour"}
+    return {"error": "no history recorded for this moment"}
+
+
+def _coverage(series: Series, period: Period) -> dict[str, JsonValueType]:
+    """Return from when on something is known, where that is later than asked."""
+    first = series.hours[0].start if series.hours else series.samples[0].at
+    if not series.is_cut and first <= period.start.timestamp() + _TOLERANCE_SECONDS:
+        return {}
+    return {"known_since": format_local(first)}
+
+
+def _spans(series: Series, period: Period) -> list[HeldValue]:
+    start, end = period.start.timestamp(), period.end.timestamp()
+    spans = []
+    for hour in series.hours:
+        begin, finish = max(hour.start, start), min(hour.start + HOUR_SECONDS, end)
+        spans.append(HeldValue(begin, max(0.0, finish - begin), hour.mean, hour.low, hour.high))
+    for sample, seconds in _held(series.samples, end):
+        if (number := as_number(sample.value)) is not None:
+            spans.append(HeldValue(sample.at, seconds, number, number, number))
+    return spans
+
+
+def _held(samples: Sequence[Sample], end: float) -> Iterable[tuple[Sample, float]]:
+    """Return every sample with the seconds until the next one or the end."""
+    for sample, following in pairwise(samples):
+        yield sample, max(0.0, min(following.at, end) - sample.at)
+    if samples:
+        yield samples[-1], max(0.0, end - samples[-1].at)
+
+
+def _average(spans: Sequence[HeldValue], kind: HistoryKind) -> float:
+    """Return the average weighted by time; of angles the direction of their sum."""
+    weights = [span.seconds for span in spans]
+    if not any(weights):
+        weights = [1.0] * len(spans)
+    weighted = list(zip(weights, (span.value for span in spans), strict=True))
+    if kind.is_angle:
+        east = sum(weight * sin(radians(value)) for weight, value in weighted)
+        north = sum(weight * cos(radians(value)) for weight, value in weighted)
+        return degrees(atan2(east, north)) % 360
+    return sum(weight * value for weight, value in weighted) / sum(weights)
+
+
+def _counted(series: Series, kind: HistoryKind) -> float:
+    """Return the consumption of a meter; if it may only rise, a fall is a reset to zero."""
+    readings = [number for sample in series.samples if (number := as_number(sample.value)) is not None]
+    if series.hours and readings:
+        readings.insert(0, series.hours[-1].mean)
+    rises_only = kind.state_class == "total_increasing"
+    steps = (
+        after if rises_only and after < before else after - before for before, after in pairwise(readings)
+    )
+    return sum(hour.change or 0.0 for hour in series.hours) + sum(steps)
+
+
+def _avg(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
+    return {"avg": tidy(_average(_spans(series, period), kind))}
+
+
+def _min(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
+    span = min(_spans(series, period), key=lambda span: span.low)
+    return {"min": tidy(span.low), "min_at": format_local(span.start)}
+
+
+def _max(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
+    span = max(_spans(series, period), key=lambda span: span.high)
+    return {"max": tidy(span.high), "max_at": format_local(span.start)}
+
+
+def _sum(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
+    if kind.is_meter:
+        return {"sum": tidy(_counted(series, kind)), "of": "what the meter counted in the period"}
+    return {"sum": tidy(sum(span.value for span in _spans(series, period))), "of": "all readings"}
+
+
+def _count(series: Series, _period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
+    return {"count": max(0, len([sample for sample in series.samples if sample.value not in _GAPS]) - 1)}
+
+
+def _overview(
+    series: Series, period: Period, kind: HistoryKind, max_changes: int
+) -> dict[str, JsonValueType]:
+    """Return the changes where they are few, else the figures that describe them."""
+    if not series.hours and len(series.samples) <= max_changes and not series.is_cut:
+        changes: list[JsonValueType] = [
+            [format_local(sample.at), _value(sample.value)] for sample in series.samples
+        ]
+        answer: dict[str, JsonValueType] = {"changes": changes}
+    else:
+        spans = _spans(series, period)
+        answer = {"first": tidy(spans[0].value), "last": tidy(spans[-1].value)}
+        answer |= _avg(series, period, kind) | _min(series, period, kind) | _max(series, period, kind)
+    if kind.is_meter:
+        answer["counted"] = tidy(_counted(series, kind))
+    return answer
+
+
+_NUMERIC: dict[str, Callable[[Series, Period, HistoryKind], dict[str, JsonValueType]]] = {
+    "avg": _avg,
+    "min": _min,
+    "max": _max,
+    "sum": _sum,
+    "count": _count,
+}
+
+
+def _states(
+    series: Series, period: Period, kind: HistoryKind, *, max_changes: int
+) -> dict[str, JsonValueType]:
+    seconds: dict[str, float] = {}
+    entered: dict[str, int] = {}
+    changes: list[Sample] = []
+    before: str | None = None
+    settled: str | None = None
+    became = 0
+    for sample, held in _held(series.samples, period.end.timestamp()):
+        seconds[sample.value] = seconds.get(sample.value, 0.0) + held
+        if sample.value in _GAPS or sample.value == before:
+            continue
+        if before is not None:
+            entered[sample.value] = entered.get(sample.value, 0) + 1
+            changes.append(sample)
+        before = sample.value
+        if sample.value not in kind.passing:
+            became += settled not in (None, kind.active) and sample.value == kind.active
+            settled = sample.value
+    longest = sorted(seconds, key=lambda state: (-seconds[state], state))
+    answer: dict[str, JsonValueType] = {
+        "count": became if kind.active else len(changes),
+        "counted": f"became {kind.say(kind.active)}" if kind.active else "changes",
+        "time": {
+            kind.say(state): _stay(seconds[state], entered.get(state, 0), state)
+            for state in longest[:MAX_STATES]
+        },
+    }
+    if len(longest) > MAX_STATES:
+        answer["more_states"] = len(longest) - MAX_STATES
+    if max_changes and changes:
+        answer["changes"] = [
+            [format_local(sample.at), kind.say(sample.value)] for sample in changes[-max_changes:]
+        ]
+        if len(changes) > max_changes:
+            answer["earlier_changes"] = len(changes) - max_changes
+    return answer
+
+
+def _stay(seconds: float, times: int, state: str) -> str:
+    """Return how long and how often: "3 h 12 min, 5 times"."""
+    if state in _GAPS:
+        return format_span(seconds)
+    return f"{format_span(seconds)}, {times} time{'' if times == 1 else 's'}"
+
+
+def _value(text: str) -> JsonValueType:
+    number = as_number(text)
+    return one_line(text) if number is None else tidy(number)
+
+
+def tidy(number: float) -> float | int:
+    """Return a number with as many digits as can be spoken."""
+    rounded = float(f"{number:.3g}") if abs(number) < 1 else round(number, 2)
+    return int(rounded) if rounded.is_integer() else rounded
+
 
 MAX_HISTORY_ENTITIES: Final = 20
 MAX_CHANGES: Final = 20

@@ -1,29 +1,383 @@
 """States of now as a query answers them: short lines, many entities counted by kind."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
+from math import isfinite
 from typing import Any, Final
 
-from homeassistant.const import ATTR_FRIENDLY_NAME
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_FRIENDLY_NAME, ATTR_UNIT_OF_MEASUREMENT
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
+from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.catalogue import tells_name
-from ...context.kind_lines import is_active, kind_counts, without_groups
-from ...context.states import LASTING_SECONDS, describe_state
+from ...context.formats import LASTING_SECONDS, describe_state, plain
+from ...context.kind_lines import battery_level, is_active, kind_counts, without_groups
 from ...domains import DOMAINS
-from ...domains.showing import GONE
+from ...domains.binary_sensor import BATTERY, BINARY_WORDS, LOW_BATTERY
+from ...domains.showing import AT_REST, GONE
+from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord
-from ...knowledge.spoken_words import domain_words
+from ...knowledge.spoken_words import domain_words, known_language, state_meanings
+from ...regex import lazy_regex
 from ...safety.firewall.own_values import NAMING, is_own_state, outside_of, without_outside
-from ...texts import clean, fold, one_line
+from ...texts import as_number, clean, fold, one_line
 from ...timespans import format_age
-from .entity_report import attribute_names, chosen_attributes, shown_attribute, unknown_attributes
-from .filters import StateFilter
+
+TIMESTAMP = "timestamp"
+
+_OTHER_NAMES: Mapping[str, Sequence[str]] = {
+    "battery": ("battery_level",),
+    "brightness_pct": ("brightness",),
+    "color": ("rgb_color", "color_temp_kelvin"),
+    "color_temp": ("color_temp_kelvin",),
+    "humidity": ("current_humidity",),
+    "position": ("current_position",),
+    "speed": ("percentage", "fan_speed"),
+    "target_temperature": ("temperature", "target_temp_low", "target_temp_high"),
+    "temperature": ("current_temperature",),
+    "tilt": ("current_tilt_position",),
+    "volume": ("volume_level",),
+}
+_NOISE = (
+    "assumed_state",
+    "attribution",
+    "device_class",
+    "editable",
+    "entity_picture*",
+    "friendly_name",
+    "icon",
+    "id",
+    "*_list",
+    "*_modes",
+    "max_*",
+    "min_*",
+    "options",
+    "restored",
+    "state_class",
+    "supported_*",
+    "*token*",
+    "unit_of_measurement",
+)
+_FULL_SCALE: Mapping[str, float] = {"brightness": 255, "volume_level": 1}
+_OWN_UNIT_DOMAINS = frozenset({"climate", "water_heater"})
+_STATE_NAMES = frozenset({"state", "value", "unit", "unit_of_measurement", "friendly_name", "name"})
+_TIMES = frozenset({"last_changed", "last_updated", "last_reported"})
+
+
+def state_words(record: EntityRecord, state: State) -> Mapping[str, str]:
+    """Return the words for the states of an entity where the states do not say it: an "on" door is open."""
+    if record.domain != "binary_sensor":
+        return {}
+    device_class = str(state.attributes.get(ATTR_DEVICE_CLASS) or record.device_class or "")
+    return dict(zip(("on", "off"), BINARY_WORDS.get(device_class, ()), strict=False))
+
+
+def unit_of(hass: HomeAssistant, state: State) -> str | None:
+    """Return the unit of the state, or of the temperatures of a thermostat."""
+    if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
+        return one_line(str(unit), 20)
+    if state.domain in _OWN_UNIT_DOMAINS:
+        return hass.config.units.temperature_unit
+    if state.domain == "weather" and (unit := state.attributes.get("temperature_unit")):
+        return one_line(str(unit), 20)
+    return None
+
+
+def shown_attribute(name: str, value: Any) -> JsonValueType:
+    """Return an attribute as plain JSON, brightness and volume in percent."""
+    percent = as_percent(name, value)
+    return plain(value) if percent is None else f"{percent}%"
+
+
+def as_percent(name: str, value: Any) -> int | None:
+    """Return an attribute that is kept on a scale of its own in percent, None for the others.
+
+    What is a little above zero stays above zero.
+    """
+    if (
+        name not in _FULL_SCALE
+        or isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not isfinite(value)
+    ):
+        return None
+    return max(1 if value > 0 else 0, round(value / _FULL_SCALE[name] * 100))
+
+
+def attribute_names(state: State) -> list[str]:
+    """Return the attributes that may be asked for."""
+    return [name for name in map(str, state.attributes) if not _is_noise(name)]
+
+
+def unknown_attributes(states: Iterable[State], asked: Iterable[str]) -> list[str]:
+    """Return the asked names that no entity has."""
+    known = list(states)
+    return [
+        name
+        for name in asked
+        if name not in _STATE_NAMES and not any(chosen_attributes(state, (name,)) for state in known)
+    ]
+
+
+def chosen_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
+    """Return the attributes of an entity that fit names or patterns."""
+    found: dict[str, Any] = {}
+    for name in asked:
+        if name in _TIMES:
+            found[name] = getattr(state, name)
+        elif name in state.attributes:
+            found[name] = state.attributes[name]
+        elif other := {
+            key: state.attributes[key] for key in _OTHER_NAMES.get(name, ()) if key in state.attributes
+        }:
+            found |= other
+        elif any(mark in name for mark in "*?["):
+            matching = (key for key in attribute_names(state) if fnmatchcase(key, name))
+            found |= {key: state.attributes[key] for key in matching}
+    return found
+
+
+def _is_noise(name: str) -> bool:
+    """Return whether an attribute describes the integration and not the thing."""
+    return any(fnmatchcase(name, pattern) for pattern in _NOISE)
+
+
+MAX_WORDS: Final = 5
+MAX_KNOWN: Final = 8
+MAX_WORD: Final = 20
+CATEGORY: Final = "entity_component"
+
+_SEPARATOR: Final = lazy_regex(r"[,;|/]|\bor\b")
+_COMPARISON: Final = lazy_regex(
+    r"([<>]=?|=)?\s*(-?\d{1,9}(?:[.,]\d{1,4})?)\s*(?:%|°?[a-zA-Z]{0,4})?\s*([+]?)"
+)
+
+_STATE_KEY: Final = lazy_regex(
+    r"component\.(?P<domain>\w+)\.entity_component\.(?P<kind>\w+)"
+    r"\.(?:state_attributes\.(?:hvac_)?action\.)?state\.(?P<state>[\w-]+)"
+)
+"""Keys of translations that name a state, or what a thermostat or a humidifier is doing."""
+
+type Test = Callable[[EntityRecord, State], bool]
+type StateNames = Mapping[tuple[str, str], Mapping[str, frozenset[str]]]
+"""Domain and class: names of states in words, with the states that are called so."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFilter:
+    """Finds the entities in a state; in one of several, if there is more than one test."""
+
+    said: str
+    tests: Sequence[Test] = field(default=())
+
+    def matches(self, record: EntityRecord, state: State) -> bool:
+        """Return whether an entity is in the state."""
+        return any(test(record, state) for test in self.tests)
+
+
+async def async_read_filter(
+    hass: HomeAssistant,
+    said: str,
+    members: Sequence[tuple[EntityRecord, State]],
+    language: str,
+    *,
+    broad: bool,
+) -> StateFilter:
+    """Return the filter that a text means for some entities.
+
+    If it is `broad`, nothing tells which kinds are meant, and "on" means devices only.
+    Raises ValidationError with the states that there are for a word that is no state of any of them.
+    """
+    domains = sorted({record.domain for record, _state in members})
+    spoken = dict.fromkeys((known_language(language), "en"))
+    names = _state_names([await async_get_translations(hass, one, CATEGORY, domains) for one in spoken])
+    tests = []
+    parts = [part.strip() for part in _SEPARATOR.split(said.strip().strip("'\""))]
+    for word in [part for part in parts if part][:MAX_WORDS]:
+        test = _comparison(word) or _of_word(word, members, names, broad=broad)
+        if test is None:
+            raise ValidationError(_unknown(word, members))
+        tests.append(test)
+    return StateFilter(one_line(said, 40), tests)
+
+
+def _unknown(word: str, members: Iterable[tuple[EntityRecord, State]]) -> str:
+    shown = dict.fromkeys(
+        state.state
+        for _record, state in members
+        if as_number(state.state) is None and len(state.state) <= MAX_WORD
+    )
+    known = ", ".join(one_line(one, MAX_WORD) for one in list(shown)[:MAX_KNOWN])
+    return f"state: {word[:40]!r} is no state of these. They are: {known or 'numbers, give >25'}"
+
+
+def _comparison(word: str) -> Test | None:
+    """Return the test for a number: ">25", "<= 20 %", "25+"."""
+    found = _COMPARISON.fullmatch(word)
+    if found is None:
+        return None
+    number, sign = float(found[2].replace(",", ".")), (">=" if found[3] else found[1] or "=")
+
+    def test(_record: EntityRecord, state: State) -> bool:
+        value = as_number(state.state)
+        for name in DOMAINS[state.domain].measures.values() if value is None else ():
+            value = as_number(str(state.attributes.get(name)))
+            if value is not None:
+                break
+        return value is not None and (
+            (value > number and ">" in sign)
+            or (value < number and "<" in sign)
+            or (value == number and "=" in sign)
+        )
+
+    return test
+
+
+def _of_word(
+    said: str, members: Iterable[tuple[EntityRecord, State]], names: StateNames, *, broad: bool
+) -> Test | None:
+    """Return the test for a state in words; None if it is none of these entities' states."""
+    word = fold(said.replace("_", " "))
+    english = state_meanings().get(word, word)
+    meant = _MEANINGS.get(english)
+
+    def is_called_so(record: EntityRecord, state: State) -> bool:
+        if not {word, english}.isdisjoint((fold(state.state.replace("_", " ")), *_shown(record, state))):
+            return True
+        known = names.get((record.domain, record.device_class or "_")) or names.get((record.domain, "_"), {})
+        action = str(state.attributes.get("hvac_action") or state.attributes.get("action") or "")
+        return not known.get(word, frozenset()).isdisjoint((state.state, action))
+
+    def test(record: EntityRecord, state: State) -> bool:
+        if meant is not None and meant(record, state):
+            return not broad or meant is not _is_on or _works(record, state)
+        if broad and meant is not None:
+            return False
+        return is_called_so(record, state)
+
+    known = meant is not None or english != word or any(word in table for table in names.values())
+    return test if known or any(is_called_so(*member) for member in members) else None
+
+
+def _shown(record: EntityRecord, state: State) -> Sequence[str]:
+    """Return the words for the state of an entity, and what it is doing."""
+    actions = (state.attributes.get("hvac_action"), state.attributes.get("action"))
+    shown = describe_state(state, record, aged=False).partition(",")[0]
+    return [fold(str(text).replace("_", " ")) for text in (shown, *actions) if text]
+
+
+def _state_names(translations: Iterable[Mapping[str, str]]) -> StateNames:
+    found: dict[tuple[str, str], dict[str, frozenset[str]]] = {}
+    for key, text in ((key, text) for strings in translations for key, text in strings.items()):
+        if named := _STATE_KEY.fullmatch(key):
+            table = found.setdefault((named["domain"], named["kind"]), {})
+            table[fold(text)] = table.get(fold(text), frozenset()) | {named["state"]}
+    return found
+
+
+def _works(record: EntityRecord, state: State) -> bool:
+    """Return whether people mean an entity by "what is on": a device that is doing something."""
+    facts = DOMAINS[record.domain]
+    if state.attributes.get("hvac_action") in AT_REST or state.attributes.get("action") in AT_REST:
+        return False
+    return facts.is_switched_with_everything or facts.is_lively or facts.in_everything
+
+
+def _on_word(record: EntityRecord) -> str:
+    return BINARY_WORDS.get(record.device_class or "", ("on", "off"))[0]
+
+
+def _is_on(record: EntityRecord, state: State) -> bool:
+    facts = DOMAINS[record.domain]
+    if facts.active in _OPEN:
+        return False
+    return state.state == "on" or (
+        is_active(state) and ("turn_off" in facts.actions or state.state == facts.active)
+    )
+
+
+def _is_off(record: EntityRecord, state: State) -> bool:
+    facts = DOMAINS[record.domain]
+    if facts.active in _OPEN or state.state in GONE:
+        return False
+    return state.state == "off" or ("turn_off" in facts.actions and not is_active(state))
+
+
+def _is_open(record: EntityRecord, state: State) -> bool:
+    if record.domain == "binary_sensor":
+        return _on_word(record) == "open" and state.state == "on"
+    if record.domain == "lock":
+        return state.state in {"open", "opening"}
+    return DOMAINS[record.domain].active == "open" and is_active(state)
+
+
+def _is_closed(record: EntityRecord, state: State) -> bool:
+    if record.domain == "binary_sensor":
+        return _on_word(record) == "open" and state.state == "off"
+    return state.state == "closed"
+
+
+def _is_unlocked(record: EntityRecord, state: State) -> bool:
+    if record.domain == "binary_sensor":
+        return _on_word(record) == "unlocked" and state.state == "on"
+    return record.domain == "lock" and is_active(state)
+
+
+def _is_locked(record: EntityRecord, state: State) -> bool:
+    if record.domain == "binary_sensor":
+        return _on_word(record) == "unlocked" and state.state == "off"
+    return record.domain == "lock" and state.state == "locked"
+
+
+def _is_low(record: EntityRecord, state: State) -> bool:
+    level = battery_level(state) if record.device_class == BATTERY else None
+    return level is not None and level <= LOW_BATTERY
+
+
+def _is_home(record: EntityRecord, state: State) -> bool:
+    return state.state == "home" or (_on_word(record) == "home" and state.state == "on")
+
+
+def _is_away(record: EntityRecord, state: State) -> bool:
+    if record.domain in {"person", "device_tracker"}:
+        return state.state not in {"home", *GONE}
+    return record.domain == "binary_sensor" and _on_word(record) == "home" and state.state == "off"
+
+
+def _acts(action: str, mode: str) -> Test:
+    """Return the test whether a thermostat is doing something; its mode tells where it does not say that."""
+
+    def test(_record: EntityRecord, state: State) -> bool:
+        doing = state.attributes.get("hvac_action")
+        return doing == action if doing else state.state == mode
+
+    return test
+
+
+_OPEN: Final = frozenset({"open", "unlocked", "home"})
+_MEANINGS: Final[Mapping[str, Test]] = {
+    "on": _is_on,
+    "off": _is_off,
+    "open": _is_open,
+    "closed": _is_closed,
+    "unlocked": _is_unlocked,
+    "locked": _is_locked,
+    "low": _is_low,
+    "home": _is_home,
+    "away": _is_away,
+    "heating": _acts("heating", "heat"),
+    "cooling": _acts("cooling", "cool"),
+    "unavailable": lambda _record, state: state.state == "unavailable",
+    "unknown": lambda _record, state: state.state == "unknown",
+}
+"""What states in the words of every home mean, whatever an entity calls them."""
+
 
 MAX_CHARS: Final = 4000
 MAX_ENTITIES: Final = 50

@@ -1,7 +1,8 @@
 """memory: the one tool for what people want remembered, in memories and in profiles."""
 
-from collections.abc import Collection, Iterable, Mapping
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
 import re
 from typing import Any, Final, NotRequired, TypedDict, override
 
@@ -9,37 +10,562 @@ import probatio
 
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
 
 from ...domains import DOMAINS
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.names import without_article
 from ...knowledge.persons import persons
 from ...languages.phrases import all_words
-from ...memory.memories import MAX_CONTENT, Memories
-from ...memory.profile import CALLED, HOUSEHOLD, MAX_NAME, SINGLE, Profile
-from ...memory.records import Memory, Origin, ProfileEntry
+from ...memory.memories import MAX_CONTENT, FoundMemory, Memories, SaveOutcome, make_memory
+from ...memory.profile import CALLED, CONFIDENCE, HOUSEHOLD, MAX_NAME, SINGLE, Profile, default_sensitivity
+from ...memory.records import (
+    Memory,
+    MemoryType,
+    Origin,
+    ProfileEntry,
+    Provenance,
+    Sensitivity,
+    is_entry_visible,
+    is_visible,
+)
 from ...memory.secrets import holds_secret
-from ...memory.sentences import is_households, name_told
+from ...memory.sentences import (
+    ALIKE,
+    asks_to_change,
+    asks_to_remember,
+    corrects,
+    is_households,
+    is_own_words,
+    name_told,
+    takes_back,
+    touched,
+)
 from ...regex import lazy_regex
-from ...safety.disclosure import DataCategory
+from ...safety.disclosure import DataCategory, Disclosure
+from ...safety.firewall import firewall
 from ...safety.sanitizer.private_names import ordinary_words
 from ...texts import fold_letters, words
-from ..base import HomeAgentTool, ToolOutput, ToolRun
+from ..base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun
 from ..telling import Told
-from .memory_tools import (
-    DEFAULT_LIMIT,
-    EVERYTHING,
-    MAX_LISTED,
-    OUTSIDE,
-    ForgetMemoryTool,
-    RecallMemoryTool,
-    StoreMemoryTool,
-    async_check_erased,
-    check_forgetting,
-    check_said,
-    memory_tools,
+
+DEFAULT_LIMIT: Final = 5
+MAX_LISTED: Final = 20
+EVERYTHING: Final = frozenset({"", "*", "all", "everything"})
+SURE: Final = 0.6
+"""Relevance from which words mean a memory, if no other one comes near."""
+APART: Final = 0.25
+DEFAULT_IMPORTANCE: Final = 0.6
+MAX_TOUCHED: Final = 2
+OUTSIDE: Final = "What is known of people stays in the house; the option cloud_send_profile is off"
+WITHHELD: Final = (
+    "It is stored in the house and kept from models outside: you will not be told it again and cannot use it "
+    "later. Tell the person so"
 )
-from .profile_tools import GetProfileTool, UpdateProfileTool, profile_tools
+ON_DISK: Final = (
+    "It is forgotten, but the disk cannot be written, so the old words are still in a file. It is written "
+    "again later. Tell the person so, and that the disk needs room"
+)
+SWITCH: Final = "The option cloud_send_profile (page Web and other models) changes this"
+
+
+class MemoryNoted(TypedDict):
+    """What is remembered, and what a model outside the home must know about it."""
+
+    remembered: str
+    memory_id: str
+    known_before: bool
+    replaced: NotRequired[str]
+    """The earlier memory that was corrected."""
+    also_remembered: NotRequired[list[str]]
+    """What is still remembered of what the sentence takes back."""
+    note: NotRequired[str]
+
+
+class StoreMemoryTool(HomeAgentTool):
+    """Remembers what a person says."""
+
+    name = "store_memory"
+    offered = False
+    discloses = DataCategory.PEOPLE
+    stores_memory = True
+    max_text = MAX_CONTENT
+    title = "Remember"
+    description = "Remember a lasting fact or wish, as one sentence."
+    private = True
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("content"): str,
+            probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
+            probatio.Optional("importance", description="0 to 1"): probatio.Coerce(float),
+            probatio.Optional("household", description="for everybody"): bool,
+        }
+    )
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> MemoryNoted:
+        """Remember one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
+        content = args["content"]
+        asked = asks_to_remember(run.sentence)
+        own = is_own_words(content, run.sentence, run.speaker.person or "")
+        secret = holds_secret(content)
+        earlier = [] if secret else self._taken_back(content, run)
+        wrong = earlier[0] if len(earlier) == 1 else None
+        if wrong is None:  # a correction consists of the person's words only
+            check_said(run, content)
+        if secret:
+            _check_secret(content, run, asked=asked)
+        speaker = run.speaker
+        wanted = args.get("household", False) and not secret
+        shared = wanted and is_households(content, run.sentence, speaker.person or "")
+        if speaker.person_id is None and not (asked or shared):
+            raise PermissionDenied(
+                "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
+            )
+        if speaker.person_id is None and firewall.clean(content, addressed=True).found:
+            raise PermissionDenied(
+                "It reads like an order to the assistant. Of that only what a known person says is kept"
+            )
+        heard = Provenance(
+            at=dt_util.utcnow(),
+            person=speaker.person_id,
+            conversation_id=speaker.conversation_id,
+            said=run.sentence[:200],
+        )
+        if wrong is not None:
+            corrected = await self._memories.async_rewrite(
+                replace(wrong, content=content), heard, speaker.context
+            )
+            outcome, memory = SaveOutcome.ADDED, corrected
+        else:
+            outcome, memory = await self._memories.async_remember(
+                make_memory(
+                    content,
+                    type=MemoryType(args.get("memory_type", MemoryType.FACT)),
+                    importance=min(max(args.get("importance", DEFAULT_IMPORTANCE), 0.0), 1.0),
+                    person=None if shared else speaker.person_id,
+                    origin=Origin.TOLD if asked or own else Origin.EXTRACTED,
+                    private=secret,
+                    heard=heard,
+                ),
+                speaker.context,
+            )
+        if outcome is SaveOutcome.FULL:
+            raise ValidationError("There is no room for it; everything that is remembered counts more")
+        told: MemoryNoted = {
+            "remembered": memory.content,
+            "memory_id": memory.id,
+            "known_before": outcome is SaveOutcome.MERGED,
+        }
+        if wrong is not None:
+            told["replaced"] = wrong.content
+        if not secret and (others := await self._async_touched(memory, run)):
+            told["also_remembered"] = others
+        if not run.disclosure.home and not is_visible(memory, speaker.person_id, run.disclosure):
+            told["note"] = withheld(run.disclosure)
+        return told
+
+    def _taken_back(self, content: str, run: ToolRun) -> list[Memory]:
+        """Return the memories in whose place a correction goes; they keep whose they are.
+
+        Who corrects must be known and may do no more than one who forgets: see `check_forgetting`. What the
+        home has observed is not the word of a person, so nobody's sentence replaces it.
+        """
+        speaker = run.speaker
+        if speaker.person_id is None or not corrects(run.sentence):
+            return []
+        may_see = partial(is_visible, person_id=speaker.person_id, model=run.disclosure)
+        return [
+            memory
+            for memory in self._memories.alike(content, ALIKE, may_see=may_see)
+            if not memory.private
+            and memory.origin is not Origin.OBSERVED
+            and takes_back(memory.content, content, run.sentence, speaker.person or "")
+        ]
+
+    async def _async_touched(self, stored: Memory, run: ToolRun) -> list[str]:
+        if not run.disclosure.people or not corrects(run.sentence):
+            return []
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        found = await self._memories.async_search(run.sentence, DEFAULT_LIMIT, may_see=may_see)
+        others = (item.memory for item in found if item.memory.id != stored.id and not item.memory.private)
+        named = [one.content for one in others if touched(one.content, stored.content, run.sentence)]
+        return named[:MAX_TOUCHED]
+
+
+class RecallMemoryTool(HomeAgentTool):
+    """Finds what is remembered."""
+
+    name = "recall_memory"
+    offered = False
+    discloses = DataCategory.PEOPLE
+    max_text = MAX_CONTENT
+    title = "Recall"
+    description = "Search memories; '*' lists all."
+    private = True
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("query"): str,
+            probatio.Optional("limit"): probatio.Coerce(int),
+        }
+    )
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Answer one search."""
+        if not run.disclosure.people:
+            raise PermissionDenied(OUTSIDE)
+        limit = min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
+        found = await self.async_find(args["query"], run, limit)
+        listed, more = found[:limit], max(0, len(found) - limit)
+        self.touch(listed)
+        names = {person.id: person.name for person in persons(run.hass)}
+        told: list[JsonValueType] = [_told(memory, names) for memory in listed]
+        if not told:
+            others = len(await self.async_find("*", run))
+            hint = f" '*' lists the {others} that there are." if others else ""
+            return f"Nothing is remembered about that.{hint}"
+        return {"memories": told, "more": more} if more else {"memories": told}
+
+    async def async_find(self, query: str, run: ToolRun, limit: int = DEFAULT_LIMIT) -> list[Memory]:
+        """Return the memories that fit a query, the best first; all for a query that means everything."""
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        if query.strip().casefold() in EVERYTHING:
+            return [memory for memory in self._memories.all() if may_see(memory)]
+        found = await self._memories.async_search(query, limit, may_see=may_see)
+        return [item.memory for item in found]
+
+    def touch(self, memories: Sequence[Memory]) -> None:
+        """Note that memories were used."""
+        self._memories.touch([memory.id for memory in memories], dt_util.utcnow())
+
+
+class ForgetMemoryTool(HomeAgentTool):
+    """Forgets what a person wants to forget."""
+
+    name = "forget_memory"
+    offered = False
+    discloses = DataCategory.PEOPLE
+    max_text = MAX_CONTENT
+    title = "Forget"
+    description = "Forget a memory: its id, or words."
+    private = True
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
+    parameters = probatio.Schema({probatio.Required("memory"): str})
+
+    def __init__(self, memories: Memories) -> None:
+        self.memories = memories
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Forget. Raises ValidationError if it is not clear what is meant."""
+        check_forgetting(run)
+        gone = await self.async_forget(args["memory"], run)
+        await async_check_erased(gone, self.memories)
+        return {"forgotten": list[JsonValueType](gone)}
+
+    async def async_forget(self, said: str, run: ToolRun) -> list[str]:
+        """Forget the one memory that an id or words mean; return its words. Raises ValidationError."""
+        meant = await self._async_meant(said, run)
+        gone = await self.memories.async_forget([meant.id])
+        run.calls.forgotten.extend(text for memory in gone for text in memory.texts)
+        return [memory.content for memory in gone]
+
+    async def _async_meant(self, said: str, run: ToolRun) -> Memory:
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        if (memory := self.memories.get(said.strip())) is not None and may_see(memory):
+            check_said(run, memory.content)
+            return memory
+        check_said(run, said)
+        found = await self.memories.async_search(said, DEFAULT_LIMIT, may_see=may_see)
+        if not found:
+            raise ValidationError(f"nothing is remembered about {said[:80]!r}")
+        best = max(found, key=lambda item: item.relevance)
+        near = [item for item in found if item is not best and best.relevance - item.relevance < APART]
+        if best.relevance < SURE or near:
+            raise ValidationError(f"which is meant? Give the id of one of {_ids(found)}")
+        return best.memory
+
+
+def check_said(run: ToolRun, *texts: str) -> None:
+    """Raise PermissionDenied where a marked turn would remember or forget what the person did not say.
+
+    One of `texts` has to be in the person's own words.
+    """
+    name = run.speaker.person or ""
+    if run.tainted and not any(asks_to_change(run.sentence, text, name) for text in texts):
+        raise PermissionDenied(
+            "After text from outside was read, only what the person's sentence asks for is remembered or "
+            "forgotten, in the person's own words"
+        )
+
+
+async def async_check_erased(gone: Sequence[str], *kept: Memories | Profile) -> None:
+    """Write at once what was forgotten. Raises PartlyFailed where a file cannot be written."""
+    if not all([await each.async_flush() for each in kept]):
+        raise PartlyFailed(ON_DISK, {"forgotten": list[JsonValueType](gone)})
+
+
+def check_forgetting(run: ToolRun) -> None:
+    """Raise PermissionDenied where nothing may be forgotten."""
+    if not run.disclosure.people:
+        raise PermissionDenied(OUTSIDE)
+
+
+def withheld(disclosure: Disclosure) -> str:
+    """Return the result for an external model that has noted something it may not read again."""
+    return WITHHELD if disclosure.people else f"{WITHHELD}. {SWITCH}"
+
+
+def _check_secret(content: str, run: ToolRun, *, asked: bool) -> None:
+    """Raise unless a known person has just said this very secret and asked to remember it."""
+    if run.speaker.person_id is None:
+        raise PermissionDenied("A code or password is remembered only for a known person")
+    digits = re.findall(r"\d+", content)
+    if not asked or any(number not in run.sentence for number in digits):
+        raise PermissionDenied("It looks like a code or password. It is kept only if the person asks for it")
+
+
+def _told(memory: Memory, names: dict[str, str]) -> dict[str, JsonValueType]:
+    told: dict[str, JsonValueType] = {
+        "memory_id": memory.id,
+        "memory": memory.content,
+        "type": memory.type.value,
+        "how": memory.origin.value,
+        "since": dt_util.as_local(memory.created_at).strftime("%Y-%m-%d"),
+    }
+    sayers = dict.fromkeys(heard.person for heard in memory.provenance if heard.person)
+    if by := [names[person] for person in sayers if person in names]:
+        told["from"] = ", ".join(by)
+    return told
+
+
+def _ids(found: Sequence[FoundMemory]) -> str:
+    return "; ".join(f"{item.memory.id} {item.memory.content[:60]!r}" for item in found[:3])
+
+
+def memory_tools(memories: Memories) -> list[HomeAgentTool]:
+    """Return the tools of memory."""
+    return [StoreMemoryTool(memories), RecallMemoryTool(memories), ForgetMemoryTool(memories)]
+
+
+MOST: Final = 50
+"""Entries in one answer."""
+LEAST_LETTERS: Final = 3
+"""Letters from which a word is enough to recognize a value."""
+
+
+class ProfileResultRow(TypedDict):
+    """A profile entry as the model reads it; `since` is a local date."""
+
+    category: str
+    key: str
+    value: str
+    whose: str
+    confidence: float
+    how: str
+    since: str
+
+
+class ProfileResult(TypedDict):
+    """The entries that were asked for; `more` counts those that are not shown."""
+
+    entries: list[ProfileResultRow]
+    more: NotRequired[int]
+
+
+class ProfileNoted(TypedDict):
+    """What was noted, and what a model outside the home must know about it."""
+
+    noted: str
+    sensitivity: str
+    note: NotRequired[str]
+
+
+class ProfileDeleted(TypedDict):
+    """Whether there was an entry to delete."""
+
+    deleted: bool
+
+
+class GetProfileTool(HomeAgentTool):
+    """Tells what is known of the speaker and the household."""
+
+    name = "get_user_profile"
+    offered = False
+    discloses = DataCategory.PEOPLE
+    title = "Read the profile"
+    description = "Profile of speaker and household."
+    private = True
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema({probatio.Optional("category"): str})
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ProfileResult | str:
+        """Answer one question. Raises PermissionDenied if the model may not know it."""
+        if not run.disclosure.people:
+            raise PermissionDenied(OUTSIDE)
+        may_see = partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        found = self._profile.entries(may_see, args.get("category") or "")
+        if not found:
+            return "Nothing is known of that."
+        told = [_told_entry(entry) for entry in found[:MOST]]
+        return {"entries": told, "more": len(found) - MOST} if len(found) > MOST else {"entries": told}
+
+    async def async_find(self, query: str, limit: int, run: ToolRun) -> list[ProfileEntry]:
+        """Return the entries that fit a query, the best first; all for `*`."""
+        may_see = partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        if query == "*":
+            return self._profile.entries(may_see)
+        wanted = fold_letters(query)
+        named = [
+            entry
+            for entry in self._profile.entries(may_see)
+            if wanted in (fold_letters(entry.key), fold_letters(entry.category))
+        ]
+        found = await self._profile.async_search(query, limit, may_see=may_see)
+        return list({entry.id: entry for entry in (*named, *found)}.values())[:limit]
+
+
+class UpdateProfileTool(HomeAgentTool):
+    """Notes what is known about the speaker or the household."""
+
+    name = "update_user_profile"
+    offered = False
+    discloses = DataCategory.PEOPLE
+    title = "Note in the profile"
+    description = (
+        f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes."
+    )
+    private = True
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("category"): str,
+            probatio.Required("key"): str,
+            probatio.Required("value"): str,
+            probatio.Optional("sensitivity"): probatio.In([level.value for level in Sensitivity]),
+        }
+    )
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ProfileNoted | ProfileDeleted:
+        """Note one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
+        check_said(run, args["value"].strip() or args["key"])
+        new = _entry(args, run)
+        old = self.profile.get(new.id)
+        if old is not None and not is_entry_visible(old, run.speaker.person_id):
+            raise PermissionDenied("This entry is not for somebody whom nobody knows")
+        if not new.value.strip():
+            gone = await self.async_forget([new], run)
+            await async_check_erased(gone, self.profile)
+            return {"deleted": bool(gone)}
+        if old is not None and args.get("sensitivity") is None:
+            new = _entry({**args, "sensitivity": old.sensitivity.value}, run)
+        known = await self.profile.async_note(new)
+        noted: ProfileNoted = {
+            "noted": f"{known.category}, {known.key}",
+            "sensitivity": known.sensitivity.value,
+        }
+        if not run.disclosure.home and not is_entry_visible(known, run.speaker.person_id, run.disclosure):
+            noted["note"] = withheld(run.disclosure)
+        return noted
+
+    def entry_of(self, key: str, run: ToolRun, *, shared: bool) -> ProfileEntry | None:
+        """Return the speaker's entry, or the household's if `shared`, that has a key."""
+        owner = None if shared else run.speaker.person_id
+        return next(
+            (entry for entry in self._seen(run) if entry.person == owner and _has_key(entry, key)), None
+        )
+
+    def meant(self, text: str, run: ToolRun) -> list[ProfileEntry]:
+        """Return the entries that an id, a key or a sentence with their value means."""
+        seen, said = self._seen(run), set(words(text))
+        key = text.partition(":")[0].rpartition(",")[2].strip()
+        if named := [entry for entry in seen if entry.id == text or _has_key(entry, key)]:
+            return named
+        return [
+            entry
+            for entry in seen
+            if said.issuperset(value := words(entry.value)) and any(map(_tells, value))
+        ]
+
+    async def async_forget(self, entries: Sequence[ProfileEntry], run: ToolRun) -> list[str]:
+        """Forget entries; return what they were."""
+        gone = await self.profile.async_forget([entry.id for entry in entries])
+        run.calls.forgotten.extend(entry.value for entry in gone)
+        return [f"{entry.key}: {entry.value}" for entry in gone]
+
+    def _seen(self, run: ToolRun) -> list[ProfileEntry]:
+        """Return the entries that the speaker may see with this model."""
+        return self.profile.entries(
+            partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        )
+
+
+def _has_key(entry: ProfileEntry, key: str) -> bool:
+    return fold_letters(entry.key) == fold_letters(key)
+
+
+def _tells(word: str) -> bool:
+    return len(word) >= LEAST_LETTERS or not word.isascii() or word.isdigit()
+
+
+def _entry(args: dict[str, Any], run: ToolRun) -> ProfileEntry:
+    """Return what the arguments say. Raises PermissionDenied for an unknown speaker."""
+    person = None if fold_letters(args["category"]).strip() == HOUSEHOLD else run.speaker.person_id
+    if person is None and fold_letters(args["category"]).strip() != HOUSEHOLD:
+        raise PermissionDenied("Who speaks is not known; only the household's profile can be changed")
+    said = set(words(run.sentence))
+    told = asks_to_remember(run.sentence) or said.issuperset(words(args["value"]))
+    origin = Origin.TOLD if told else Origin.INFERRED
+    now = dt_util.utcnow()
+    chosen = args.get("sensitivity")
+    return ProfileEntry(
+        category=args["category"],
+        key=args["key"],
+        value=args["value"],
+        person=person,
+        sensitivity=Sensitivity(chosen)
+        if chosen
+        else default_sensitivity(args["category"], args["key"], person),
+        confidence=CONFIDENCE[origin],
+        origin=origin,
+        first_seen=now,
+        last_seen=now,
+    )
+
+
+def _told_entry(entry: ProfileEntry) -> ProfileResultRow:
+    return {
+        "category": entry.category,
+        "key": entry.key,
+        "value": entry.value,
+        "whose": HOUSEHOLD if entry.person is None else "speaker",
+        "confidence": round(entry.confidence, 2),
+        "how": entry.origin.value,
+        "since": dt_util.as_local(entry.first_seen).strftime("%Y-%m-%d"),
+    }
+
+
+def profile_tools(profile: Profile) -> list[HomeAgentTool]:
+    """Return the tools of the profile."""
+    return [GetProfileTool(profile), UpdateProfileTool(profile)]
+
 
 REMEMBER: Final = "remember"
 RECALL: Final = "recall"

@@ -30,12 +30,13 @@ from ..query.causes import async_why
 from ..query.targets import find_all
 from ..resolving.resolver import Target
 from ..telling import Told
-from .uncancelling import async_set_again, last_cancellation
 from .undoing import (
+    async_set_again,
     async_undo,
     changed_ids,
     changes_of_turn,
     is_held,
+    last_cancellation,
     last_change as last_action,
     newest_changes,
     time_of,
