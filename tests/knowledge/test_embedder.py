@@ -104,7 +104,7 @@ async def test_options_that_say_too_little(
     [
         (Reply(fault=Fault.RESET, fault_at=-1), "connection"),
         (Reply(fault=Fault.HANG, fault_at=-1), "in time"),
-        (status(503, "overloaded"), "overloaded"),
+        (status(503, "overloaded"), "503"),
         (status(401, {"error": {"message": f"bad key {KEY}"}}), "401"),
         (status(200, {"data": [{"embedding": [1.0]}, {"embedding": [2.0]}]}), "2 usable embeddings"),
         (status(200, {"data": []}), "0 usable embeddings"),

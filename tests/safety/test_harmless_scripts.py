@@ -60,6 +60,7 @@ async def test_after_a_title_was_read(
     read = ("ha_query", {"entity_id": ["media_player.hall"], "attributes": ["media_title"]})
     run = ("ha_control", {"action": "activate", "entity_id": [target]})
     model_server.script([tool_calls([read]), tool_calls([run]), text("Done.")])
-    asked = await agent.say("What is playing? And make it cozy", context=Context(user_id=secure.anna.id))
+    sentence = f"What is playing? And start {target.partition('.')[2]}"
+    asked = await agent.say(sentence, context=Context(user_id=secure.anna.id))
     assert asked.continue_conversation is asks
     assert bool(secure.calls) is not asks

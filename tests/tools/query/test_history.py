@@ -10,7 +10,7 @@ from pytest_homeassistant_custom_component.components.recorder.common import asy
 
 from custom_components.home_agent.errors import ToolExecutionError, ValidationError
 from custom_components.home_agent.knowledge.house import House
-from custom_components.home_agent.tools.query import past
+from custom_components.home_agent.tools.query import past as past_module
 from homeassistant.components.recorder import Recorder, get_instance
 from homeassistant.components.recorder.models import StatisticMeanType
 from homeassistant.components.recorder.statistics import async_import_statistics
@@ -276,7 +276,7 @@ async def test_a_meter_over_a_month(rooms: QueryHouse, freezer: FrozenDateTimeFa
 async def test_chatty_sensors_are_read_up_to_a_bound(
     rooms: QueryHouse, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(past, "MAX_ROWS", 50)
+    monkeypatch.setattr(past_module, "MAX_ROWS", 50)
     steps = [(before(minutes=600 - 5 * index), str(index)) for index in range(120)]
     await record(rooms, freezer, "sensor.many", steps, TEMPERATURE)
     history = (await past(rooms, "sensor.many", "12h"))["history"]

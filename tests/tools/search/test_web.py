@@ -370,6 +370,7 @@ async def test_a_service_is_tried_when_saved(
     shown = {**chosen, "cloud_send_profile": True}
     assert is_saved(await save(hass, agent.entry, shown))
     assert len(search_server.requests) == 1, "what is unchanged is not tried again"
+    await hass.async_block_till_done(wait_background_tasks=True)
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,13 @@ def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) 
         ]
 
     def is_named(entity_id: str) -> bool:
-        record = house.entities.get(entity_id)
-        return record is not None and any(each.fit(record) for each in mentions())
+        if (record := house.entities.get(entity_id)) is None:
+            return False
+        # "Evening" may be the name of a scene, and no name for the reader of topics.
+        text = " ".join(turn.origins.said).casefold()
+        return any(name.casefold() in text for name in record.names) or any(
+            each.fit(record) for each in mentions()
+        )
 
     return is_named
 
