@@ -153,6 +153,6 @@ def count_tokens(sent: str) -> int:
 
 def estimated(sent: str) -> int:
     """Return what the integration's own estimator says."""
-    from custom_components.home_agent.context.tokens import estimate_tokens  # noqa: PLC0415
+    from custom_components.home_agent.context.window import estimate_tokens  # noqa: PLC0415
 
     return estimate_tokens(sent)

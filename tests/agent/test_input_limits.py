@@ -9,7 +9,7 @@ import pytest
 from custom_components.home_agent.agent.closing import as_spoken, is_question
 from custom_components.home_agent.agent.speech.blocks import CallText
 from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
-from custom_components.home_agent.context.tokens import estimate_tokens
+from custom_components.home_agent.context.window import estimate_tokens
 from custom_components.home_agent.embeds import without_embeds
 from custom_components.home_agent.knowledge.spoken_words import asks_for_all
 from custom_components.home_agent.languages.sentence import read

@@ -10,7 +10,7 @@ import pytest
 from custom_components.home_agent.context import retrieval
 from custom_components.home_agent.context.catalogue import build_catalogue
 from custom_components.home_agent.context.retrieval import async_retrieve
-from custom_components.home_agent.context.tokens import estimate_tokens
+from custom_components.home_agent.context.window import estimate_tokens
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, House, HouseSnapshot
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.context.formats import FORMATS
+from custom_components.home_agent.context.kind_lines import FORMATS
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent
 from tests.servers.loopback import Captured

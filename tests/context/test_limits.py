@@ -13,7 +13,7 @@ from custom_components.home_agent.const import EVENT_CONTEXT_INJECTED, EVENT_CON
 from custom_components.home_agent.context import manager
 from custom_components.home_agent.context.catalogue import NAMES_LEGEND, SUMMARY_LEGEND
 from custom_components.home_agent.context.providers.base import ContextProvider, ContextRequest, Slot
-from custom_components.home_agent.context.tokens import estimate_tokens
+from custom_components.home_agent.context.window import estimate_tokens
 from custom_components.home_agent.knowledge.house import HouseSnapshot
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm

@@ -7,7 +7,7 @@ from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given, strategies as st
 import pytest
 
-from custom_components.home_agent.context.formats import describe_state
+from custom_components.home_agent.context.kind_lines import describe_state
 from custom_components.home_agent.knowledge.house import EntityRecord
 from homeassistant.core import HomeAssistant, State
 

@@ -191,11 +191,11 @@ def test_every_pattern_is_linear(part: int) -> None:
 
 
 READERS = (
-    *("agent.speech.markdown", "context.tokens", "inference.sse", "literals"),
+    *("agent.speech.markdown", "context.window", "inference.sse", "literals"),
     *("memory.extractor", "memory.secrets", "memory.sentences"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
     *("safety.sanitizer.private_names", "safety.sanitizer.sanitizer"),
-    *("tools.calls.names", "context.formats"),
+    *("tools.calls.names", "context.kind_lines"),
     *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),
     *("knowledge.names", "tools.resolving.resolver", "texts", "vector.lexical"),
 )

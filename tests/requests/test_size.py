@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.context.tokens import estimate_tokens
+from custom_components.home_agent.context.window import estimate_tokens
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from homeassistant.core import HomeAssistant
 
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, LOGGER
-from ..context.tokens import cut_tail
+from ..context.window import cut_tail
 from ..conversations.history import ConversationHistoryManager
 from ..idle import IdleQueue
 from ..inference.callers import background

@@ -16,7 +16,7 @@ from homeassistant.util.json import json_loads
 
 from ..const import CONF_HISTORY, CONF_HISTORY_MAX_MESSAGES, CONF_LLM_APIS
 from ..context.fitting import RequestDraft
-from ..context.formats import describe_state
+from ..context.kind_lines import describe_state
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..conversations.turns import kept_at_home

@@ -23,7 +23,7 @@ from ..const import (
 from ..context.catalogue import Catalogue
 from ..context.fitting import Prompt, System
 from ..context.manager import AssembledContext
-from ..context.tokens import cut_fairly
+from ..context.window import cut_fairly
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..regex import lazy_regex

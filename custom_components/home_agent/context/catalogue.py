@@ -10,7 +10,7 @@ from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..knowledge.labels import labels_in
 from ..regex import lazy_regex
 from ..texts import clean, quoted, words
-from .tokens import estimate_tokens
+from .window import estimate_tokens
 
 LEGEND: Final = 'Exposed entities by area: entity_id (class)[abilities] "names"'
 NAMES_LEGEND: Final = 'Exposed entities by area: entity_id, or domain "names" of those that have no id here'

@@ -13,7 +13,7 @@ from ..inference.models import Message, MessageCall
 from ..regex import lazy_regex
 from .catalogue import Catalogue
 from .providers.base import Slot
-from .tokens import cut_fairly, cut_middle, cut_tail, estimate_tokens, messages_tokens, tools_tokens
+from .window import cut_fairly, cut_middle, cut_tail, estimate_tokens, messages_tokens, tools_tokens
 
 type ToolSchema = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """The entities and places that a sentence names, with the words that name them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,8 +14,8 @@ from ..knowledge.spoken_words import excepting_words, kinds_of_room
 from ..languages import table
 from ..languages.lexicon import Word
 from ..texts import words
-from .concepts import place_kinds, place_synonyms, thing_synonyms
-from .topics import Topic, TopicReader, topic_reader
+from .retrieval import EntityKind
+from .topics import Topic, TopicReader, place_kinds, place_synonyms, thing_synonyms, topic_reader
 
 NOT_IN_ROOMS: Final = frozenset({"person", "calendar", "todo", "timer"})
 """Kinds that belong to a person without being in the person's room."""
@@ -427,3 +427,182 @@ class Finder:
         named = frozenset(index for word in strong for index in own[word])
         score = covered + MORE_WORDS * (len(strong) - 1) + len(beside) / 10
         return score, named | frozenset(i for found in beside.values() for i in found)
+
+
+PERSON: Final = "person"
+PRESENCE: Final = ("binary_sensor.occupancy", "binary_sensor.presence", "binary_sensor.motion")
+
+
+class MeantKinds:
+    """Finds the kinds that one sentence is about."""
+
+    def __init__(self, house: HouseSnapshot, topic: Topic, finder: Finder) -> None:
+        self._house, self._topic, self._finder = house, topic, finder
+        self.keys = topic_reader(topic.language).kinds
+        self.implied: set[str] = set()
+        """The kinds that were found to be implied, not named."""
+
+    def kinds(self, taken: Collection[int]) -> set[str]:
+        """Return the kinds that are named beside the entities, and those that are implied."""
+        topic = self._topic
+        spoken = self._without_places({**topic.kinds, **self._finder.compounds}, taken)
+        named = set(
+            self._most_specific({key for index, keys in spoken.items() if index not in taken for key in keys})
+        )
+        if PERSON in named:
+            named = self._people(named, taken)
+        if topic.everything:
+            return named
+        self.implied = self._meant({*spoken, *taken}, named)
+        return named | self.implied
+
+    def _without_places(
+        self, spoken: Mapping[int, frozenset[str]], taken: Collection[int]
+    ) -> Mapping[int, frozenset[str]]:
+        """Return the words for kinds without those that only tell a room: the light in the garage."""
+        places = self._finder.place_words
+        others = {key for index, keys in spoken.items() if index not in places for key in keys}
+        if not any(index not in places for index in taken) and not any(map(self._is_there, others)):
+            return spoken
+        return {index: keys for index, keys in spoken.items() if index not in places}
+
+    def _is_there(self, key: str) -> bool:
+        places = self._finder.places
+        return any(not places or one.area_id in places or one.floor_id in places for one in self.all_of(key))
+
+    def _people(self, named: AbstractSet[str], taken: Collection[int]) -> set[str]:
+        """Return the kinds for a question about people; in a room, sensors know whether anybody is there."""
+        others = set(named) - {PERSON}
+        if self._finder.places:
+            return others | ({key for key in PRESENCE if self._is_there(key)} or {PERSON})
+        return others if self._topic.rest - set(taken) else set(named)
+
+    def _meant(self, told: AbstractSet[int], named: AbstractSet[str]) -> set[str]:
+        """Return the kinds that words imply; a question about warmth is about temperatures.
+
+        `told` are the words that name something, `named` the kinds. Beside them only a part of its own
+        implies something: "turn on the light and tell me how warm it is there".
+        """
+        topic = self._topic
+        clauses = {topic.clauses[index] for index in told if index < len(topic.clauses)}
+        parts = {topic.parts[index] for index in told if index < len(topic.parts)}
+        ordering = {topic.parts[index] for index in topic.commands}
+        asked = (topic.is_asked or topic.asks_which) and not topic.commands
+        domains = {
+            key.partition(".")[0] for keys in (topic.kinds.get(index, ()) for index in told) for key in keys
+        }
+        domains |= {key.partition(".")[0] for key in named}
+        found: set[str] = set()
+        for index in sorted({*topic.implied, *topic.measures} - self._finder.place_words):
+            part = topic.parts[index]
+            asks = asked or part in topic.asking
+            if topic.clauses[index] in clauses and (
+                part in parts or not (part in topic.asking or part in ordering)
+            ):
+                continue
+            implied = topic.implied.get(index, frozenset())
+            if asks and (measured := set(filter(self._is_there, topic.measures.get(index, ())))):
+                found |= measured
+            elif asks and "climate" in implied:
+                found.add(MEASURED)
+            else:
+                found |= {key for key in implied if key.partition(".")[0] not in domains}
+        return found
+
+    def _most_specific(self, kinds: Collection[str]) -> list[str]:
+        """Return kinds without the domain of which a class is meant: curtains are covers too."""
+        known = {key for key in kinds if "." in key and any(True for _ in self.all_of(key))}
+        specific = {key.partition(".")[0] for key in known}
+        return [key for key in kinds if key not in specific]
+
+    def all_of(self, key: str) -> Iterable[EntityRecord]:
+        """Return the entities of a kind; thermostats measure temperatures too."""
+        for (domain, _device_class), records in by_kind(self._house).items():
+            if fits(records[0], key, self.keys) or (
+                key == MEASURED and "temperature" in DOMAINS[domain].measures
+            ):
+                yield from records
+
+
+def by_kind(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]:
+    """Return the entities of a home by domain and device class."""
+    return house.derived("entities by kind", _read_kinds)
+
+
+def _read_kinds(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]:
+    found: dict[EntityKind, list[EntityRecord]] = {}
+    for record in house.entities.values():
+        found.setdefault((record.domain, record.device_class), []).append(record)
+    return found
+
+
+MAX_NAMED: Final = 2
+"""Words that may name another entity like those of the turn before."""
+MAX_BEFORE: Final = 4
+"""Entities of the turn before that a sentence may go on about."""
+
+
+class Earlier:
+    """The entities that the turn before was about, as one sentence goes on about them."""
+
+    def __init__(
+        self,
+        house: HouseSnapshot,
+        topic: Topic,
+        finder: Finder,
+        meant: MeantKinds,
+        before: Sequence[EntityRecord],
+    ) -> None:
+        self._house, self._topic, self._finder, self._meant = house, topic, finder, meant
+        self.before = before
+
+    def room(self) -> Mapping[str, Area]:
+        """Return the room that all of them are in; empty if there is no such room."""
+        rooms = {one.area_id or "" for one in self.before}
+        return {key: self._house.areas[key] for key in rooms if len(rooms) == 1 and key in self._house.areas}
+
+    def fits_before(self, record: EntityRecord, kinds: Iterable[str]) -> bool:
+        """Return whether an entity is of one of some kinds; a domain means all its classes."""
+        return any(key == record.domain or fits(record, key, self._meant.keys) for key in kinds)
+
+    def same_kinds(self, before: Sequence[EntityRecord]) -> list[EntityRecord]:
+        """Return what is in the place that is named: of the same kinds, else of the same domains."""
+        places = self._finder.places
+        asks = self._topic.is_asked or self._topic.asks_which
+        if asks and any(fits(one, MEASURED, self._meant.keys) or one.domain == "climate" for one in before):
+            kinds = [set(self._meant.all_of(MEASURED))]
+        else:
+            known = {(one.domain, one.device_class) for one in before}
+            domains = {one.domain for one in before if DOMAINS[one.domain].actions}
+            listed = by_kind(self._house).items()
+            kinds = [
+                {record for kind, records in listed if kind in known for record in records},
+                {record for kind, records in listed if kind[0] in domains for record in records},
+            ]
+        for found in kinds:
+            if there := [one for one in found if one.area_id in places or one.floor_id in places]:
+                return sorted(there, key=lambda record: record.entity_id)
+        return []
+
+    def alike(self) -> list[EntityRecord]:
+        """Return other entities of these kinds that a sentence names in part: "Tom's too"."""
+        topic, finder = self._topic, self._finder
+        rest = [index for index in topic.rest - finder.place_words if len(topic.words[index].folded) > 1]
+        if not self.before or finder.places or not 0 < len(rest) <= MAX_NAMED:
+            return []
+        said = [finder.meant.get(index, frozenset()) for index in rest]
+        others = self.others(self.before, everywhere=True)
+        return [one for one in others if all(map(finder.words_of(one).intersection, said))][:MAX_BEFORE]
+
+    def others(self, before: Sequence[EntityRecord], *, everywhere: bool = False) -> list[EntityRecord]:
+        """Return the other entities of the same kinds, those of the same rooms if there are any."""
+        known = {(one.domain, one.device_class) for one in before}
+        ids = {one.entity_id for one in before}
+        found = [
+            record
+            for kind in sorted(known, key=str)
+            for record in by_kind(self._house).get(kind, ())
+            if record.entity_id not in ids
+        ]
+        rooms = {one.area_id for one in before}
+        return found if everywhere else [one for one in found if one.area_id in rooms] or found

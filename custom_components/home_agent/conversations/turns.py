@@ -8,7 +8,7 @@ from typing import Any, NotRequired, Self, TypedDict, cast
 
 from homeassistant.util import dt as dt_util
 
-from ..context.tokens import messages_tokens
+from ..context.window import messages_tokens
 from ..inference.models import Message, MessageCall
 from ..store import read_moment, read_text_or_none
 from ..texts import fold_letters

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from homeassistant.core import State
 
-from ..context.formats import describe_state
+from ..context.kind_lines import describe_state
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 
 FLOORS: Final = {"ground": Floor(floor_id="ground", name="Ground floor", level=0)} | {

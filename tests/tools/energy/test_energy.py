@@ -7,7 +7,7 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 
-from custom_components.home_agent.context.tokens import estimate_tokens
+from custom_components.home_agent.context.window import estimate_tokens
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import Recorder, get_instance
 from homeassistant.core import HomeAssistant

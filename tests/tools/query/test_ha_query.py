@@ -13,7 +13,7 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.context.formats import plain
+from custom_components.home_agent.context.kind_lines import plain
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.tools.ha_query import MAX_CHARS, MAX_ENTITIES, QueryTool

@@ -17,8 +17,7 @@ from ...safety.disclosure import DataPolicy
 from ...safety.firewall.firewall import Removal
 from ...safety.reading import Reader
 from ..catalogue import Catalogue
-from ..tokens import lines_tokens
-from ..window import Budget
+from ..window import Budget, lines_tokens
 
 
 class ProviderSetup(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Final, override
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.household_texts import USE, HouseholdTexts, Passage
 from ...texts import clean, quoted
-from ..tokens import estimate_tokens
+from ..window import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 
 HEADING: Final = f"From the household's texts, {USE}:"

@@ -9,7 +9,7 @@ from homeassistant.const import ATTR_ENTITY_ID, EVENT_CALL_SERVICE, STATE_OFF
 from homeassistant.core import Context, Event, HomeAssistant, State, callback
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 
-from ...context.formats import describe_state
+from ...context.kind_lines import describe_state
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.persons import persons
 from ...safety.firewall.own_values import is_own_state, without_outside

@@ -11,7 +11,7 @@ from homeassistant.const import ATTR_ASSUMED_STATE
 from homeassistant.core import State
 from homeassistant.util.json import JsonValueType
 
-from ...context.formats import describe_state
+from ...context.kind_lines import describe_state
 from ...domains import DOMAINS, opens
 from ...domains.base import STATE
 from ...errors import (

@@ -7,7 +7,7 @@ from typing import Final
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...context.concepts import class_concepts
+from ...context.topics import class_concepts
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import content_words, word_similarity

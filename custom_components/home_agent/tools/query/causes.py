@@ -9,7 +9,7 @@ from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...context.formats import describe_state
+from ...context.kind_lines import describe_state
 from ...domains import DOMAINS
 from ...errors import PermissionDenied, RefusedByRule
 from ...knowledge.house import EntityRecord

@@ -25,7 +25,7 @@ from homeassistant.helpers.recorder import DATA_INSTANCE
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...context.formats import describe_state
+from ...context.kind_lines import describe_state
 from ...database import DatabaseError, async_read_database
 from ...domains import DOMAINS
 from ...errors import ToolExecutionError

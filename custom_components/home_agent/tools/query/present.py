@@ -16,8 +16,15 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...context.catalogue import tells_name
-from ...context.formats import LASTING_SECONDS, describe_state, plain
-from ...context.kind_lines import battery_level, is_active, kind_counts, without_groups
+from ...context.kind_lines import (
+    LASTING_SECONDS,
+    battery_level,
+    describe_state,
+    is_active,
+    kind_counts,
+    plain,
+    without_groups,
+)
 from ...domains import DOMAINS
 from ...domains.binary_sensor import BATTERY, BINARY_WORDS, LOW_BATTERY
 from ...domains.showing import AT_REST, GONE

@@ -6,8 +6,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, Final, Self, override
 
-from ...context.concepts import vocabulary
-from ...context.topics import language_of
+from ...context.topics import language_of, vocabulary
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
