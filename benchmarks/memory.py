@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import async_test_home_assista
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
 from custom_components.home_agent import const
 from custom_components.home_agent.events import EventEmitter
-from custom_components.home_agent.knowledge.backends import async_create_embedder
+from custom_components.home_agent.knowledge.search import async_create_embedder
 from custom_components.home_agent.knowledge.semantic import SemanticIndex
 from custom_components.home_agent.memory.memories import Memories, MemoryManager, MemorySettings, make_memory
 from custom_components.home_agent.memory.records import Memory, Origin, Provenance

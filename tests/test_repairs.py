@@ -13,7 +13,7 @@ import yaml
 
 from custom_components.home_agent import const
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
-from custom_components.home_agent.knowledge.backends import async_open_store, folder_of
+from custom_components.home_agent.knowledge.search import async_open_store, folder_of
 from custom_components.home_agent.repairs import FIXES
 from custom_components.home_agent.store import KeptStore
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

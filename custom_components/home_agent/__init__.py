@@ -47,10 +47,10 @@ from .conversations.history import ConversationHistoryManager
 from .conversations.sessions import ConversationSessionManager
 from .event_data import HistorySaved
 from .events import EventEmitter
-from .knowledge.backends import async_remove_files
 from .knowledge.house import House
-from .knowledge.house_knowledge import HouseKnowledge
+from .knowledge.indexer import HouseKnowledge
 from .knowledge.library import async_remove_library
+from .knowledge.search import async_remove_files
 from .logs import set_debug_logging
 from .memory.learner.observations import ObservationStore, async_forget_learned
 from .memory.memories import MemoryManager

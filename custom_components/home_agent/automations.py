@@ -11,7 +11,7 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.typing import ConfigType
 
 from .const import DOMAIN
-from .knowledge.persons import entity_of_person
+from .knowledge.speaker import entity_of_person
 
 CONF_AGENT: Final = "config_entry_id"
 CONF_PERSON: Final = "person"

@@ -9,7 +9,7 @@ from .automating.records import OwnAutomations
 from .conversations.log import Line
 from .conversations.turns import PersonTurn
 from .errors import NotErased
-from .knowledge.persons import Person
+from .knowledge.speaker import Person
 from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
 from .proactive.state import StoredSuggestion
 from .runtime import HomeAgentData, SharedData

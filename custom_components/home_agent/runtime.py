@@ -36,8 +36,7 @@ from .conversations.sessions import ConversationSessionManager
 from .events import EventEmitter
 from .inference.router import FALLBACK, Router
 from .knowledge.house import House
-from .knowledge.house_knowledge import HouseKnowledge
-from .knowledge.indexer import Indexer, IndexReport
+from .knowledge.indexer import HouseKnowledge, Indexer, IndexReport
 from .knowledge.library import Library
 from .knowledge.semantic import SemanticIndex
 from .knowledge.view import ViewedHouse

@@ -12,7 +12,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.knowledge.backends import folder_of
+from custom_components.home_agent.knowledge.search import folder_of
 from custom_components.home_agent.memory.memories import make_memory
 from custom_components.home_agent.memory.records import Memory, Origin, ProfileEntry, Provenance, Sensitivity
 from homeassistant.auth.const import GROUP_ID_USER

@@ -17,10 +17,9 @@ from custom_components.home_agent.context import kind_lines, retrieval, window
 from custom_components.home_agent.context.providers import entities, personal
 from custom_components.home_agent.conversations import turns as history_turns
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.inference import calls
 from custom_components.home_agent.inference.client import ModelClient
 from custom_components.home_agent.inference.dialects import base as dialects
-from custom_components.home_agent.knowledge import documents, indexer, semantic
+from custom_components.home_agent.knowledge import indexer, library, semantic
 from custom_components.home_agent.knowledge.sources import summaries
 from custom_components.home_agent.languages import languages, languages_with
 from custom_components.home_agent.memory import memories, profile
@@ -311,7 +310,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("{:g} seconds before the first", PATIENCE["first_byte_timeout"]),
         ("{:g} seconds after it", PATIENCE["idle_timeout"]),
         ("{:g} minutes; after {:g} minutes", turn.TURN_LIMIT_SECONDS / 60, turn.TURN_SECONDS / 60),
-        ("{:,} characters, {} calls", dialects.TEXT_CHARS, calls.MAX_CALLS),
+        ("{:,} characters, {} calls", dialects.TEXT_CHARS, dialects.MAX_CALLS),
         ("{:,} characters", history_turns.MAX_MESSAGE_CHARS),
         ("more than {}; see", mcp.MAX_IMPORTED),
         ("within {:g} seconds", semantic.SEARCH_SECONDS),
@@ -329,11 +328,11 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
             embedded.NUMBER_BYTES,
             embedded.NUMBER_BYTES * 1.92,
         ),
-        ("at most {} per folder and {:,.0f} kB", documents.MAX_FILES, documents.MAX_FILE_BYTES / 1e3),
-        ("up to {} levels", documents.MAX_DEPTH),
-        ("about {} characters", documents.PASSAGE_CHARS),
-        ("at most {:,} per collection", documents.MAX_PASSAGES),
-        ("Indexing {:,} passages", documents.MAX_PASSAGES),
+        ("at most {} per folder and {:,.0f} kB", library.MAX_FILES, documents.MAX_FILE_BYTES / 1e3),
+        ("up to {} levels", library.MAX_DEPTH),
+        ("about {} characters", library.PASSAGE_CHARS),
+        ("at most {:,} per collection", library.MAX_PASSAGES),
+        ("Indexing {:,} passages", library.MAX_PASSAGES),
         ("index {} seconds", indexer.CALM_SECONDS),
         ("after {:g} minutes at the latest", indexer.LONGEST_SECONDS / 60),
         ("after {:g} seconds", semantic.SEARCH_SECONDS),

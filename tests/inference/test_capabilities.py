@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.capabilities import PARAMETERS, Capabilities
+from custom_components.home_agent.inference.client import PARAMETERS, Capabilities
 from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
 from custom_components.home_agent.inference.models import ChatRequest
 from homeassistant.core import HomeAssistant

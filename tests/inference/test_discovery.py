@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.capabilities import MAX_MODELS, Capabilities
+from custom_components.home_agent.inference.client import MAX_KNOWN_MODELS, Capabilities
 from custom_components.home_agent.inference.dialects import WIRES, address
 from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
 from custom_components.home_agent.inference.models import Dialect, Endpoint
@@ -104,11 +104,11 @@ def test_other_names_are_no_cloud(host: str) -> None:
 
 def test_what_is_known_is_bounded() -> None:
     capabilities = Capabilities()
-    for number in range(MAX_MODELS * 2):
+    for number in range(MAX_KNOWN_MODELS * 2):
         capabilities.of(Endpoint(base_url="http://x", model=str(number))).steps["top_p"] = 1
         capabilities.remember_dialect(f"http://{number}", Dialect.OPENAI)
-    assert len(capabilities._models) == len(capabilities._dialects) == MAX_MODELS
-    assert capabilities.of(Endpoint(base_url="http://x", model=str(MAX_MODELS * 2 - 1))).steps
+    assert len(capabilities._models) == len(capabilities._dialects) == MAX_KNOWN_MODELS
+    assert capabilities.of(Endpoint(base_url="http://x", model=str(MAX_KNOWN_MODELS * 2 - 1))).steps
 
 
 @pytest.mark.parametrize(

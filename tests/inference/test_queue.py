@@ -8,12 +8,19 @@ from dataclasses import replace
 import pytest
 
 from custom_components.home_agent.inference import queue as queues
-from custom_components.home_agent.inference.callers import Caller, Priority, ServerBusy, background
 from custom_components.home_agent.inference.client import ModelClient
 from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
 from custom_components.home_agent.inference.models import Delta
 from custom_components.home_agent.inference.probing import learn_slots
-from custom_components.home_agent.inference.queue import ServerQueue, ServerQueues, origin
+from custom_components.home_agent.inference.queue import (
+    Caller,
+    Priority,
+    ServerBusy,
+    ServerQueue,
+    ServerQueues,
+    background,
+    origin,
+)
 from custom_components.home_agent.inference.router import Router
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import ask, client_of, collect, spoken

@@ -10,7 +10,7 @@ import pytest
 from custom_components.home_agent.inference.dialects import WIRES
 from custom_components.home_agent.inference.errors import ModelServerError
 from custom_components.home_agent.inference.models import Delta, Dialect, TokenUsage
-from custom_components.home_agent.inference.sse import DONE, JSONReader
+from custom_components.home_agent.inference.transport import DONE, JSONReader
 from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many
 from tests.helpers.inference_kit import ask, client_of, collect, spoken

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from custom_components.home_agent import const
-from custom_components.home_agent.knowledge import backends as factory
-from custom_components.home_agent.knowledge.backends import async_create_embedder
+from custom_components.home_agent.knowledge import search as factory
+from custom_components.home_agent.knowledge.search import async_create_embedder
 from custom_components.home_agent.vector import embeddings
 from custom_components.home_agent.vector.embeddings import EmbeddingError
 from homeassistant.core import HomeAssistant

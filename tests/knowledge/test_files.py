@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.knowledge import documents
-from custom_components.home_agent.knowledge.documents import (
+from custom_components.home_agent.knowledge import library
+from custom_components.home_agent.knowledge.library import (
     HEADING_CHARS,
     PASSAGE_CHARS,
     FolderRefused,
@@ -39,13 +39,11 @@ E24 means that the tank is empty.
 """
 
 
-def read(
-    root: Path, folder: str, known: dict[str, documents.TextFile] | None = None
-) -> documents.FolderContent:
+def read(root: Path, folder: str, known: dict[str, library.TextFile] | None = None) -> library.FolderContent:
     """Return what a folder holds."""
     name, place = find_folder(root, folder)
     assert place is not None
-    return read_folder(name, place, known or {}, documents.MAX_PASSAGES)
+    return read_folder(name, place, known or {}, library.MAX_PASSAGES)
 
 
 @pytest.fixture
@@ -165,7 +163,7 @@ def test_files_that_are_never_read(root: Path) -> None:
 
 def test_files_that_cannot_be_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = root / "texts"
-    (texts / "large.txt").write_bytes(b"a" * (documents.MAX_FILE_BYTES + 1))
+    (texts / "large.txt").write_bytes(b"a" * (library.MAX_FILE_BYTES + 1))
     (texts / "binary.txt").write_bytes(b"PK\x00\x01")
     (texts / "neither.txt").write_bytes(b"\x81\x8d")
     (texts / "odd.txt").write_bytes(b"\xff\xfe\x00")
@@ -179,7 +177,7 @@ def test_files_that_cannot_be_taken(root: Path, monkeypatch: pytest.MonkeyPatch)
         "texts/pipe.txt": "it is no file",
     }
     assert len(content.files) == 2
-    monkeypatch.setattr(documents, "_bytes", _broken)
+    monkeypatch.setattr(library, "_bytes", _broken)
     assert set(read(root, "texts").failed.values()) == {"it cannot be read"}
 
 
@@ -188,7 +186,7 @@ def _broken(_file: Path) -> bytes:
 
 
 def test_files_are_bounded(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MAX_FILES", 1)
+    monkeypatch.setattr(library, "MAX_FILES", 1)
     content = read(root, "texts")
     assert content.failed == {"texts/kitchen/coffee.md": "more than 1 files"}
     name, place = find_folder(root, "texts")

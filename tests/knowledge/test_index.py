@@ -313,7 +313,7 @@ async def test_packages_that_cannot_be_installed(
     async def refuse(_hass: HomeAssistant, name: str, requirements: list[str], **_: object) -> None:
         raise RequirementsNotFound(name, requirements)
 
-    monkeypatch.setattr("custom_components.home_agent.knowledge.backends.async_process_requirements", refuse)
+    monkeypatch.setattr("custom_components.home_agent.knowledge.search.async_process_requirements", refuse)
     options = {"vector_db_embedding_provider": "builtin", "context_mode": "vector_db"}
     agent = await async_indexed(hass, model_server, options, tmp_path)
     await agent.say("Is the reading lamp on?")

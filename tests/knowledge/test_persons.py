@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.knowledge.persons import async_find_person, async_person_of_user
+from custom_components.home_agent.knowledge.speaker import async_find_person, async_person_of_user
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent

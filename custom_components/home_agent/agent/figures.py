@@ -7,8 +7,8 @@ from time import monotonic
 
 from ..context.fitting import FittedRequest, ToolSchema
 from ..context.providers.base import Slot
-from ..inference.callers import Caller
 from ..inference.models import Delta, Message, TokenUsage
+from ..inference.queue import Caller
 from ..tools.turn_calls import CallVerdict
 
 

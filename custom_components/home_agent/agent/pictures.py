@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX
 from ..errors import ToolExecutionError
-from ..inference.callers import Caller
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Message
+from ..inference.queue import Caller
 from ..inference.router import MODELS, Router
 from ..safety.disclosure import DataPolicy
 from ..tools.everyday.camera_tool import See

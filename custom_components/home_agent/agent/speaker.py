@@ -14,8 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, llm
 from homeassistant.helpers.script import script_stack_cv
 
-from ..knowledge.persons import async_person_of_user, person_of_device
-from ..knowledge.speaker import Speaker, Surface, surface, written_in
+from ..knowledge.speaker import Speaker, Surface, async_person_of_user, person_of_device, surface, written_in
 
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline.models import PipelineEvent

@@ -21,9 +21,9 @@ from ..const import (
 )
 from ..context.fitting import FittedRequest, RequestDraft, fit
 from ..context.manager import ContextManager
-from ..inference.callers import background
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest, Message
+from ..inference.queue import background
 from ..inference.router import MODELS, Router
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataPolicy

@@ -5,7 +5,7 @@ from functools import partial
 
 from homeassistant.helpers import llm
 
-from ..inference.calls import new_call_id
+from ..inference.dialects.base import new_call_id
 from ..safety.redaction import UNPARSED
 from ..tools.calls.arguments import are_arguments, tool_of
 from ..tools.calls.bounds import bounded

@@ -39,12 +39,9 @@ from ..context.manager import ContextManager
 from ..context.providers.base import ProviderSetup
 from ..events import EventEmitter
 from ..inference.router import Router
-from ..knowledge.backends import async_create_embedder, async_open_store, embedder_disclosure
-from ..knowledge.documents import Source
-from ..knowledge.household_texts import HouseholdTexts
 from ..knowledge.indexer import Indexer, knowledge_collection, profile_collection
-from ..knowledge.library import Library
-from ..knowledge.search import KnowledgeSearch
+from ..knowledge.library import HouseholdTexts, Library, Source
+from ..knowledge.search import KnowledgeSearch, async_create_embedder, async_open_store, embedder_disclosure
 from ..knowledge.semantic import SemanticIndex
 from ..knowledge.view import ViewedHouse
 from ..memory.extractor import Extractor

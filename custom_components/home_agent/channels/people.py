@@ -11,7 +11,7 @@ from homeassistant.util import slugify
 from homeassistant.util.hass_dict import HassKey
 
 from ..const import CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CONF_TELEGRAM_CHATS, DOMAIN
-from ..knowledge.persons import DEVICE, PERSON
+from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..tools.base import ServiceCall
 from ..tools.vetted import TELEGRAM

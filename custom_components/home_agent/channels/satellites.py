@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 
 from ..domains.features import supports
-from ..knowledge.pipelines import pipeline_of
+from ..knowledge.speaker import pipeline_of
 
 SATELLITE: Final = "assist_satellite"
 IDLE: Final = "idle"

@@ -30,7 +30,7 @@ from ..channels.telegram.chats import CHAT
 from ..const import DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
-from ..knowledge.persons import DEVICE, PERSON
+from ..knowledge.speaker import DEVICE, PERSON
 from ..proactive.rules import (
     ALOUD,
     ASK,

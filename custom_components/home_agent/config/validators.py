@@ -10,7 +10,7 @@ import yarl
 from ..channels.people import NO_PERSONS, TARGETS
 from ..connection import is_cloud, is_template
 from ..errors import InvalidInput
-from ..knowledge.persons import DEVICE, PERSON
+from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.rules import AREAS, DEVICES, PERSONS, RULE, RULE_FIELDS, as_texts
 from ..timespans import read_span

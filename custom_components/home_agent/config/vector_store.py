@@ -34,8 +34,8 @@ from ..const import (
 from ..errors import AuthenticationError, InvalidInput
 from ..inference.errors import ModelServerError
 from ..inference.models import Endpoint
-from ..knowledge.backends import async_create_embedder, chroma_address
 from ..knowledge.indexer import knowledge_collection
+from ..knowledge.search import async_create_embedder, chroma_address
 from ..vector.chroma import ChromaAddress, ChromaAPI, ChromaStore
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError

@@ -7,8 +7,7 @@ from typing import Final
 from ..domains import DOMAINS
 from ..domains.base import ANY_CLASS
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from ..knowledge.name_index import place_id
-from ..knowledge.names import Phrases, common_prefix, distance, longest, squash
+from ..knowledge.names import Phrases, common_prefix, distance, longest, place_id, squash
 from ..knowledge.owned_rooms import owned_rooms, self_words
 from ..knowledge.spoken_words import excepting_words, kinds_of_room
 from ..languages import table

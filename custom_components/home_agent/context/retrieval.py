@@ -20,8 +20,7 @@ from homeassistant.core import HomeAssistant
 
 from ..domains import DOMAINS
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, differing, is_exposed
-from ..knowledge.name_index import place_id, place_names
-from ..knowledge.names import Phrases, longest
+from ..knowledge.names import Phrases, longest, place_id, place_names
 from ..knowledge.spoken_words import (
     ClassWords,
     asks_for_all,

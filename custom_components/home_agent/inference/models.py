@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NotRequired, Required, TypedDict
 
-from .callers import Caller
 from .errors import RequestBudget
+from .queue import Caller
 
 
 class FunctionCall(TypedDict):

@@ -5,10 +5,10 @@ from contextlib import aclosing, contextmanager
 from time import monotonic
 from typing import Final
 
-from .callers import ServerBusy
 from .client import ModelClient
 from .errors import ErrorKind, ModelServerError, RequestLimitError
 from .models import ChatRequest, Delta
+from .queue import ServerBusy
 
 PRIMARY: Final = "primary"
 FALLBACK: Final = "fallback"

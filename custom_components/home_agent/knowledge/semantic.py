@@ -20,7 +20,7 @@ from ..idle import in_slices
 from ..issues import report, withdraw
 from ..vector.embeddings import Embedder, EmbeddingError
 from ..vector.store import Entry, Hit, StoreProblem, Value, VectorStore, VectorStoreError
-from .documents import KnowledgeDocument, Source
+from .library import KnowledgeDocument, Source
 
 if TYPE_CHECKING:
     from ..vector.store import Vector

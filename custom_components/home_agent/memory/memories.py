@@ -21,7 +21,7 @@ from ..const import (
 )
 from ..errors import ValidationError
 from ..events import EventEmitter
-from ..knowledge.documents import KnowledgeDocument, Source
+from ..knowledge.library import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..store import EntryStore, read_list
 from ..texts import clean

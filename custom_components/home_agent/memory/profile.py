@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 
 from ..const import DOMAIN
 from ..errors import PermissionDenied, ValidationError
-from ..knowledge.documents import KnowledgeDocument, Source
+from ..knowledge.library import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..safety.disclosure import Disclosure
 from ..store import EntryStore, read_list

@@ -13,7 +13,7 @@ from homeassistant.util import dt as dt_util
 
 from ..agent.turn_log import MAX_TURNS, TurnDetails, TurnLine
 from ..const import DOMAIN
-from ..knowledge.persons import USER_PREFIX, async_person_of_user, persons
+from ..knowledge.speaker import USER_PREFIX, async_person_of_user, persons
 from ..parts import is_learning_enabled
 from ..proactive.state import SuggestionAnswer
 from ..runtime import HomeAgentData

@@ -12,7 +12,7 @@ from homeassistant.util import dt as dt_util
 
 from ..const import CONF_MEMORY, DOMAIN
 from ..errors import ValidationError
-from ..knowledge.persons import async_person_of_user
+from ..knowledge.speaker import async_person_of_user
 from ..memory.extractor import Reason, Refused
 from ..memory.memories import MAX_CONTENT, make_memory
 from ..memory.profile import MAX_VALUE

@@ -6,7 +6,7 @@ from typing import Final, TypedDict
 import probatio
 
 from ..domains import DOMAINS
-from ..knowledge.persons import async_person_of_user
+from ..knowledge.speaker import async_person_of_user
 from ..memory.records import Memory, MemoryType, ProfileEntry
 from ..planned.records import PlannedCommand
 from ..privacy import async_forget, async_forget_profile

@@ -22,7 +22,7 @@ from ..const import (
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
-from ..knowledge.persons import PERSON
+from ..knowledge.speaker import PERSON
 from ..quiet_hours import Hours
 from ..tools.own_calls import async_notify
 from ..tools.resolving.resolver import plain

@@ -21,8 +21,7 @@ from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGE
 from ..event_data import SuggestionRequested, SuggestionResolved
 from ..events import EventEmitter
 from ..issues import report, withdraw
-from ..knowledge.persons import async_person_of_user, persons
-from ..knowledge.speaker import Speaker
+from ..knowledge.speaker import Speaker, async_person_of_user, persons
 from ..memory.learner.habits import KnownHabit
 from ..memory.learner.presentation import async_sentence, clock, days_key
 from ..tools.automating.files import AutomationRefusedError, async_add, async_check, entity_of

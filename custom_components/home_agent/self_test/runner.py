@@ -28,9 +28,9 @@ from ..context.catalogue import build_catalogue
 from ..context.fitting import RequestDraft, fit
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
-from ..inference.callers import Caller, Priority
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta, FunctionCall, Message, MessageCall
+from ..inference.queue import Caller, Priority
 from ..knowledge.speaker import Speaker
 from ..runtime import HomeAgentData
 from ..self_test_reports import Progress, Report

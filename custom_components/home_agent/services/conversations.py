@@ -14,8 +14,7 @@ from ..agent.gathering import asked_about
 from ..const import DOMAIN
 from ..entity import conversation_entity
 from ..errors import NotErased
-from ..knowledge.persons import Person, async_find_person, async_person_of_user
-from ..knowledge.speaker import Surface, surface
+from ..knowledge.speaker import Person, Surface, async_find_person, async_person_of_user, surface
 from ..privacy import PersonalData, async_erase, async_erase_everywhere, async_export
 from ..runtime import DATA_SHARED, Agent
 from ..safety.confirmation import ConfirmationRequest

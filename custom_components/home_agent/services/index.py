@@ -10,8 +10,8 @@ from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 
 from ..const import CONF_COLLECTIONS, DOMAIN
-from ..knowledge.documents import FolderRefused
 from ..knowledge.indexer import index_failed
+from ..knowledge.library import FolderRefused
 from ..runtime import Agent
 from .base import Service
 

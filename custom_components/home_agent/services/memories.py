@@ -13,7 +13,7 @@ from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
 from ..errors import ValidationError
-from ..knowledge.persons import Person, async_find_person, async_person_of_user
+from ..knowledge.speaker import Person, async_find_person, async_person_of_user
 from ..memory.memories import make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance, is_visible
 from ..privacy import async_forget

@@ -18,7 +18,7 @@ from ..const import DOMAIN
 from ..domains import domains_of
 from ..errors import NotPermitted, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..knowledge.name_index import NAMES, name_index
+from ..knowledge.names import NAMES, name_index
 from ..languages.sentence import read
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand

@@ -14,10 +14,9 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..context.retrieval import async_retrieve
-from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..knowledge.household_texts import USE, HouseholdTexts, Passage
-from ..knowledge.naming import async_prepare_names, named_in_full
+from ..knowledge.library import USE, HouseholdTexts, KnowledgeDocument, Passage, Source
+from ..knowledge.names import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeQuery, KnowledgeSearch
 from ..safety.disclosure import DataCategory
 from ..texts import clean, one_line

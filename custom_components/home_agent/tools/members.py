@@ -4,8 +4,7 @@ from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant
 
 from ..errors import NotPermitted
-from ..knowledge.persons import USER_PREFIX
-from ..knowledge.speaker import Speaker
+from ..knowledge.speaker import USER_PREFIX, Speaker
 
 
 async def async_is_member(hass: HomeAssistant, speaker: Speaker) -> bool:

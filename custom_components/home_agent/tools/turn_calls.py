@@ -16,8 +16,8 @@ from ..const import ASSISTANT, DOMAIN
 from ..domains import DOMAINS
 from ..errors import HomeAgentError, PermissionDenied, RefusedByRule, ValidationError
 from ..event_data import FitCounts, TurnQuality
-from ..inference.callers import Caller, Priority
 from ..inference.models import TokenUsage
+from ..inference.queue import Caller, Priority
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
 from ..safety.frozen import CallDraft, CallOrigin, Draft

@@ -10,10 +10,10 @@ from homeassistant.helpers.event import async_call_later
 
 from ..connection import endpoint
 from ..const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, CONF_PARALLEL, LOGGER
-from ..inference.callers import background
 from ..inference.errors import ErrorKind, ModelServerError, scrub
 from ..inference.models import ChatRequest, Message
 from ..inference.probing import learn_slots
+from ..inference.queue import background
 from ..inference.router import PRIMARY
 from ..issues import report, withdraw
 from ..runtime import HomeAgentConfigEntry

@@ -58,7 +58,7 @@ from ..const import (
     DOMAIN,
 )
 from ..issues import report, withdraw
-from ..knowledge.persons import DEVICE, PERSON
+from ..knowledge.speaker import DEVICE, PERSON
 from ..knowledge.view import EXCLUDED, FLOORS, LISTED
 from ..parts import NAMING
 from ..proactive.rules import ENTITIES, PERSONS as TOLD

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 
-from ...knowledge.persons import PERSON
+from ...knowledge.speaker import PERSON
 from ..people import user_id_of
 
 CHAT: Final = "chat_id"

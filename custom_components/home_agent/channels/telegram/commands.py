@@ -10,7 +10,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ...agent.phrases import async_phrase
-from ...knowledge.persons import async_person_of_user
+from ...knowledge.speaker import async_person_of_user
 from ...memory.records import Memory, is_visible
 from ...privacy import async_forget
 from ...runtime import HomeAgentData

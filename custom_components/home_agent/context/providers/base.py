@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, Self
 from homeassistant.core import HomeAssistant
 
 from ...knowledge.house import HouseSnapshot
-from ...knowledge.household_texts import HouseholdTexts
+from ...knowledge.library import HouseholdTexts
 from ...knowledge.semantic import SemanticIndex
 from ...knowledge.speaker import Speaker
 from ...memory.memories import Memories

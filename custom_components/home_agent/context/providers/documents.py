@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, override
 
 from ...knowledge.house import HouseSnapshot
-from ...knowledge.household_texts import USE, HouseholdTexts, Passage
+from ...knowledge.library import USE, HouseholdTexts, Passage
 from ...texts import clean, quoted
 from ..window import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot

@@ -25,8 +25,8 @@ from ...const import (
 )
 from ...domains import DOMAINS
 from ...domains.showing import number_of, with_unit
-from ...knowledge.documents import Source
 from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.library import Source
 from ...knowledge.spoken_words import known_language
 from ...languages import DEFAULT, languages_with
 from ...safety.firewall.firewall import Removal

@@ -1,10 +1,9 @@
 """How each kind of server wants its requests and gives its answers."""
 
 from ..models import Dialect
-from .azure import AzureWire
 from .base import Wire
 from .ollama import OllamaWire
-from .openai import OpenAIWire
+from .openai import AzureWire, OpenAIWire
 
 WIRES: dict[Dialect, Wire] = {
     Dialect.OPENAI: OpenAIWire(),

@@ -12,12 +12,11 @@ import orjson
 from yarl import URL
 
 from ...regex import lazy_regex
-from ..capabilities import ModelFacts
+from ..client import ModelFacts
 from ..errors import in_stream
 from ..models import ChatRequest, Delta, Dialect, Endpoint
 from . import address
-from .base import AnswerReader, ServerRequest, Wire, token_usage
-from .thinking import LEAST_EFFORT, always_thinks
+from .base import LEAST_EFFORT, AnswerReader, ServerRequest, Wire, always_thinks, token_usage
 
 _OPTIONS: Final = {
     "num_ctx": "num_ctx",

@@ -8,8 +8,9 @@ from homeassistant.core import CALLBACK_TYPE
 
 from ...idle import in_slices
 from ...texts import clean
-from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import Area, EntityRecord, Floor, House, HouseSnapshot
+from ..library import KnowledgeDocument, KnowledgeSource, Source
+from ..spoken_words import ClassWords
 from .words import NAME_CHARS, kind, together
 
 MAX_LISTED: Final = 30
@@ -94,3 +95,21 @@ def _shown(records: list[EntityRecord]) -> Iterator[str]:
 
 def _names(names: Iterable[str]) -> str:
     return together((clean(name, NAME_CHARS) for name in names), limit=MAX_LISTED)
+
+
+def entity_text(record: EntityRecord, house: HouseSnapshot, class_words: ClassWords) -> str:
+    """Return the text of an entity: names, kind, place and device, in the language of the class words.
+
+    No state is in it, so that a change of state changes no text.
+    """
+    area = house.areas.get(record.area_id or "")
+    floor = house.floors.get(record.floor_id or "")
+    parts = (
+        record.name,
+        *record.aliases,
+        class_words.names(record) or record.domain.replace("_", " "),
+        *(area.names if area else ()),
+        *(floor.names if floor else ()),
+        record.device or "",
+    )
+    return ", ".join(dict.fromkeys(part for part in parts if part))

@@ -24,8 +24,8 @@ from ...idle import in_slices
 from ...texts import clean
 from ...timespans import format_largest
 from ...vector.store import in_batches
-from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import EntityRecord, House, HouseSnapshot
+from ..library import KnowledgeDocument, KnowledgeSource, Source
 from .words import NAME_CHARS
 
 EVERY: Final = timedelta(hours=6)

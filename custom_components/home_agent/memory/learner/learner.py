@@ -21,7 +21,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ...const import LOGGER
-from ...knowledge.persons import USER_PREFIX, Person, async_person_of_user, persons
+from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
 from ...knowledge.view import AgentView
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance

@@ -20,9 +20,8 @@ from ...domains import DOMAINS
 from ...domains.binary_sensor import BINARY_WORDS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
-from ...knowledge.name_index import name_index
-from ...knowledge.names import squash, without_article, word_similarity
-from ...knowledge.persons import entity_of_person
+from ...knowledge.names import name_index, squash, without_article, word_similarity
+from ...knowledge.speaker import entity_of_person
 from ...languages import DEFAULT, find, languages_with, table, words
 from ...languages.times import in_english
 from ...literals import opened

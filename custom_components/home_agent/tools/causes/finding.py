@@ -11,7 +11,7 @@ from homeassistant.helpers import area_registry as ar, device_registry as dr
 
 from ...context.kind_lines import describe_state
 from ...knowledge.house import HouseSnapshot
-from ...knowledge.persons import persons
+from ...knowledge.speaker import persons
 from ...safety.firewall.own_values import is_own_state, without_outside
 from ...safety.ledger import RecordedAction
 from ...safety.reading import Reader

@@ -12,8 +12,7 @@ from ...domains.features import supports
 from ...domains.together import Grouping, WorkInRooms
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.name_index import name_index
-from ...knowledge.names import content_words, squash
+from ...knowledge.names import content_words, name_index, squash
 from ...knowledge.spoken_words import domain_words, means_home
 from ...texts import fold
 from ..base import ToolRun

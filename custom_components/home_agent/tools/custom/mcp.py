@@ -24,7 +24,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...const import CONF_MCP_WRITES, CONF_REST_ALLOWED_HOSTS, DOMAIN, LOGGER
 from ...errors import PermissionDenied, ToolExecutionError
-from ...inference.sse import JSONReader
+from ...inference.transport import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema

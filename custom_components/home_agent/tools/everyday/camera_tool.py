@@ -11,7 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
-from ...inference.callers import Caller
+from ...inference.queue import Caller
 from ...safety.frozen import FrozenLook, frozen_call
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun

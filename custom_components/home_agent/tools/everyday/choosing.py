@@ -8,7 +8,7 @@ from ...context.topics import language_of
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
-from ...knowledge.persons import persons
+from ...knowledge.speaker import persons
 from ...languages import DEFAULT
 from ..base import ToolRun
 from ..resolving.family_words import meant_by

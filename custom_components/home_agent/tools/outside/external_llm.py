@@ -21,10 +21,10 @@ from ...const import (
     CONF_TOOLS_TIMEOUT,
 )
 from ...errors import ToolExecutionError, ValidationError
-from ...inference.callers import Caller, background
 from ...inference.client import ModelClient
 from ...inference.errors import ErrorKind, ModelServerError
 from ...inference.models import ChatRequest, Delta, TokenUsage
+from ...inference.queue import Caller, background
 from ...regex import lazy_regex
 from ...safety.disclosure import DataCategory, DataPolicy, Disclosure
 from ..base import HomeAgentTool, ToolRun

@@ -15,8 +15,7 @@ from ...context.topics import language_of
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.name_index import name_index
-from ...knowledge.names import MARGIN, content_words, squash, without_article
+from ...knowledge.names import MARGIN, content_words, name_index, squash, without_article
 from ...knowledge.spoken_words import domain_words
 from ...languages import DEFAULT
 from ..base import Speaker

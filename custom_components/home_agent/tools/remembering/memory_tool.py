@@ -15,7 +15,7 @@ from homeassistant.util.json import JsonValueType
 from ...domains import DOMAINS
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.names import without_article
-from ...knowledge.persons import persons
+from ...knowledge.speaker import persons
 from ...languages.phrases import all_words
 from ...memory.memories import MAX_CONTENT, FoundMemory, Memories, SaveOutcome, make_memory
 from ...memory.profile import CALLED, CONFIDENCE, HOUSEHOLD, MAX_NAME, SINGLE, Profile, default_sensitivity

@@ -5,7 +5,7 @@ from functools import cache
 
 from homeassistant.core import HomeAssistant
 
-from ...knowledge.persons import persons
+from ...knowledge.speaker import persons
 from ...languages import languages
 from ...languages.phrases import all_words
 from ...memory.memories import Memories

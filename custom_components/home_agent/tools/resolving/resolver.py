@@ -11,13 +11,16 @@ from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ...knowledge.labels import find_label, label_and_rest, label_said, labels_in
-from ...knowledge.name_index import NameIndex, name_index, place_id, place_names
 from ...knowledge.names import (
     MARGIN,
+    NameIndex,
     content_words,
     distance,
     longest,
+    name_index,
     phrase_similarity,
+    place_id,
+    place_names,
     squash,
     without_article,
     word_similarity,
