@@ -130,8 +130,6 @@ PARTS = (
     "memory.learner.influxdb",
     "memory.learner.learner",
     "memory.learner.recorder",
-    "proactive.automations",
-    "proactive.setup",
     "proactive.watcher",
     "tools.custom.loader",
     "tools.custom.mcp",

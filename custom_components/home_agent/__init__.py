@@ -19,10 +19,17 @@ from homeassistant.util import dt as dt_util
 from . import domains, languages
 from .agent_records import AgentRecords
 from .agents import agents_of
-from .agents.building import build
 from .agents.llm_api import async_register_own_api as async_register_own_api
-from .agents.removal import async_forget_agent, async_forget_removed, async_look_after_kept
-from .agents.starting import async_hide_panel, async_run_agent, async_start_agent, async_stop_agent
+from .agents.starting import (
+    async_forget_agent,
+    async_forget_removed,
+    async_hide_panel,
+    async_look_after_kept,
+    async_run_agent,
+    async_start_agent,
+    async_stop_agent,
+    build,
+)
 from .automating.records import AutomationStore
 from .channels.phones import NotificationChannel as NotificationChannel, PhoneChannel as PhoneChannel
 from .const import (
@@ -158,7 +165,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     for agent in agents:
         await async_start_agent(hass, agent)
     if data.settings[CONF_TELEGRAM]:
-        telegram = await async_part(hass, "channels.telegram.bridge")
+        telegram = await async_part(hass, "channels.telegram")
         entry.async_on_unload(telegram.TelegramBridge(hass, entry).async_start())
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     hass.async_add_executor_job(compile_all)
@@ -188,7 +195,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
 
 async def _async_build_further(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    part = await async_part(hass, "agents.further")
+    part = await async_part(hass, "agents.starting")
     for subentry in entry.subentries.values():
         agent: FurtherAgent = part.further_agent(entry, subentry)
         await async_load_parts(hass, settings_of(agent))

@@ -73,7 +73,7 @@ def names_things(settings: Settings) -> bool:
 
 
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
-    "memory.learner.setup": is_learning_enabled,
+    "memory.learner.learner": is_learning_enabled,
     "panel.websocket": is_panel_enabled,
     "tools.search": is_search_enabled,
     "watching.unmatched": names_things,

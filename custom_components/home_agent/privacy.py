@@ -6,8 +6,7 @@ from typing import Any, TypedDict
 
 from .agent.conversations import RecentConversations
 from .automating.records import OwnAutomations
-from .conversations.log import Line
-from .conversations.turns import PersonTurn
+from .conversations.turns import Line, PersonTurn
 from .errors import NotErased
 from .knowledge.speaker import Person
 from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict

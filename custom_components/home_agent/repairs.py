@@ -18,7 +18,7 @@ from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, Sel
 from homeassistant.helpers.storage import STORAGE_DIR
 
 from .agents import async_change_options, async_find_agent, stored_options
-from .agents.removal import ISSUE as KEPT, async_erase_kept, async_give_kept, async_receivers
+from .agents.starting import ISSUE as KEPT, async_erase_kept, async_give_kept, async_receivers
 from .config.expert import EXPERT
 from .config.options import SOURCE_REPAIR
 from .const import (

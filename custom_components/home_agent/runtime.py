@@ -1,4 +1,4 @@
-"""What the entries share, and the parts that each is made of; agents/building.py puts them together."""
+"""What the entries share, and the parts that each is made of; agents/starting.py puts them together."""
 
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -31,8 +31,8 @@ from .const import (
 )
 from .context.manager import ContextManager
 from .conversations.history import ConversationHistoryManager
-from .conversations.log import ConversationLog
 from .conversations.sessions import ConversationSessionManager
+from .conversations.turns import ConversationLog
 from .events import EventEmitter
 from .inference.router import FALLBACK, Router
 from .knowledge.house import House
@@ -63,7 +63,7 @@ from .usage import UsageStore
 
 if TYPE_CHECKING:
     from .memory.learner.learner import Learner
-    from .proactive.setup import Proactive
+    from .proactive.watcher import Proactive
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
 type Agent = HomeAgentConfigEntry | FurtherAgent

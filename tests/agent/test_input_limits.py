@@ -13,8 +13,7 @@ from custom_components.home_agent.context.window import estimate_tokens
 from custom_components.home_agent.embeds import without_embeds
 from custom_components.home_agent.knowledge.spoken_words import asks_for_all
 from custom_components.home_agent.languages.sentence import read
-from custom_components.home_agent.memory.secrets import holds_secret
-from custom_components.home_agent.memory.sentences import asks_to_remember
+from custom_components.home_agent.memory.sentences import asks_to_remember, holds_secret
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
 from custom_components.home_agent.texts import quoted, words
 from custom_components.home_agent.timespans import TIME_CHARS

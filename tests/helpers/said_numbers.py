@@ -8,9 +8,8 @@ from typing import Any
 
 from custom_components.home_agent import const, timespans, usage
 from custom_components.home_agent.agent import closing, pictures, turn, turn_log
-from custom_components.home_agent.agents import removal
-from custom_components.home_agent.channels import announcing
-from custom_components.home_agent.channels.telegram import bridge
+from custom_components.home_agent.agents import starting
+from custom_components.home_agent.channels import announcing, telegram
 from custom_components.home_agent.config import importer, lists
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.context import kind_lines, retrieval, window
@@ -158,11 +157,11 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     ],
     "docs/events.md": [("at most {} characters", call_events.MAX_EVENT_CHARS)],
     "docs/faq.md": [("runs {} sentences", len(cases.cases("en")))],
-    "docs/agents.md": [("kept for {} days", removal.KEPT_DAYS)],
+    "docs/agents.md": [("kept for {} days", starting.KEPT_DAYS)],
     "docs/installation.md": [
         ("Home Assistant {} or newer", NEEDED),
         ("every {:g} to {:g} seconds", server_watch.FIRST_PAUSE, server_watch.LONGEST_PAUSE),
-        ("stay for {} days", removal.KEPT_DAYS),
+        ("stay for {} days", starting.KEPT_DAYS),
     ],
     "docs/knowledge.md": [
         ("the last {:g} hours", summaries.PERIOD.total_seconds() / 3600),
@@ -259,8 +258,8 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     ],
     "docs/telegram.md": [
         ("of up to {:g} MB", pictures.MAX_BYTES / 1e6),
-        ("more than {:g} minutes late", bridge.MAX_AGE.total_seconds() / 60),
-        ("more than {} messages", bridge.MAX_WAITING),
+        ("more than {:g} minutes late", telegram.MAX_AGE.total_seconds() / 60),
+        ("more than {} messages", telegram.MAX_WAITING),
     ],
     "docs/tools.md": [
         ("at most {} entities at once", ha_control.MAX_TARGETS),
@@ -328,7 +327,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
             embedded.NUMBER_BYTES,
             embedded.NUMBER_BYTES * 1.92,
         ),
-        ("at most {} per folder and {:,.0f} kB", library.MAX_FILES, documents.MAX_FILE_BYTES / 1e3),
+        ("at most {} per folder and {:,.0f} kB", library.MAX_FILES, library.MAX_FILE_BYTES / 1e3),
         ("up to {} levels", library.MAX_DEPTH),
         ("about {} characters", library.PASSAGE_CHARS),
         ("at most {:,} per collection", library.MAX_PASSAGES),

@@ -14,7 +14,8 @@ import yaml
 from custom_components.home_agent.const import DOMAIN, EVENT_CONTEXT_INJECTED
 from custom_components.home_agent.context.providers.documents import HEADING, TITLE_CHARS
 from custom_components.home_agent.knowledge import library
-from custom_components.home_agent.knowledge.library import KnowledgeDocument, PassageIndex
+from custom_components.home_agent.knowledge.library import PassageIndex
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument
 from custom_components.home_agent.vector.chroma import ChromaAddress
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant

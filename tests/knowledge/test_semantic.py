@@ -11,8 +11,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events, a
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.events import EventEmitter
 from custom_components.home_agent.knowledge import semantic
-from custom_components.home_agent.knowledge.library import KnowledgeDocument, Source
-from custom_components.home_agent.knowledge.semantic import Part, SemanticIndex
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, Part, SemanticIndex, Source
 from custom_components.home_agent.vector.embeddings import Embedder
 from custom_components.home_agent.vector.store import StoreProblem, VectorStore
 from homeassistant.core import HomeAssistant

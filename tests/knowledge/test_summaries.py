@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.components.recorder.common import asy
 from sqlalchemy.exc import OperationalError
 
 from custom_components.home_agent.knowledge.house import House
-from custom_components.home_agent.knowledge.library import KnowledgeDocument
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument
 from custom_components.home_agent.knowledge.sources import summaries
 from custom_components.home_agent.knowledge.sources.summaries import SUMMARY_CHARS, SummarySource
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

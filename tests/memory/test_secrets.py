@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.memory.secrets import holds_secret
+from custom_components.home_agent.memory.sentences import holds_secret
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from custom_components.home_agent.panel.websocket import COMMANDS
 from custom_components.home_agent.safety.confirmation import ActionOutcome
 from custom_components.home_agent.safety.journal import AuditKind
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
-from custom_components.home_agent.timers.records import Repeat
+from custom_components.home_agent.timers.timers import Repeat
 from custom_components.home_agent.tools.turn_calls import Fit
 from custom_components.home_agent.usage import MAX_DAYS
 from homeassistant.components import frontend

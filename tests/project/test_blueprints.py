@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 import yaml
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.timers.records import Timer
+from custom_components.home_agent.timers.timers import Timer
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util

@@ -29,7 +29,7 @@ from custom_components.home_agent.inference.models import Endpoint
 from custom_components.home_agent.planned.commands import CATCH_UP
 from custom_components.home_agent.planned.records import PlannedCommand
 from custom_components.home_agent.planned.schedule import Schedule
-from custom_components.home_agent.timers.records import Timer
+from custom_components.home_agent.timers.timers import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
 from custom_components.home_agent.tools.vetted import is_vetted

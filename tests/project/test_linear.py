@@ -192,7 +192,7 @@ def test_every_pattern_is_linear(part: int) -> None:
 
 READERS = (
     *("agent.speech.markdown", "context.window", "inference.transport", "literals"),
-    *("memory.extractor", "memory.secrets", "memory.sentences"),
+    *("memory.extractor", "memory.sentences"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
     *("safety.sanitizer.private_names", "safety.sanitizer.sanitizer"),
     *("tools.calls.names", "context.kind_lines"),

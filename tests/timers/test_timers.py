@@ -14,8 +14,7 @@ from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 from custom_components.home_agent.const import EVENT_TIMER_FINISHED
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.store import SAVE_DELAY
-from custom_components.home_agent.timers.records import Repeat, Timer
-from custom_components.home_agent.timers.timers import TimerStore
+from custom_components.home_agent.timers.timers import Repeat, Timer, TimerStore
 from custom_components.home_agent.tools.everyday.moments import read_length, read_moment
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util

@@ -98,7 +98,7 @@ class TestOneWay:
             "async_ask_question": {"channels/asking.py", "channels/choosing.py"},
             "async_reload_automation": {"tools/automating/files.py"},
             "async_switch_automation": {"tools/automating/undoing.py", "tools/everyday/automation_tool.py"},
-            "async_telegram": {"channels/telegram/bot.py", "channels/telegram/photos.py"},
+            "async_telegram": {"channels/telegram.py"},
         }
 
     def test_services_are_called_with_a_context(self) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.timers.repeating import WORKDAYS
+from custom_components.home_agent.timers.timers import WORKDAYS
 from custom_components.home_agent.tools.everyday.moments import read_days
 
 

@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 
 from ..automating.clauses import Clause
 from ..safety.frozen import AutomationChange, FrozenAutomation
-from ..timers.repeating import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
+from ..timers.timers import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
 from ..timespans import format_span
 from ..tools.automating.reading import StateWords
 from .phrases import async_phrase

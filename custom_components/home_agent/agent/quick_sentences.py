@@ -8,7 +8,7 @@ from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 
 from ..languages import DEFAULT, find, words
-from ..timers.repeating import EVERY_DAY, WEEKEND, WORKDAYS
+from ..timers.timers import EVERY_DAY, WEEKEND, WORKDAYS
 from ..tools.control.telling import UNTIL
 from ..tools.telling import Told, ToldValue, ValueKind
 from .phrases import async_phrase

@@ -40,9 +40,9 @@ from ..context.providers.base import ProviderSetup
 from ..events import EventEmitter
 from ..inference.router import Router
 from ..knowledge.indexer import Indexer, knowledge_collection, profile_collection
-from ..knowledge.library import HouseholdTexts, Library, Source
+from ..knowledge.library import HouseholdTexts, Library
 from ..knowledge.search import KnowledgeSearch, async_create_embedder, async_open_store, embedder_disclosure
-from ..knowledge.semantic import SemanticIndex
+from ..knowledge.semantic import SemanticIndex, Source
 from ..knowledge.view import ViewedHouse
 from ..memory.extractor import Extractor
 from ..memory.memories import Memories, MemorySettings
@@ -75,7 +75,7 @@ from ..tools.undo.activity import ActivityTool
 
 if TYPE_CHECKING:
     from ..memory.learner.learner import Learner
-    from ..proactive.setup import Proactive
+    from ..proactive.watcher import Proactive
 
 
 class AgentParts:
@@ -335,7 +335,7 @@ class AgentParts:
         """What finds habits where the options want that."""
         if not is_learning_enabled(self.settings):
             return None
-        from ..memory.learner.setup import build_learner  # noqa: PLC0415 - loads where it is wanted
+        from ..memory.learner.learner import build_learner  # noqa: PLC0415 - loads where it is wanted
 
         observations = self.shared.observations.of(self.id)
         word = partial(async_phrase, self._hass, self._hass.config.language)
@@ -343,7 +343,7 @@ class AgentParts:
 
     async def async_proactive(self) -> Proactive:
         """Return the proactive part, loaded now."""
-        part = await async_part(self._hass, "proactive.setup")
+        part = await async_part(self._hass, "proactive.watcher")
         proactive: Proactive = part.Proactive(
             self._hass,
             self.id,

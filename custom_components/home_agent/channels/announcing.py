@@ -20,7 +20,7 @@ from ..errors import HomeAgentError, PermissionDenied
 from ..event_data import TimerFinished
 from ..events import EventEmitter
 from ..planned.records import PlannedCommand
-from ..timers.records import Timer
+from ..timers.timers import Timer
 from ..tools.own_calls import async_announce, async_notify
 from ..tools.resolving.resolver import plain
 from .people import People, Route, async_write_to, chats_of, route_to_own_phone

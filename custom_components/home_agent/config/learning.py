@@ -22,7 +22,7 @@ from ..const import (
 )
 from ..errors import InvalidInput
 from ..memory.learner.influxdb import InfluxError, InfluxTrouble
-from ..memory.learner.setup import influx_source
+from ..memory.learner.learner import influx_source
 from .fields import Checked
 
 INFLUX_KEYS: Final = (

@@ -26,7 +26,7 @@ from homeassistant.helpers.selector import (
 )
 
 from ..channels.people import TARGETS
-from ..channels.telegram.chats import CHAT
+from ..channels.telegram import CHAT
 from ..const import DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput

@@ -13,7 +13,7 @@ from homeassistant.data_entry_flow import FlowHandler, FlowResultType
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.setup import async_setup_component
 
-from ..agents.building import build
+from ..agents.starting import build
 from ..connection import endpoint
 from ..const import CONF_MODEL, DOMAIN
 from ..errors import InvalidInput

@@ -19,7 +19,7 @@ from .dialects.address import is_azure, is_cloud, parse as parse_address
 from .dialects.base import AnswerReader, ServerRequest, Wire, malformed
 from .dialects.ollama import OllamaWire, learn_model, with_context_size
 from .errors import ErrorKind, ModelServerError, server_message, shorten
-from .models import ChatRequest, Delta, Dialect, Endpoint, Message, MessageCall
+from .models import ChatRequest, Delta, Dialect, Endpoint, Message, MessageCall, ModelFacts
 from .queue import MAX_INTERRUPTED, Interrupted, Place, Priority, ServerBusy, ServerQueue, background
 from .transport import DONE, JSONReader, Transport
 
@@ -110,21 +110,6 @@ _UNNAMED: Final = lazy_regex(
 )
 _NO_ROOM: Final = lazy_regex(r"max_(?:completion_)?tokens\W.{0,60}too large")
 _LEARNABLE: Final = (400, 422, 500, 501)
-
-
-@dataclass(slots=True)
-class ModelFacts:
-    """What is known of one model.
-
-    `steps` counts the steps taken per parameter; the rest is what Ollama tells. Sizes are in tokens;
-    `num_ctx` is the one the model was last loaded with.
-    """
-
-    steps: dict[str, int] = field(default_factory=dict)
-    asked: bool = False
-    context_length: int | None = None
-    num_ctx: int = 0
-    abilities: frozenset[str] | None = None
 
 
 class Capabilities:

@@ -129,3 +129,18 @@ class Probe:
     tool_calling: bool | None
     context_size: int | None
     dialect: Dialect
+
+
+@dataclass(slots=True)
+class ModelFacts:
+    """What is known of one model.
+
+    `steps` counts the steps taken per parameter; the rest is what Ollama tells. Sizes are in tokens;
+    `num_ctx` is the one the model was last loaded with.
+    """
+
+    steps: dict[str, int] = field(default_factory=dict)
+    asked: bool = False
+    context_length: int | None = None
+    num_ctx: int = 0
+    abilities: frozenset[str] | None = None

@@ -19,8 +19,7 @@ from ..events import EventEmitter
 from ..idle import in_slices
 from ..vector.lexical import Document, LexicalIndex
 from .house import House, HouseSnapshot
-from .library import KnowledgeDocument, KnowledgeSource, Source
-from .semantic import SemanticIndex, SyncReport
+from .semantic import KnowledgeDocument, KnowledgeSource, SemanticIndex, Source, SyncReport
 from .sources.areas import AreaSource, entity_text
 from .sources.configured import AutomationSource, SceneSource, ScriptSource
 from .sources.summaries import SummarySource

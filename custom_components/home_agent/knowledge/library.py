@@ -5,86 +5,25 @@ vector store, which follows.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from hashlib import sha256
 import os
 from pathlib import Path, PurePosixPath
 import stat
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.core import HomeAssistant, callback
 
 from ..const import CONF_COLLECTIONS, CONF_COLLECTIONS_THRESHOLD, CONF_COLLECTIONS_TOP_K, DOMAIN, LOGGER
 from ..issues import report, withdraw
 from ..regex import lazy_regex
-from ..safety.disclosure import Disclosure
 from ..store import UNREADABLE, Content, KeptStore
 from ..vector.lexical import Document, LexicalIndex
 from ..vector.store import Hit
-from .semantic import SemanticIndex, SyncReport
-
-
-class Source(StrEnum):
-    """Where a text of the knowledge comes from."""
-
-    ENTITY = "entity"
-    AUTOMATION = "automation"
-    SCENE = "scene"
-    SCRIPT = "script"
-    AREA = "area"
-    SUMMARY = "summary"
-    """What happened in the last 24 hours."""
-    PROFILE = "profile"
-    MEMORY = "memory"
-    FILE = "file"
-    """A passage of a text file, in an additional collection; never among the home's own knowledge."""
-
-
-class KnowledgeDocument(NamedTuple):
-    """One text that can be found."""
-
-    id: str
-    """Unique over all sources: the entity id, or `source:name`."""
-    source: Source
-    title: str
-    text: str
-    entity_ids: tuple[str, ...] = ()
-    """The entities it speaks of. Where none of them is exposed any more, it is not shown."""
-    person: str | None = None
-    """The owner; None is the household."""
-
-
-class KnowledgeSource(Protocol):
-    """One kind of knowledge."""
-
-    source: Source
-
-    async def async_documents(self) -> Iterable[KnowledgeDocument]:
-        """Return all documents as of now; takes no time on the event loop."""
-        ...
-
-    def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
-        """Call `changed` when documents may differ; return how to stop that."""
-        ...
-
-
-class PersonalSource(Protocol):
-    """Finds what is known of a person, such as the profile.
-
-    It belongs to one agent, and what it gives depends on who asks. So each search asks it, and its documents
-    are not among those that agents share.
-    """
-
-    async def async_find(
-        self, text: str, person_id: str | None, model: Disclosure
-    ) -> list[KnowledgeDocument]:
-        """Return the results that this person may see with this model, best first, without sensitive ones."""
-        ...
-
+from .semantic import KnowledgeDocument, SemanticIndex, Source, SyncReport
 
 SUFFIXES: Final = (".md", ".txt")
 MAX_FILES: Final = 500

@@ -12,7 +12,7 @@ from homeassistant.core import HomeAssistant
 from ..texts import fold, words
 from ..vector.lexical import SimilarWords
 from .house import Area, EntityRecord, Floor, HouseSnapshot
-from .library import KnowledgeDocument
+from .semantic import KnowledgeDocument
 from .spoken_words import domain_words, excepting_words, stop_words
 
 MIN_COVERAGE: Final = 0.72

@@ -46,8 +46,8 @@ from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, Embe
 from ..vector.lexical import LexicalIndex, fuse
 from ..vector.store import Hit, StoreProblem, Value, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
-from .library import KnowledgeDocument, PersonalSource, Source
 from .names import NO_NAMES, FullNames
+from .semantic import KnowledgeDocument, PersonalSource, Source
 from .spoken_words import domain_words
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from ..safety.firewall import firewall
 from ..texts import fold_letters, words as split
 from .memories import Memories, SaveOutcome, make_memory
 from .records import Memory, MemoryType, Origin, Provenance
-from .secrets import holds_secret
-from .sentences import is_grounded, is_households, likeness
+from .sentences import holds_secret, is_grounded, is_households, likeness
 
 MAX_CANDIDATES: Final = 5
 """Candidates taken from one reply."""

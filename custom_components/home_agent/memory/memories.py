@@ -21,8 +21,7 @@ from ..const import (
 )
 from ..errors import ValidationError
 from ..events import EventEmitter
-from ..knowledge.library import KnowledgeDocument, Source
-from ..knowledge.semantic import SemanticIndex
+from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, Source
 from ..store import EntryStore, read_list
 from ..texts import clean
 from ..timespans import read_span

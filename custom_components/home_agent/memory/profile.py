@@ -9,8 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 
 from ..const import DOMAIN
 from ..errors import PermissionDenied, ValidationError
-from ..knowledge.library import KnowledgeDocument, Source
-from ..knowledge.semantic import SemanticIndex
+from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, Source
 from ..safety.disclosure import Disclosure
 from ..store import EntryStore, read_list
 from ..texts import clean, fold_letters, words
@@ -24,8 +23,7 @@ from .records import (
     is_entry_visible,
     read_entry,
 )
-from .secrets import holds_secret
-from .sentences import WordIndex
+from .sentences import WordIndex, holds_secret
 
 STORE_KEY: Final = f"{DOMAIN}.profile"
 MAX_NAME: Final = 40

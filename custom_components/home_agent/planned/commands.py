@@ -12,9 +12,7 @@ from homeassistant.util import dt as dt_util
 from ..const import DOMAIN, LOGGER
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore, read_list
-from ..timers.due import DueItems
-from ..timers.records import Timer
-from ..timers.timers import Timers
+from ..timers.timers import DueItems, Timer, Timers
 from .records import Held, Owner, PlannedCommand
 
 

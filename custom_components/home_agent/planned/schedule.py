@@ -11,7 +11,7 @@ from homeassistant.helpers.sun import get_astral_event_next
 from homeassistant.util import dt as dt_util
 
 from ..store import read_moment
-from ..timers.repeating import EVERY_DAY, next_at, read_clock, told_days
+from ..timers.timers import EVERY_DAY, next_at, read_clock, told_days
 
 SUN_EVENTS: Final = (SUN_EVENT_SUNRISE, SUN_EVENT_SUNSET)
 MAX_OFFSET: Final = 12 * 3600

@@ -2,11 +2,20 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from math import isfinite
 from typing import Any, Final
 
 from homeassistant.auth.models import User
-from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, callback
+from homeassistant.components.climate.const import (
+    ATTR_HVAC_MODE,
+    ATTR_HVAC_MODES,
+    ATTR_MAX_TEMP,
+    ATTR_MIN_TEMP,
+)
+from homeassistant.const import ATTR_ENTITY_ID, ATTR_TEMPERATURE, WEEKDAYS
+from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, State, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.event import async_track_time_change
 from homeassistant.helpers.translation import async_get_translations
@@ -18,18 +27,94 @@ from ..automating.records import Change, OwnAutomation, OwnAutomations
 from ..channels.people import user_id_of
 from ..channels.phones import EVENT_PHONE, async_user_of_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
+from ..domains import DOMAINS
 from ..event_data import SuggestionRequested, SuggestionResolved
 from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker, async_person_of_user, persons
-from ..memory.learner.habits import KnownHabit
-from ..memory.learner.presentation import async_sentence, clock, days_key
+from ..memory.learner.habits import KnownHabit, async_sentence, clock, days_key
+from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
+from ..regex import lazy_regex
 from ..tools.automating.files import AutomationRefusedError, async_add, async_check, entity_of
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
-from .automations import AutomationDraft, draft
 from .messenger import Messenger, speakable
 from .state import ProactiveState, Suggestion, SuggestionAnswer, SuggestionState
+
+_MODE: Final = lazy_regex(r"^[a-z0-9_]{1,40}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutomationDraft:
+    """An automation that could be suggested."""
+
+    call: ServiceCall
+    config: dict[str, Any] = field(hash=False)
+
+
+@callback
+def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> AutomationDraft | None:
+    """Return the automation for a habit, None if no automation can replace it.
+
+    `name` is that of the entity, `text` the habit in words; both may be anything.
+    """
+    domain = habit.subject.partition(".")[0]
+    states = [hass.states.get(subject) for subject in habit.subjects]
+    value, _, detail = habit.value.partition(":")
+    service = DOMAINS[domain].suggested.get(value)
+    found = [_data(state, value, detail) for state in states if state is not None]
+    data = found[0] if found and len(found) == len(states) and None not in found else None
+    if service is None or data is None:
+        return None
+    call = ServiceCall(domain=domain, service=service, entity_ids=habit.subjects, data=data)
+    target = list(habit.subjects) if habit.others else habit.subject
+    action: dict[str, Any] = {
+        "action": f"{call.domain}.{call.service}",
+        "target": {ATTR_ENTITY_ID: target},
+    }
+    if data:
+        action["data"] = dict(data)
+    at = clock(habit.minute)
+    config: dict[str, Any] = {
+        "alias": f"{speakable(name)}, {at}",
+        "description": " ".join(text.split())[:500],
+        "triggers": [{"trigger": "time", "at": f"{at.zfill(5)}:00"}],
+        "conditions": _conditions(habit),
+        "actions": [action],
+        "mode": "single",
+    }
+    return AutomationDraft(call=call, config=config)
+
+
+def _conditions(habit: Habit) -> list[dict[str, Any]]:
+    """Return the days; actions after midnight belong to the evening before."""
+    if habit.days == EVERY_DAY:
+        return []
+    hours, minutes = clock(habit.minute).split(":")
+    late = int(hours) * 60 + int(minutes) < DAY_BEGINS
+    days = sorted((day + late) % len(WEEKDAYS) for day in habit.days)
+    return [{"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}]
+
+
+def _data(state: State, value: str, detail: str) -> dict[str, Any] | None:
+    """Return the parameters of a call; None for a value that the entity does not take.
+
+    Values of actions are templates to Home Assistant, so only plain ones pass.
+    """
+    if state.domain != "climate":
+        return {}
+    if value == "temperature":
+        try:
+            degrees = float(detail)
+        except ValueError:
+            return None
+        low, high = state.attributes.get(ATTR_MIN_TEMP), state.attributes.get(ATTR_MAX_TEMP)
+        fits = isfinite(degrees) and (low is None or degrees >= low) and (high is None or degrees <= high)
+        return {ATTR_TEMPERATURE: degrees} if fits else None
+    mode = "off" if value == "off" else detail
+    modes = [str(known) for known in state.attributes.get(ATTR_HVAC_MODES) or ()]
+    return {ATTR_HVAC_MODE: mode} if _MODE.match(mode) and mode in modes else None
+
 
 SURE: Final = 0.7
 """The least confidence of a habit."""

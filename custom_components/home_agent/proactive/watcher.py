@@ -1,7 +1,7 @@
 """RuleWatcher: tracks the entities of the rules and sends a message when a rule has held for long enough."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -28,12 +28,87 @@ from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..channels.asking import Asker
+from ..automating.records import OwnAutomations
+from ..channels.asking import Asker, Lead, Receivers
+from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS, LOGGER
+from ..errors import ValidationError
+from ..events import EventEmitter
 from ..knowledge.view import ViewedHouse
+from ..memory.learner.habits import KnownHabit
+from ..safety.confirmation import ActionOutcome
+from ..tools.guard import Guard
 from .messenger import Messenger, speakable
-from .questions import RuleQuestions
-from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule
+from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule, read_rules
 from .state import ProactiveState, Watch
+from .suggestions import Suggestions
+
+SECONDS: Final = 900.0
+"""How long a question of a rule waits for an answer."""
+UNANSWERED: Final = frozenset({None, ActionOutcome.EXPIRED, ActionOutcome.WRONG_PIN})
+"""Outcomes after which the message of the rule is sent instead. None: nobody could be asked."""
+
+
+class RuleQuestions:
+    """The open questions of one entry, one for each rule."""
+
+    def __init__(self, hass: HomeAssistant, asker: Asker) -> None:
+        self._hass = hass
+        self._asker = asker
+        self._open: dict[str, asyncio.Task[None]] = {}
+
+    @callback
+    def ask(
+        self,
+        rule: ProactiveRule,
+        entity_ids: Sequence[str],
+        lead: Lead,
+        persons: Iterable[str],
+        unanswered: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Ask in the background, in place of an older question; `unanswered` is awaited if nobody answers."""
+        self.withdraw(rule.key)
+        work = self._async_ask(rule, entity_ids, lead, tuple(persons), unanswered)
+        task = self._hass.async_create_background_task(work, "home_agent question")
+        self._open[rule.key] = task
+
+        def forget(done: asyncio.Task[None]) -> None:
+            if self._open.get(rule.key) is done:
+                del self._open[rule.key]
+
+        task.add_done_callback(forget)
+
+    @callback
+    def withdraw(self, key: str) -> None:
+        """Take the question of a rule back."""
+        if (task := self._open.pop(key, None)) is not None:
+            task.cancel()
+
+    @callback
+    def stop(self) -> None:
+        """Take all questions back."""
+        for key in list(self._open):
+            self.withdraw(key)
+
+    async def _async_ask(
+        self,
+        rule: ProactiveRule,
+        entity_ids: Sequence[str],
+        lead: Lead,
+        persons: tuple[str, ...],
+        unanswered: Callable[[], Awaitable[None]],
+    ) -> None:
+        satellites = self._asker.near_somebody() if rule.aloud else ()
+        receivers = Receivers(persons=persons, satellites=satellites)
+        outcome: ActionOutcome | None = None
+        try:
+            proposal = self._asker.propose(rule.ask, rule.ask_entities or entity_ids)
+        except ValidationError as err:
+            LOGGER.info("What a rule asks about is not possible now: %s", err)
+        else:
+            outcome = await self._asker.async_propose(proposal, lead, receivers, SECONDS)
+        if outcome in UNANSWERED:
+            await unanswered()
+
 
 COLLECT_SECONDS: Final = 3
 """How long the watcher collects parts of the same message."""
@@ -382,3 +457,55 @@ def _clock(at: datetime) -> str:
     local = dt_util.as_local(at)
     recent = dt_util.utcnow() - at < timedelta(hours=20)
     return f"{local:%H:%M}" if recent else f"{local:%Y-%m-%d %H:%M}"
+
+
+class Proactive:
+    """The proactive messages of one entry: none, unless the option enables them."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry_id: str,
+        settings: Mapping[str, Any],
+        *,
+        state: ProactiveState,
+        guard: Guard,
+        emitter: EventEmitter,
+        house: ViewedHouse,
+        habits: Callable[[], Sequence[KnownHabit]],
+        asker: Asker,
+        automations: OwnAutomations,
+    ) -> None:
+        self.messenger = messenger = Messenger(hass, entry_id, settings, state, emitter)
+        self._enabled = bool(settings[CONF_PROACTIVE])
+        self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
+        self.suggestions = Suggestions(
+            hass,
+            entry_id,
+            state=state,
+            messenger=messenger,
+            guard=guard,
+            emitter=emitter,
+            habits=habits,
+            automations=automations,
+        )
+        self._watcher = RuleWatcher(
+            hass, read_rules(settings[CONF_PROACTIVE_RULES]), state, messenger, house, asker
+        )
+
+    @callback
+    def async_start(self) -> CALLBACK_TYPE:
+        """Start if the option enables it; return the stop function."""
+        self.suggestions.adopt_accepted()
+        if not self._enabled:
+            return lambda: None
+        ends = [self._watcher.async_start()]
+        if self._suggests:
+            ends.append(self.suggestions.async_start())
+
+        @callback
+        def stop() -> None:
+            for end in ends:
+                end()
+
+        return stop

@@ -75,7 +75,7 @@ def _run(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any])
 
 async def _async_run(hass: HomeAssistant, data: HomeAgentData, send: Any) -> Any:
     """Run the test, which loads now. Raises LLMError or ServiceValidationError."""
-    running = await async_part(hass, "self_test.running")
+    running = await async_part(hass, "self_test.runner")
 
     @callback
     def watch(done: int, total: int) -> None:

@@ -1,20 +1,241 @@
 """Timers of all agents in one store; each agent announces its own when they are due."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Final, override
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, time, timedelta
+from enum import StrEnum
+from typing import Any, Final, Protocol, Self, override
 
 from homeassistant.components.intent import TimerInfo, async_device_supports_timers
 from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import TimerManager, TimerNotFoundError
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.helpers.event import async_track_point_in_utc_time
 from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
 
 from ..const import DOMAIN
-from ..store import EntryStore, read_list
-from .due import DueItems
-from .records import Timer
+from ..store import EntryStore, read_list, read_moment, read_text_or_none
+
+EVERY_DAY: Final = tuple(range(7))
+WORKDAYS: Final = tuple(range(5))
+WEEKEND: Final = (5, 6)
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_NAMED: Final = {EVERY_DAY: "daily", WORKDAYS: "on weekdays", WEEKEND: "on weekends"}
+
+
+def told_days(days: tuple[int, ...]) -> str:
+    """Return sorted days of the week as the model reads them."""
+    return _NAMED.get(days) or "every " + ", ".join(WEEKDAYS[day] for day in days)
+
+
+def next_at(clock: time, days: Collection[int], after: datetime) -> datetime:
+    """Return when clocks next show a time on one of some days of the week, in UTC.
+
+    `days` counts from 0 for Monday, and is not empty.
+    """
+    day = dt_util.as_local(after).date()
+    while True:
+        due = dt_util.as_utc(datetime.combine(day, clock, dt_util.get_default_time_zone()))
+        if due > after and day.weekday() in days:
+            return due
+        day += timedelta(days=1)
+
+
+def read_clock(stored: object) -> time | None:
+    """Return a stored time of day; earlier versions stored none. Raises ValueError for anything else."""
+    return time.fromisoformat(str(stored)) if stored else None
+
+
+class Repeat(StrEnum):
+    """How often a reminder is repeated."""
+
+    DAILY = "daily"
+    WEEKDAYS = "weekdays"
+    WEEKENDS = "weekends"
+    WEEKLY = "weekly"
+
+
+DAYS: Final = {Repeat.DAILY: EVERY_DAY, Repeat.WEEKDAYS: WORKDAYS, Repeat.WEEKENDS: WEEKEND}
+"""The days of the week of a repetition; a weekly one keeps its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timer:
+    """A timer or reminder: when it is due, its text and its owner."""
+
+    due: datetime
+    """In UTC."""
+    name: str = ""
+    repeat: Repeat | None = None
+    language: str = "en"
+    user_id: str | None = None
+    """The user who set it; None for an unknown voice."""
+    device_id: str | None = None
+    """Where it was set."""
+    chat: int | None = None
+    """The chat in which it was set."""
+    days: tuple[int, ...] = ()
+    """The days of the week of a weekly one, from 0 for Monday; empty for the day on which it is due."""
+    clock: time | None = None
+    """The local time of each day. `due` shows another one where the clocks are put forward over it."""
+    outside: bool = False
+    """Whether its name may be from an untrusted text."""
+    id: str = field(default_factory=ulid_now)
+
+    def __post_init__(self) -> None:
+        """Read the time of day from `due`, where it was not given."""
+        if self.repeat is not None and self.clock is None:
+            object.__setattr__(self, "clock", dt_util.as_local(self.due).time())
+
+    def next_after(self, now: datetime) -> datetime | None:
+        """Return when it is due again, at the same time of a later local day; None if it is not repeated."""
+        return next_at(self.clock, self.on_days, max(now, self.due)) if self.repeat and self.clock else None
+
+    @property
+    def on_days(self) -> tuple[int, ...]:
+        """Return the days of the week on which it is repeated; empty if it is not."""
+        if self.repeat is None:
+            return ()
+        return DAYS.get(self.repeat) or self.days or (dt_util.as_local(self.due).weekday(),)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON-compatible data."""
+        clock = self.clock.isoformat() if self.clock else None
+        stored = {**asdict(self), "due": self.due.isoformat(), "days": list(self.days), "clock": clock}
+        return {key: value for key, value in stored.items() if value or key not in {"days", "clock"}}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return a stored timer. Raises LookupError, TypeError or ValueError for anything else."""
+        return cls(
+            id=str(stored["id"]),
+            due=read_moment(stored["due"]),
+            name=str(stored["name"]),
+            repeat=Repeat(stored["repeat"]) if stored["repeat"] else None,
+            language=str(stored["language"]),
+            user_id=read_text_or_none(stored["user_id"]),
+            device_id=read_text_or_none(stored["device_id"]),
+            chat=_read_chat(stored.get("chat")),
+            days=_read_days(stored.get("days", ())),
+            clock=read_clock(stored.get("clock")),
+            outside=bool(stored.get("outside", False)),
+        )
+
+
+def _read_days(stored: object) -> tuple[int, ...]:
+    """Return stored days of the week. Raises TypeError for anything else."""
+    if isinstance(stored, list | tuple) and all(day in EVERY_DAY for day in stored):
+        return tuple(stored)
+    raise TypeError("not days of the week")
+
+
+def _read_chat(stored: object) -> int | None:
+    """Return a stored chat. Raises TypeError if it is not a chat."""
+    if stored is None or (isinstance(stored, int) and not isinstance(stored, bool)):
+        return stored
+    raise TypeError("not a chat")
+
+
+class Due(Protocol):
+    """Something that is due at a moment in UTC."""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+
+    @property
+    def due(self) -> datetime:
+        """Return when it is due."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON-compatible data."""
+
+
+class DueItems[Item: Due, Run](ABC):
+    """The timers, or the planned commands, of one agent. `Run` is called with what is due."""
+
+    def __init__(
+        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[object]]
+    ) -> None:
+        self._hass = hass
+        self._changed = changed
+        self._flush = flush
+        self._items: dict[str, Item] = {}
+        self._run: Run | None = None
+        self._job = HassJob(self._ring, "home_agent due", cancel_on_shutdown=True)
+        self._cancel: CALLBACK_TYPE | None = None
+
+    def all(self) -> list[Item]:
+        """Return all items, the next one first; of those due together the one that was set first."""
+        return sorted(self._items.values(), key=lambda item: item.due)
+
+    def stored(self) -> list[dict[str, Any]]:
+        """Return all that is to be written; called in a worker thread."""
+        return [item.as_dict() for item in list(self._items.values())]
+
+    async def async_cancel(self, ids: Iterable[str]) -> None:
+        """Drop items."""
+        for item_id in ids:
+            self._drop(item_id)
+        self._note()
+        await self._flush()
+
+    @callback
+    def async_start(self, run: Run) -> CALLBACK_TYPE:
+        """Begin to hand out what is due, what became due meanwhile at once; return how to stop."""
+        self._run = run
+        self._ring(dt_util.utcnow())
+
+        @callback
+        def stop() -> None:
+            self._run = None
+            self._wait()
+
+        return stop
+
+    @abstractmethod
+    def _ring(self, now: datetime) -> None:
+        """Hand out what is due. A repeated item waits for its next time, any other is dropped."""
+
+    def _asked_at(self, item: Item) -> datetime:
+        return item.due
+
+    def _drop(self, item_id: str) -> None:
+        self._items.pop(item_id, None)
+
+    @callback
+    def _forget(self, items: Iterable[Item]) -> int:
+        """Drop items, and return how many."""
+        ids = [item.id for item in items]
+        for item_id in ids:
+            self._drop(item_id)
+        if ids:
+            self._note()
+        return len(ids)
+
+    @callback
+    def _note(self) -> None:
+        """Have a change written, and wait for what is the next one now."""
+        self._changed()
+        self._wait()
+
+    @callback
+    def _wait(self) -> None:
+        """Wait for the next item, as long as anybody runs what is due."""
+        if self._cancel is not None:
+            self._cancel()
+            self._cancel = None
+        if self._run is not None and self._items:
+            at = min(map(self._asked_at, self._items.values()))
+            self._cancel = async_track_point_in_utc_time(self._hass, self._rung, at)
+
+    @callback
+    def _rung(self, now: datetime) -> None:
+        self._cancel = None
+        self._hass.async_run_hass_job(self._job, now)
+
 
 MAX_SECONDS: Final = 24 * 3600
 """Longer timers are announced by the agent: no device counts down for days."""

@@ -15,9 +15,10 @@ from homeassistant.util.json import JsonValueType
 
 from ..context.retrieval import async_retrieve
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..knowledge.library import USE, HouseholdTexts, KnowledgeDocument, Passage, Source
+from ..knowledge.library import USE, HouseholdTexts, Passage
 from ..knowledge.names import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeQuery, KnowledgeSearch
+from ..knowledge.semantic import KnowledgeDocument, Source
 from ..safety.disclosure import DataCategory
 from ..texts import clean, one_line
 from ..timespans import format_local

@@ -18,7 +18,7 @@ from ..domains.features import supports
 from ..errors import NotPermitted, PermissionDenied
 from ..knowledge.speaker import Speaker, pipeline_of, preferred_pipeline
 from ..knowledge.view import AgentView
-from ..memory.secrets import holds_secret
+from ..memory.sentences import holds_secret
 from ..quiet_hours import Hours
 from ..safety.frozen import FrozenCall
 from ..safety.rules import Verdict

@@ -6,7 +6,7 @@ import re
 from hypothesis import given, strategies as st
 import pytest
 
-from custom_components.home_agent.channels.telegram.text import MAX_UNITS, as_html, pieces
+from custom_components.home_agent.channels.telegram import MAX_UNITS, as_html, pieces
 from custom_components.home_agent.embeds import literal
 from custom_components.home_agent.texts import visible
 from tests.servers.telegram_server import wrong_message

@@ -8,7 +8,7 @@ import pytest
 
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.knowledge.indexer import HouseKnowledge
-from custom_components.home_agent.knowledge.library import KnowledgeDocument
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr

@@ -7,23 +7,24 @@ from random import Random
 
 import pytest
 
-from custom_components.home_agent.memory.learner.acts import IN_USE
 from custom_components.home_agent.memory.learner.habits import (
     KnownHabit,
+    Thing,
     as_dict,
     from_dict,
     kind_as_dict,
     kind_from_dict,
     kind_of,
+    without_doubles,
 )
 from custom_components.home_agent.memory.learner.patterns import (
     EVERY_DAY,
+    IN_USE,
     WORKDAYS,
     Habit,
     Observation,
     find_habits,
 )
-from custom_components.home_agent.memory.learner.presentation import Thing, without_doubles
 from tests.helpers.habits import FIRST, LAST, habit
 
 LAMP, STRIP, SPOT = "light.lamp", "light.strip", "light.spot"

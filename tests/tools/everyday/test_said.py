@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.timers.records import Timer
+from custom_components.home_agent.timers.timers import Timer
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.everyday_house import NOW, async_add_calendar, async_add_list, async_items

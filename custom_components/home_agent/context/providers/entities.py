@@ -26,7 +26,7 @@ from ...const import (
 from ...domains import DOMAINS
 from ...domains.showing import number_of, with_unit
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.library import Source
+from ...knowledge.semantic import Source
 from ...knowledge.spoken_words import known_language
 from ...languages import DEFAULT, languages_with
 from ...safety.firewall.firewall import Removal

@@ -12,9 +12,8 @@ import orjson
 from yarl import URL
 
 from ...regex import lazy_regex
-from ..client import ModelFacts
 from ..errors import in_stream
-from ..models import ChatRequest, Delta, Dialect, Endpoint
+from ..models import ChatRequest, Delta, Dialect, Endpoint, ModelFacts
 from . import address
 from .base import LEAST_EFFORT, AnswerReader, ServerRequest, Wire, always_thinks, token_usage
 

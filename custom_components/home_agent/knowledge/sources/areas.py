@@ -9,7 +9,7 @@ from homeassistant.core import CALLBACK_TYPE
 from ...idle import in_slices
 from ...texts import clean
 from ..house import Area, EntityRecord, Floor, House, HouseSnapshot
-from ..library import KnowledgeDocument, KnowledgeSource, Source
+from ..semantic import KnowledgeDocument, KnowledgeSource, Source
 from ..spoken_words import ClassWords
 from .words import NAME_CHARS, kind, together
 

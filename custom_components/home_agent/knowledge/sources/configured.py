@@ -12,7 +12,7 @@ from ...idle import in_slices
 from ...safety.contents import effects
 from ...texts import clean
 from ..house import House
-from ..library import KnowledgeDocument, KnowledgeSource, Source
+from ..semantic import KnowledgeDocument, KnowledgeSource, Source
 from .words import NAME_CHARS, PRIVATE, TEXT_CHARS, Words, cut, is_template, together
 
 MAX_DEPTH: Final = 10

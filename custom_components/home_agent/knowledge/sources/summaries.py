@@ -25,7 +25,7 @@ from ...texts import clean
 from ...timespans import format_largest
 from ...vector.store import in_batches
 from ..house import EntityRecord, House, HouseSnapshot
-from ..library import KnowledgeDocument, KnowledgeSource, Source
+from ..semantic import KnowledgeDocument, KnowledgeSource, Source
 from .words import NAME_CHARS
 
 EVERY: Final = timedelta(hours=6)

@@ -1,11 +1,14 @@
 """Habits of the home: with ids that stay while they grow and fade."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import date
+from bisect import bisect_left
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from typing import Any, Final, TypedDict
 
-from .patterns import MINUTES, Habit
+from homeassistant.const import STATE_HOME, STATE_NOT_HOME
+
+from .patterns import EVERY_DAY, IN_USE, MINUTES, TARGET, WEEKEND, WINDOW, WORKDAYS, Habit, Observation
 
 NEAR: Final = 90
 """Minutes by which the time of a habit may move and it is still the same one."""
@@ -156,3 +159,134 @@ def from_dict(stored: Mapping[str, Any]) -> KnownHabit:
         who=str(stored["who"]),
         text=str(stored["text"]),
     )
+
+
+ROUNDED: Final = 10
+"""Minutes to which a time is rounded."""
+NAMED_DAYS: Final = {EVERY_DAY: "every_day", WORKDAYS: "workdays", WEEKEND: "weekend"}
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+OF_THE_HOUSE: Final = "house"
+OF_A_PERSON: Final = "person"
+IMPERSONAL: Final = frozenset({STATE_HOME, STATE_NOT_HOME, IN_USE})
+"""Actions that are reported for the entity itself, regardless of who acted."""
+TEMPERATURE: Final = TARGET.partition(":")[0]
+TOGETHER: Final = 30
+"""Seconds within which two things are done by one act."""
+MOSTLY: Final = 0.8
+"""Share of the times at which two things are done together, if they are one act."""
+GENERAL: Final = frozenset({"switch", "input_boolean"})
+"""Domains that can mean anything: dropped beside a more specific entity of the same device."""
+OFF: Final = "off"
+
+type Phrase = Callable[..., Awaitable[str]]
+"""Returns the sentence of a key in the language of the home, filled with placeholders."""
+
+
+async def async_sentence(phrase: Phrase, habit: Habit, name: str, who: str, unit: str) -> str:
+    """Return a habit as one sentence; `unit` is that of temperatures."""
+    action, _, detail = habit.value.partition(":")
+    whose = OF_A_PERSON if who and action not in IMPERSONAL else OF_THE_HOUSE
+    return await phrase(
+        f"habit_{action}_{whose}",
+        who=who,
+        name=name,
+        time=clock(habit.minute),
+        days=await phrase(f"days_{days_key(habit.days)}"),
+        value=f"{detail} {unit}" if action == TEMPERATURE else detail,
+    )
+
+
+def days_key(days: frozenset[int]) -> str:
+    """Return the translation key of a group of days."""
+    return NAMED_DAYS.get(days) or WEEKDAYS[min(days)]
+
+
+def clock(minute: int) -> str:
+    """Return a time of day as it is spoken."""
+    rounded = round(minute / ROUNDED) * ROUNDED % (24 * 60)
+    return f"{rounded // 60}:{rounded % 60:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """The device of an entity, and its names."""
+
+    device: str | None = None
+    name: str = ""
+
+
+type Things = Mapping[str, Thing]
+"""By entity id."""
+type Seen = Mapping[str, Sequence[Observation]]
+"""By entity id."""
+
+
+def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list[Habit]:
+    """Return habits of which no two describe the same act."""
+    ordered = sorted(habits, key=lambda habit: (habit.subject, -habit.confidence))
+    kept: list[Habit] = []
+    for habit in ordered:
+        if habit.value != IN_USE:
+            _add(kept, habit, seen, things)
+    for habit in ordered:
+        if habit.value == IN_USE and not any(_draws(habit, other, things) for other in kept):
+            kept.append(habit)
+    return kept
+
+
+def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
+    for place, known in enumerate(kept):
+        if not _is_one_act(known, habit, seen):
+            continue
+        if _is_one_thing(known.subject, habit.subject, things):
+            if known.subject.partition(".")[0] in GENERAL:
+                kept[place] = habit
+            return
+        if known.subject.partition(".")[0] == habit.subject.partition(".")[0]:
+            person = known.person if known.person == habit.person else None
+            kept[place] = replace(known, others=(*known.others, habit.subject), person=person)
+            return
+    kept.append(habit)
+
+
+def _is_one_act(one: Habit, other: Habit, seen: Seen) -> bool:
+    if one.value != other.value or one.days != other.days:
+        return False
+    times, others = _times(one, seen), _times(other, seen)
+    together = sum(_has_near(others, moment) for moment in times)
+    return together >= MOSTLY * max(len(times), len(others))
+
+
+def _is_one_thing(one: str, other: str, things: Things) -> bool:
+    """Return whether two entities are one thing: the same by its name, or by its device in other words."""
+    first, second = things.get(one, Thing()), things.get(other, Thing())
+    domains = {one.partition(".")[0], other.partition(".")[0]}
+    if len(domains) == 1:
+        return bool(first.name) and first.name.casefold() == second.name.casefold()
+    return first.device is not None and first.device == second.device and not GENERAL.isdisjoint(domains)
+
+
+def _draws(used: Habit, other: Habit, things: Things) -> bool:
+    device = things.get(used.subject, Thing()).device
+    if device is None or other.value == OFF:
+        return False
+    same = kind_of(replace(other, subject=used.subject, value=used.value, others=())).is_same(kind_of(used))
+    return same and any(things.get(subject, Thing()).device == device for subject in other.subjects)
+
+
+def _times(habit: Habit, seen: Seen) -> list[float]:
+    return sorted(
+        item.at.timestamp()
+        for item in seen.get(habit.subject, ())
+        if item.value == habit.value and _apart(item.at, habit.minute) <= WINDOW
+    )
+
+
+def _apart(at: datetime, minute: int) -> int:
+    apart = abs(at.hour * 60 + at.minute - minute)
+    return min(apart, MINUTES - apart)
+
+
+def _has_near(times: Sequence[float], moment: float) -> bool:
+    place = bisect_left(times, moment - TOGETHER)
+    return place < len(times) and times[place] <= moment + TOGETHER

@@ -23,7 +23,7 @@ from yarl import URL
 
 from ...inference.errors import server_message, shorten
 from ...inference.transport import failure
-from .acts import Level, ObservedChange, SourceError
+from .recorder import Level, ObservedChange, SourceError
 
 SECONDS: Final = 60
 """For one query and its answer."""

@@ -4,43 +4,82 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.components.automation import automations_with_entity
 from homeassistant.components.sensor import SensorDeviceClass
-from homeassistant.const import (
-    ATTR_DEVICE_CLASS,
-    ATTR_ENTITY_ID,
-    ATTR_UNIT_OF_MEASUREMENT,
-    UnitOfPower,
-)
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, ATTR_UNIT_OF_MEASUREMENT, UnitOfPower
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ...const import LOGGER
+from ...const import (
+    CONF_INFLUX_DATABASE,
+    CONF_INFLUX_ORG,
+    CONF_INFLUX_PASSWORD,
+    CONF_INFLUX_TOKEN,
+    CONF_INFLUX_URL,
+    CONF_INFLUX_USERNAME,
+    CONF_INFLUX_VERSION,
+    CONF_LEARNING_SOURCE,
+    INFLUX_1,
+    LOGGER,
+    SOURCE_INFLUXDB,
+)
 from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
 from ...knowledge.view import AgentView
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
-from .acts import (
-    IN_USE,
+from .habits import KnownHabit, Phrase, Thing, Things, async_sentence, find_same, kind_of, without_doubles
+from .influxdb import FluxSource, InfluxAddress, InfluxQLSource, InfluxSource
+from .observations import DAYS, Observations, is_learned
+from .patterns import DAY_BEGINS, IN_USE, Habit, Observation, find_habits, habit_day
+from .recorder import (
     Act,
     ObservationSource,
     ObservedChange,
     Power,
+    RecorderSource,
     SourceError,
     acts,
     read_power,
     starts,
     watched_domains,
 )
-from .habits import KnownHabit, find_same, kind_of
-from .observations import DAYS, Observations, is_learned
-from .patterns import DAY_BEGINS, Habit, Observation, find_habits, habit_day
-from .presentation import Phrase, Thing, Things, async_sentence, without_doubles
+
+
+def build_learner(
+    hass: HomeAssistant,
+    settings: Mapping[str, Any],
+    observations: Observations,
+    memories: Memories,
+    phrase: Phrase,
+    view: AgentView,
+) -> Learner:
+    """Return the learner with the source that the options name."""
+    from_influxdb = settings[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
+    source: ObservationSource = influx_source(hass, settings) if from_influxdb else RecorderSource(hass)
+    return Learner(hass, observations, memories, source=source, phrase=phrase, view=view)
+
+
+def influx_source(hass: HomeAssistant, settings: Mapping[str, Any]) -> InfluxSource:
+    """Return the InfluxDB that the options name."""
+    kind = InfluxQLSource if settings[CONF_INFLUX_VERSION] == INFLUX_1 else FluxSource
+    return kind(
+        async_get_clientsession(hass),
+        InfluxAddress(
+            url=settings[CONF_INFLUX_URL],
+            database=settings[CONF_INFLUX_DATABASE],
+            org=settings[CONF_INFLUX_ORG],
+            username=settings[CONF_INFLUX_USERNAME],
+            password=settings[CONF_INFLUX_PASSWORD],
+            token=settings[CONF_INFLUX_TOKEN],
+        ),
+    )
+
 
 EVERY: Final = timedelta(hours=1)
 """How often is looked whether a day has to be read. A night that was missed is read that soon."""

@@ -7,6 +7,10 @@ from math import comb, exp, sqrt
 from statistics import median
 from typing import Final
 
+IN_USE: Final = "in_use"
+"""What using something is called among observations."""
+TARGET: Final = "temperature:{degrees:g}"
+"""What setting a target temperature is called."""
 DAY_BEGINS: Final = 4 * 60
 """Minute at which a day begins for habits: actions after midnight belong to the evening."""
 MINUTES: Final = 24 * 60

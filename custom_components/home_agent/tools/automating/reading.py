@@ -28,7 +28,7 @@ from ...literals import opened
 from ...memory.sentences import negations
 from ...regex import lazy_regex
 from ...texts import as_number, first_name, fold
-from ...timers.repeating import EVERY_DAY
+from ...timers.timers import EVERY_DAY
 from ..base import ToolRun
 from ..control.timing import read_timing
 from ..everyday.moments import read_clock, read_days, read_length, readable

@@ -17,7 +17,7 @@ from ...languages.times import in_english
 from ...planned.schedule import MAX_OFFSET, SUN_EVENTS, Schedule, next_sun
 from ...regex import lazy_regex
 from ...texts import words
-from ...timers.repeating import EVERY_DAY, next_at
+from ...timers.timers import EVERY_DAY, next_at
 from ...timespans import format_local
 from ..everyday.moments import NEVER, read_days, read_length, read_moment
 from .asked import FOR_FORMS, WHEN_FORMS

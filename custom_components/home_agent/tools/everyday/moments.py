@@ -8,7 +8,7 @@ from homeassistant.util import dt as dt_util
 from ...errors import ValidationError
 from ...languages.times import in_english
 from ...regex import lazy_regex
-from ...timers.repeating import EVERY_DAY, WEEKEND, WORKDAYS
+from ...timers.timers import EVERY_DAY, WEEKEND, WORKDAYS
 from ...timespans import TIME_CHARS, read_seconds
 
 FORMS: Final = "2026-03-29, 2026-03-29 18:30, 18:30, today, tomorrow 7:00 or a weekday"

@@ -20,7 +20,7 @@ from ...languages.lexicon import QUESTION_MARKS
 from ...languages.sentence import Wait, times_in
 from ...memory.memories import Memories
 from ...memory.profile import Profile
-from ...memory.secrets import holds_secret
+from ...memory.sentences import holds_secret
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import TELL, Message, Owner, PlannedCommand
 from ...planned.schedule import Schedule

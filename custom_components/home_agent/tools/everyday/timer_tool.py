@@ -25,9 +25,7 @@ from ...planned.records import Owner, PlannedCommand
 from ...regex import lazy_regex
 from ...safety.frozen import FrozenTool
 from ...texts import fold, one_line, words
-from ...timers.records import DAYS, Repeat, Timer
-from ...timers.repeating import told_days
-from ...timers.timers import MAX_TIMERS, Timers
+from ...timers.timers import DAYS, MAX_TIMERS, Repeat, Timer, Timers, told_days
 from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.asked import is_planted

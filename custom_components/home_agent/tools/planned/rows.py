@@ -17,7 +17,7 @@ from ...languages.times import in_english
 from ...planned.commands import PlannedCommands
 from ...planned.records import PlannedCommand
 from ...texts import fold, words
-from ...timers.repeating import WEEKDAYS, told_days
+from ...timers.timers import WEEKDAYS, told_days
 from ..base import ToolRun
 from ..everyday.moments import read_clock
 

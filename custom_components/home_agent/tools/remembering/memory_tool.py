@@ -29,12 +29,12 @@ from ...memory.records import (
     is_entry_visible,
     is_visible,
 )
-from ...memory.secrets import holds_secret
 from ...memory.sentences import (
     ALIKE,
     asks_to_change,
     asks_to_remember,
     corrects,
+    holds_secret,
     is_households,
     is_own_words,
     name_told,

@@ -15,8 +15,7 @@ from ...errors import ValidationError
 from ...planned.commands import Cancellation, PlannedCommands
 from ...planned.records import PlannedCommand
 from ...safety.ledger import SCENE, EarlierState, RecordedAction
-from ...timers.records import Timer
-from ...timers.repeating import told_days
+from ...timers.timers import Timer, told_days
 from ...timespans import format_local
 from ..base import PartlyFailed, TargetsFailed, ToolRun
 from ..control.carrying import NOT_EXPOSED, OFFLINE, ControlOutcome, async_carry_out

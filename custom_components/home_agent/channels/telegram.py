@@ -1,0 +1,970 @@
+"""The bridge: messages of known persons to the bot are turns, and the bot sends the answers."""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from html import escape
+from pathlib import Path
+import re
+from typing import Any, Final, override
+
+from homeassistant.auth.models import User
+from homeassistant.components import conversation
+from homeassistant.config_entries import (
+    SIGNAL_CONFIG_ENTRY_CHANGED,
+    ConfigEntry,
+    ConfigEntryChange,
+    ConfigEntryState,
+)
+from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.dispatcher import async_dispatcher_connect
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
+
+from ..agent.confirmed import async_carry_out
+from ..agent.ordered import ordered
+from ..agent.phrases import async_error_sentence, async_phrase
+from ..agent.pictures import MAX_BYTES, data_url, kind_of_picture, sent_pictures
+from ..const import CONF_TELEGRAM_CHATS, LOGGER
+from ..entity import conversation_entity
+from ..errors import HomeAgentError, ToolExecutionError
+from ..events import EventEmitter
+from ..knowledge.speaker import PERSON, Surface, async_person_of_user, surface, written_in
+from ..memory.records import Memory, is_visible
+from ..privacy import async_forget
+from ..regex import lazy_regex
+from ..runtime import HomeAgentConfigEntry, HomeAgentData
+from ..safety.answers import Answer, read_answer
+from ..safety.confirmation import (
+    ActionOutcome,
+    ConfirmationChannel,
+    Confirmations,
+    Owner,
+    PendingAction,
+    Refusal,
+)
+from ..safety.journal import MAX_ENTRIES, AuditKind
+from ..tools.own_calls import TELEGRAM, async_telegram
+from .choosing import meant
+from .people import ChatQuestion, async_register_chats, user_id_of
+
+APPROVE: Final = "home_agent yes "
+REJECT: Final = "home_agent no "
+
+
+@dataclass(slots=True)
+class _ChatQuestion:
+    """A question, and the messages that show it."""
+
+    action: PendingAction
+    messages: list[tuple[int, int]] = field(default_factory=list)
+    """Chat and message."""
+    answered_here: bool = False
+    """Whether it is the answer to a message of a chat, whose conversation takes the PIN itself."""
+    passed_in: set[int] = field(default_factory=set)
+    """Chats in which something else was said since: a yes there may be the answer to that."""
+
+
+class TelegramConfirmations(ConfirmationChannel):
+    """Asks in the chats of those who may confirm."""
+
+    def __init__(self, hass: HomeAssistant, confirmations: Confirmations, bot: Bot, chats: Chats) -> None:
+        self._hass = hass
+        self._confirmations = confirmations
+        self._bot = bot
+        self._chats = chats
+        self._asked: dict[str, _ChatQuestion] = {}
+
+    @override
+    async def async_ask(self, action: PendingAction) -> None:
+        """Send the question, unless it is the answer to a message that is being written here."""
+        here = surface.get() is Surface.TELEGRAM
+        self._asked[action.id] = _ChatQuestion(action, answered_here=here)
+        if not here:
+            self._hass.async_create_task(self._async_send_question(action), "home_agent telegram question")
+
+    @override
+    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
+        """Remove the buttons, and write the outcome into the message."""
+        asked = self._asked.pop(action.id, None)
+        if asked is None or not asked.messages:
+            return
+        became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
+        text = f"{action.full}\n\n{became}"
+        for chat, message_id in asked.messages:
+            self._hass.async_create_task(
+                self._bot.async_replace(chat, message_id, text), "home_agent telegram settled"
+            )
+
+    async def async_buttons(self, action: PendingAction) -> Buttons:
+        """Return the buttons of a question. The PIN, where there is one, is written instead of a yes."""
+        language = action.speaker.language
+        no = (await async_phrase(self._hass, language, "confirmation_no"), f"{REJECT}{action.id}")
+        if self._confirmations.needs_pin(action):
+            return [no]
+        yes = await async_phrase(self._hass, language, "confirmation_yes")
+        return [(yes, f"{APPROVE}{action.id}"), no]
+
+    @callback
+    def note_message(self, action: PendingAction, chat: int, message_id: int | None) -> None:
+        """Remember the message that shows a question."""
+        if message_id is not None and (asked := self._asked.get(action.id)):
+            asked.messages.append((chat, message_id))
+
+    @callback
+    def note_said(self, chat: int) -> None:
+        """Note that the agent says something in a chat, which may itself be a question."""
+        for asked in self._asked.values():
+            if not asked.answered_here:
+                asked.passed_in.add(chat)
+
+    async def async_take_pin(self, chat: int, user: User, text: str) -> str | None:
+        """Take a message as the PIN of a question that was asked in this chat; None if it is none.
+
+        What was asked for in this very chat is settled by the conversation itself.
+        """
+        action = self._waiting_in(chat)
+        if action is None or not self._confirmations.needs_pin(action):
+            return None
+        read = read_answer(text, action.speaker.language)
+        if read.answer is Answer.NUMBERS:
+            return await async_phrase(self._hass, action.speaker.language, "confirmation_pin_unclear")
+        if read.answer is not Answer.PIN:
+            return None
+        return await self._async_approve(action, user, read.pin)
+
+    async def async_take_answer(self, chat: int, user: User, text: str) -> str | None:
+        """Take a message as the yes or no to what Home Agent has asked on its own; None if it is none.
+
+        After anything else was said in the chat, only the buttons of the question answer it.
+        """
+        action = self._waiting_in(chat)
+        if action is None or action.own is None or chat in self._asked[action.id].passed_in:
+            return None
+        read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))
+        if read.answer is Answer.NO:
+            return await self._async_reject(action, user)
+        if read.answer is Answer.YES:
+            return await self._async_approve(action, user, None)
+        return None
+
+    @callback
+    def is_pin(self, owner: Owner, text: str) -> bool:
+        """Return whether a message may contain the PIN that the agent requested in a chat."""
+        if not self._confirmations.expects_pin(owner):
+            return False
+        return read_answer(text, self._hass.config.language).has_pin
+
+    async def async_pressed(self, user: User, data: str) -> str:
+        """Take the press of a button; return what is said to it."""
+        verb = APPROVE if data.startswith(APPROVE) else REJECT
+        asked = self._asked.get(data.removeprefix(verb))
+        language = self._hass.config.language
+        if asked is None:
+            return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
+        if verb == APPROVE:
+            return await self._async_approve(asked.action, user, None)
+        return await self._async_reject(asked.action, user)
+
+    async def _async_reject(self, action: PendingAction, user: User) -> str:
+        """Drop what was asked about; return what is said."""
+        try:
+            await self._confirmations.async_reject(action.id, user=user)
+        except HomeAgentError as err:
+            return await async_error_sentence(self._hass, self._hass.config.language, err)
+        return await async_phrase(self._hass, action.speaker.language, "confirmation_rejected")
+
+    async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
+        """Do what was asked about; return what is said."""
+        language = action.speaker.language
+        approving = self._confirmations.async_approve(action.id, user=user, pin=pin)
+        said, _err = await async_carry_out(self._hass, action, language, approving)
+        return said
+
+    @callback
+    def _waiting_in(self, chat: int) -> PendingAction | None:
+        """Return the newest question that was sent to a chat from somewhere else."""
+        return next(
+            (
+                asked.action
+                for asked in reversed(self._asked.values())
+                if not asked.answered_here and any(where == chat for where, _message in asked.messages)
+            ),
+            None,
+        )
+
+    async def _async_send_question(self, action: PendingAction) -> None:
+        """Send a question to each chat whose person may answer it."""
+        question = action.full
+        if self._confirmations.needs_pin(action):
+            pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
+            question = f"{question} {pin}"
+        buttons = await self.async_buttons(action)
+        for chat, user_id in self._chats.users().items():
+            if action.owner.user_id is None and not action.unattended:
+                continue
+            user = await self._hass.auth.async_get_user(user_id)
+            if self._confirmations.may_answer(action, user):
+                message_id = await self._bot.async_send(chat, question, buttons, markdown=False)
+                self.note_message(action, chat, message_id)
+
+
+def is_press(event: Mapping[str, Any]) -> bool:
+    """Return whether a pressed button is one of ours."""
+    return str(event.get("data") or "").startswith((APPROVE, REJECT))
+
+
+CHOOSE: Final = "home_agent choose "
+BESIDE: Final = 5
+"""Words beside an answer that is written; a longer message may be about something else."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A question, and the messages that show it."""
+
+    question: ChatQuestion
+    messages: dict[int, int] = field(default_factory=dict)
+    """By chat."""
+    passed_in: set[int] = field(default_factory=set)
+    """Chats in which something else was said since."""
+
+
+class TelegramChoices:
+    """The private chats of one entry, and the open questions in them. An answer can also be written."""
+
+    def __init__(self, hass: HomeAssistant, bot: Bot, chats: Chats) -> None:
+        self._hass = hass
+        self._bot = bot
+        self._chats = chats
+        self._open: dict[str, _Open] = {}
+
+    def of_person(self, person: str) -> Sequence[int]:
+        """Return the chats in which a person is still allowed to write."""
+        user_id = user_id_of(self._hass, person)
+        return self.of_user(user_id) if user_id else []
+
+    def of_user(self, user_id: str) -> Sequence[int]:
+        """Return the chats of a user."""
+        return [chat for chat, owner in self._chats.users().items() if owner == user_id]
+
+    def message(self, chat: int, message: str) -> Mapping[str, Any]:
+        """Return the data of the call that writes a message as it is: names in it may look like markup."""
+        return self._bot.plain(chat, message)
+
+    async def async_write(self, chat: int, message: str) -> bool:
+        """Write a message as it is: names in it may look like markup."""
+        return await self._bot.async_send(chat, message, markdown=False) is not None
+
+    async def async_ask(self, question: ChatQuestion) -> None:
+        """Write a question to the chats of those who are asked."""
+        asked = self._open[question.id] = _Open(question)
+        titles = question.titles.values()
+        buttons = [(title, f"{CHOOSE}{question.id} {number}") for number, title in enumerate(titles)]
+        for chat, user_id in self._chats.users().items():
+            if user_id in question.users:
+                message_id = await self._bot.async_send(chat, question.text, buttons, markdown=False)
+                if message_id is not None:
+                    asked.messages[chat] = message_id
+
+    async def async_end(self, question_id: str, answer: str | None) -> None:
+        """Remove the buttons of a question, and write the answer into the messages."""
+        if (asked := self._open.pop(question_id, None)) is None:
+            return
+        language = self._hass.config.language
+        title = asked.question.titles.get(answer or "")
+        became = title or await async_phrase(self._hass, language, "outcome_expired")
+        for chat, message_id in asked.messages.items():
+            await self._bot.async_replace(chat, message_id, f"{asked.question.text}\n\n{became}")
+
+    async def async_pressed(self, user: User, data: str) -> str:
+        """Take the press of a button; return what is said to it."""
+        question_id, _, number = data.removeprefix(CHOOSE).partition(" ")
+        asked = self._open.get(question_id)
+        answers = dict(enumerate(asked.question.titles)) if asked else {}
+        answer = answers.get(int(number)) if number.isdecimal() else None
+        if asked is None or answer is None or user.id not in asked.question.users:
+            return await async_phrase(self._hass, self._hass.config.language, Refusal.UNKNOWN.value)
+        return self._take(asked, user, answer)
+
+    def take_answer(self, chat: int, user: User, text: str) -> str | None:
+        """Take a message as the answer to the newest question in a chat; None if it is none."""
+        for asked in reversed(self._open.values()):
+            if chat not in asked.messages or chat in asked.passed_in or user.id not in asked.question.users:
+                continue
+            answer = meant(text, asked.question.titles, self._hass.config.language)
+            if answer is None or len(text.split()) > len(asked.question.titles[answer].split()) + BESIDE:
+                return None
+            return self._take(asked, user, answer)
+        return None
+
+    def note_said(self, chat: int) -> None:
+        """Note that the agent says something in a chat, which may itself be a question."""
+        for asked in self._open.values():
+            asked.passed_in.add(chat)
+
+    @staticmethod
+    def _take(asked: _Open, user: User, answer: str) -> str:
+        """Pass an answer on; return it as it is shown."""
+        asked.question.take(user.id, answer)
+        return asked.question.titles[answer]
+
+
+def is_choice(event: Mapping[str, object]) -> bool:
+    """Return whether a pressed button is an answer to such a question."""
+    return str(event.get("data") or "").startswith(CHOOSE)
+
+
+MAX_SHOWN: Final = 20
+MAX_QUERY: Final = 120
+
+
+@dataclass(slots=True)
+class Chat:
+    """What is known of a chat while Home Assistant runs."""
+
+    id: int
+    conversation_id: str | None = None
+    listed: list[str] = field(default_factory=list)
+    """The memories of the last list, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who wrote a command, where, to which agent."""
+
+    hass: HomeAssistant
+    data: HomeAgentData
+    user: User
+    chat: Chat
+
+    async def async_say(self, key: str, **placeholders: str) -> str:
+        """Return a sentence of our own."""
+        return await async_phrase(self.hass, self.hass.config.language, key, **placeholders)
+
+    async def async_may_see(self) -> Callable[[Memory], bool]:
+        """Return a filter for the memories of this person and of the household."""
+        person = await async_person_of_user(self.hass, self.user.id)
+        return partial(is_visible, person_id=person.id if person else None)
+
+
+async def _async_memories(asker: Asker, said: str) -> str:
+    may_see, memories = await asker.async_may_see(), asker.data.memories
+    if said:
+        found = await memories.async_search(said, MAX_SHOWN, may_see=may_see)
+        listed, total = [item.memory for item in found], len(found)
+    else:
+        seen = [memory for memory in memories.all() if may_see(memory)]
+        listed, total = seen[:MAX_SHOWN], len(seen)
+    asker.chat.listed = [memory.id for memory in listed]
+    if not listed:
+        return await asker.async_say("telegram_no_memories")
+    lines = [f"{number}. {memory.content}" for number, memory in enumerate(listed, 1)]
+    if total > len(listed):
+        lines.append(await asker.async_say("telegram_more", count=str(total - len(listed))))
+    return "\n".join([*lines, "", await asker.async_say("telegram_how_to_forget")])
+
+
+async def _async_forget(asker: Asker, said: str) -> str:
+    """Forget one memory: by its number in the last list, or by words that fit only one."""
+    may_see, memories = await asker.async_may_see(), asker.data.memories
+    if not said:
+        return await asker.async_say("telegram_how_to_forget")
+    if said.isdecimal():
+        number = int(said)
+        ids = asker.chat.listed[number - 1 : number] if number else []
+        meant = [memory for key in ids if (memory := memories.get(key)) and may_see(memory)]
+    else:
+        wanted = said.casefold()
+        meant = [
+            memory for memory in memories.all() if may_see(memory) and wanted in memory.content.casefold()
+        ]
+    if len(meant) != 1:
+        return await asker.async_say("telegram_which_memory" if meant else "telegram_unknown_memory")
+    await async_forget(asker.data, [meant[0].id])
+    return await asker.async_say("telegram_forgotten", memory=meant[0].content)
+
+
+async def _async_search_log(asker: Asker, _said: str) -> str:
+    """List what was searched for on the web: all for an administrator, else this user's own."""
+    found = asker.data.handler.guard.journal.audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
+    if not asker.user.is_admin:
+        found = [item for item in found if item.get("user_id") == asker.user.id]
+    if not found:
+        return await asker.async_say("telegram_no_searches")
+    lines = []
+    for item in found[:MAX_SHOWN]:
+        at = dt_util.parse_datetime(str(item["at"]))
+        shown = f"{dt_util.as_local(at):%d.%m. %H:%M}" if at else ""
+        held = f" ({await asker.async_say('telegram_held_back')})" if item.get("blocked") else ""
+        lines.append(f"{shown} {str(item.get('sent') or item.get('query') or '')[:MAX_QUERY]}{held}")
+    return "\n".join(lines)
+
+
+async def _async_new(asker: Asker, _said: str) -> str:
+    asker.chat.conversation_id = None
+    asker.data.shared.sessions.clear(asker.data.entry_id, user_id=asker.user.id)
+    return await asker.async_say("telegram_new")
+
+
+async def _async_help(asker: Asker, _said: str) -> str:
+    return await asker.async_say("telegram_help")
+
+
+type ChatCommand = Callable[[Asker, str], Awaitable[str]]
+
+COMMANDS: Final[Mapping[str, ChatCommand]] = {
+    "/start": _async_help,
+    "/help": _async_help,
+    "/new": _async_new,
+    "/memories": _async_memories,
+    "/forget": _async_forget,
+    "/searchlog": _async_search_log,
+}
+
+
+def command_of(word: str) -> ChatCommand:
+    """Return the handler of a command, or the help. `/help@bot` is `/help`."""
+    return COMMANDS.get(word.partition("@")[0].casefold(), _async_help)
+
+
+HTML: Final = "html"
+PLAIN: Final = "plain_text"
+MAX_TOAST: Final = 60
+"""Characters of what is said at a button without a dialog."""
+MAX_IN_ROW: Final = 2
+"""Buttons beside each other; more would cut off their labels."""
+TYPING_SECONDS: Final = 4
+"""Telegram shows the typing indicator for five seconds."""
+
+NO_PREVIEW: Final = {"disable_web_page_preview": True}
+"""Telegram would fetch every address in an answer, and reveal what the address contains."""
+
+type Buttons = Sequence[tuple[str, str]]
+"""Label and data of each button of one row."""
+
+
+class Bot:
+    """Sends to the chats of one entry, with the bot that knows the chat."""
+
+    def __init__(self, hass: HomeAssistant, emitter: EventEmitter) -> None:
+        self._hass = hass
+        self._emitter = emitter
+        self._entries: dict[int, str] = {}
+
+    @callback
+    def note_entry(self, chat: int, entry_id: str | None) -> None:
+        """Answer with the bot that a message came through."""
+        if entry_id:
+            self._entries[chat] = entry_id
+
+    @callback
+    def plain(self, chat: int, message: str) -> dict[str, Any]:
+        """Return the data of a message without markup, which fits into one piece."""
+        return self._to(chat, {"message": message, "parse_mode": PLAIN, **NO_PREVIEW})
+
+    async def async_send(
+        self, chat: int, answer: str, buttons: Buttons = (), *, markdown: bool = True
+    ) -> int | None:
+        """Send an answer in as many messages as it takes; return the id of the last one.
+
+        What Telegram does not take as HTML is sent as it was written. None if nothing could be sent.
+        """
+        parts = list(pieces(answer))
+        sent = None
+        for number, part in enumerate(parts, 1):
+            row = [[label, data] for label, data in buttons] if number == len(parts) else []
+            rows = [row] if len(row) <= MAX_IN_ROW else [[button] for button in row]
+            extra = {"inline_keyboard": rows} if row else {}
+            sent = await self._async_message(chat, part, extra, markdown=markdown)
+        return sent
+
+    async def async_replace(self, chat: int, message_id: int, text: str) -> None:
+        """Put other words in a message's place, as they are; its buttons go."""
+        first = next(pieces(text))
+        data = {"message_id": message_id, "message": first, "parse_mode": PLAIN, **NO_PREVIEW}
+        await self._async_try(chat, "edit_message", data)
+
+    async def async_delete(self, chat: int, message_id: int) -> None:
+        """Take a message away."""
+        await self._async_try(chat, "delete_message", {"message_id": message_id})
+
+    async def async_answer_press(self, chat: int, query_id: str, text: str) -> None:
+        """Show the outcome at the button."""
+        data = {"callback_query_id": query_id, "message": text[:200], "show_alert": len(text) > MAX_TOAST}
+        await self._async_try(chat, "answer_callback_query", data, to_chat=False)
+
+    @asynccontextmanager
+    async def typing(self, chat: int) -> AsyncGenerator[None]:
+        """Show the typing indicator until the work is done."""
+
+        async def show() -> None:
+            while True:
+                await self._async_try(chat, "send_chat_action", {"chat_action": "typing"})
+                await asyncio.sleep(TYPING_SECONDS)
+
+        task = self._hass.async_create_background_task(show(), "home_agent telegram typing")
+        try:
+            yield
+        finally:
+            task.cancel()
+
+    async def _async_message(
+        self, chat: int, part: str, buttons: dict[str, Any], *, markdown: bool
+    ) -> int | None:
+        """Send one message; return its id."""
+        for message, mode in ((as_html(part), HTML), (part, PLAIN)) if markdown else ((part, PLAIN),):
+            data = self._to(chat, {"message": message, "parse_mode": mode, **NO_PREVIEW, **buttons})
+            try:
+                answer = await async_telegram(self._hass, "send_message", data, answers=True)
+            except ToolExecutionError as err:
+                if mode == HTML and "parse" in str(err).lower():
+                    continue
+                LOGGER.warning("An answer was not sent to Telegram: %s", err)
+                self._emitter.fire_error("channels", err, "an answer was not sent", channel="telegram")
+                return None
+            sent: dict[str, Any] = next(
+                (item for item in answer.get("chats", []) if item.get("chat_id") == chat), {}
+            )
+            return sent.get("message_id")
+        return None
+
+    async def _async_try(
+        self, chat: int, service: str, data: dict[str, Any], *, to_chat: bool = True
+    ) -> None:
+        """Call a service whose failure does not matter."""
+        try:
+            await async_telegram(self._hass, service, self._to(chat, data, to_chat=to_chat))
+        except ToolExecutionError as err:
+            LOGGER.debug("Telegram: %s", err)
+
+    def _to(self, chat: int, data: dict[str, Any], *, to_chat: bool = True) -> dict[str, Any]:
+        target: dict[str, Any] = {"chat_id": chat} if to_chat else {}
+        if entry_id := self._entries.get(chat) or self._entry_of(chat):
+            target["config_entry_id"] = entry_id
+        return {**target, **data}
+
+    @callback
+    def _entry_of(self, chat: int) -> str | None:
+        """Return the bot that may write to a chat."""
+        for entry in self._hass.config_entries.async_loaded_entries(TELEGRAM):
+            if any(part.data.get("chat_id") == chat for part in entry.subentries.values()):
+                return entry.entry_id
+        return None
+
+
+MAX_WAITING: Final = 5
+"""Messages of a chat that wait for their turn; the sender of any more gets a notice."""
+MAX_AGE: Final = timedelta(minutes=5)
+"""What was written longer ago, while Home Assistant was away, is not done any more."""
+MAX_SEEN: Final = 200
+RECEIVED: Final = ("telegram_text", "telegram_command", "telegram_attachment")
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramMessage:
+    """What a bot has received: the type of its event, and the data of it."""
+
+    kind: str
+    data: dict[str, Any]
+
+
+class TelegramBridge:
+    """Serves the chats of one entry."""
+
+    def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+        self._hass = hass
+        self._entry = entry
+        self._known = Chats(hass, entry.runtime_data.settings[CONF_TELEGRAM_CHATS])
+        self._bot = Bot(hass, entry.runtime_data.emitter)
+        confirmations = entry.runtime_data.confirmations
+        self._confirming = TelegramConfirmations(hass, confirmations, self._bot, self._known)
+        self._choices = TelegramChoices(hass, self._bot, self._known)
+        self._chats: dict[int, Chat] = {}
+        self._waiting: dict[int, deque[tuple[User, TelegramMessage]]] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._seen: OrderedDict[tuple[int, int], None] = OrderedDict()
+
+    @callback
+    def async_start(self) -> CALLBACK_TYPE:
+        """Begin to listen; return how to stop."""
+        self._entry.runtime_data.confirmations.channels.append(self._confirming)
+        bots: dict[str, CALLBACK_TYPE] = {}
+
+        @callback
+        def follow(_change: ConfigEntryChange, bot: ConfigEntry[Any]) -> None:
+            """Take what a bot receives while its entry is loaded, from the bot itself.
+
+            Events on the bus that look like a bot's own may be fired by any automation.
+            """
+            if bot.domain != TELEGRAM:
+                return
+            if (end := bots.pop(bot.entry_id, None)) is not None:
+                end()
+            if bot.state is ConfigEntryState.LOADED:
+                from homeassistant.components.telegram_bot.helpers import (  # noqa: PLC0415 - needs the bot's library
+                    signal,
+                )
+
+                received = partial(self._async_update, bot.entry_id)
+                bots[bot.entry_id] = async_dispatcher_connect(
+                    self._hass, signal(bot.runtime_data.bot), received
+                )
+
+        for bot in self._hass.config_entries.async_loaded_entries(TELEGRAM):
+            follow(ConfigEntryChange.ADDED, bot)
+        ends = [async_dispatcher_connect(self._hass, SIGNAL_CONFIG_ENTRY_CHANGED, follow)]
+        ends.append(async_register_chats(self._hass, self._entry.entry_id, self._choices))
+
+        @callback
+        def stop() -> None:
+            for end in (*ends, *bots.values()):
+                end()
+            for task in self._tasks.values():
+                task.cancel()
+
+        return stop
+
+    async def _async_update(self, entry_id: str, kind: str, data: dict[str, Any]) -> None:
+        """Take what a bot has received from a person with a chat; others get no answer."""
+        user_id = self._known.user_of(data)
+        user = await self._hass.auth.async_get_user(user_id) if user_id else None
+        if user is None or not user.is_active:
+            return
+        self._bot.note_entry(data["chat_id"], entry_id)
+        if kind == "telegram_callback":
+            await self._async_pressed(user, data)
+        elif kind in RECEIVED and not self._is_repeated(data):
+            await self._async_received(user, TelegramMessage(kind, data))
+
+    async def _async_received(self, user: User, event: TelegramMessage) -> None:
+        chat_id: int = event.data["chat_id"]
+        waiting = self._waiting.setdefault(chat_id, deque())
+        if len(waiting) >= MAX_WAITING:
+            await self._bot.async_send(chat_id, await self._async_say("telegram_too_many"))
+            return
+        waiting.append((user, event))
+        if (task := self._tasks.get(chat_id)) is None or task.done():
+            self._tasks[chat_id] = self._entry.async_create_background_task(
+                self._hass, self._async_work(chat_id), "home_agent telegram"
+            )
+
+    async def _async_work(self, chat_id: int) -> None:
+        surface.set(Surface.TELEGRAM)
+        written_in.set(chat_id)
+        chat, waiting = self._chats.setdefault(chat_id, Chat(chat_id)), self._waiting[chat_id]
+        while waiting:
+            user, event = waiting.popleft()
+            try:
+                await self._async_answer(chat, user, event)
+            except HomeAssistantError as err:
+                LOGGER.warning("A message from Telegram was not answered: %s", err)
+                await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
+            except Exception:  # noqa: BLE001 - a person is always answered, and so is who writes next
+                LOGGER.exception("A message from Telegram failed unexpectedly")
+                await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
+
+    async def _async_answer(self, chat: Chat, user: User, event: TelegramMessage) -> None:
+        if _is_old(event.data.get("date")):
+            await self._bot.async_send(chat.id, await self._async_say("telegram_old"))
+        elif event.kind == "telegram_command":
+            said = " ".join(event.data.get("args", ()))
+            asker = Asker(self._hass, self._entry.runtime_data, user, chat)
+            answer = await command_of(event.data["command"])(asker, said)
+            await self._bot.async_send(chat.id, answer, markdown=False)
+        elif event.kind == "telegram_attachment" and is_picture(event.data):
+            await self._async_show(chat, user, event)
+        elif event.kind == "telegram_attachment" or not (text := event.data.get("text")):
+            await self._bot.async_send(chat.id, await self._async_say("telegram_text_only"))
+        elif told := await self._confirming.async_take_pin(chat.id, user, text):
+            await self._bot.async_delete(chat.id, event.data["id"])
+            await self._bot.async_send(chat.id, told)
+        elif told := await self._confirming.async_take_answer(chat.id, user, text):
+            await self._bot.async_send(chat.id, told)
+        elif told := self._choices.take_answer(chat.id, user, text):
+            await self._bot.async_send(chat.id, told, markdown=False)
+        else:
+            owner = Owner(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
+            if self._confirming.is_pin(owner, text):
+                await self._bot.async_delete(chat.id, event.data["id"])
+            await self._async_converse(chat, user, text)
+
+    async def _async_show(self, chat: Chat, user: User, event: TelegramMessage) -> None:
+        """Let the agent answer about the photos of a message; without a caption it is asked what they show.
+
+        Telegram sends each photo of an album as a message of its own.
+        """
+        pictures: list[str] = []
+        captions: list[str] = []
+        photo: TelegramMessage | None = event
+        while photo is not None:
+            try:
+                async with self._bot.typing(chat.id):
+                    pictures.append(await async_photo(self._hass, photo.data))
+            except PhotoUnusable as err:
+                await self._bot.async_send(chat.id, await self._async_say(err.key))
+            captions += filter(None, [photo.data.get("text")])
+            photo = self._next_of_album(chat.id, photo)
+        if not pictures:
+            return
+        passed = sent_pictures.set(pictures)
+        try:
+            text = "\n".join(captions) or await self._async_say("telegram_photo_asked")
+            await self._async_converse(chat, user, text)
+        finally:
+            sent_pictures.reset(passed)
+
+    def _next_of_album(self, chat_id: int, photo: TelegramMessage) -> TelegramMessage | None:
+        """Return the next photo of an album, which waits already: it was sent with the one before."""
+        waiting = self._waiting[chat_id]
+        if not waiting:
+            return None
+        other = waiting[0][1]
+        together = (other.data.get("date"), other.data.get("id")) == (
+            photo.data.get("date"),
+            photo.data.get("id", 0) + 1,
+        )
+        if not together or other.kind != photo.kind or not is_picture(other.data):
+            return None
+        return waiting.popleft()[1]
+
+    async def _async_converse(self, chat: Chat, user: User, text: str) -> None:
+        async with self._bot.typing(chat.id):
+            result = await conversation.async_converse(
+                self._hass,
+                text=text,
+                conversation_id=chat.conversation_id,
+                context=Context(user_id=user.id),
+                language=self._hass.config.language,
+                agent_id=self._agent_id,
+            )
+        chat.conversation_id = result.conversation_id
+        self._confirming.note_said(chat.id)
+        self._choices.note_said(chat.id)
+        speech = result.response.speech.get("plain", {})
+        answer = str(speech.get("original_speech") or speech.get("speech") or "")
+        owner = Owner(conversation_id=result.conversation_id or "", user_id=user.id, device_id=None)
+        action = self._entry.runtime_data.confirmations.waiting_for(owner)
+        buttons = await self._confirming.async_buttons(action) if action else ()
+        message_id = await self._bot.async_send(chat.id, answer, buttons)
+        if action:
+            self._confirming.note_message(action, chat.id, message_id)
+
+    async def _async_pressed(self, user: User, data: dict[str, Any]) -> None:
+        if not (is_press(data) or is_choice(data)):
+            return
+        chat_id: int = data["chat_id"]
+        answered_by = self._choices if is_choice(data) else self._confirming
+        told = await answered_by.async_pressed(user, data["data"])
+        await self._bot.async_answer_press(chat_id, data["id"], told)
+        await self._bot.async_send(chat_id, told)
+
+    def _is_repeated(self, data: dict[str, Any]) -> bool:
+        """Return whether a message came before: one that was edited is not done again."""
+        key = (data["chat_id"], data.get("id", 0))
+        repeated = key in self._seen
+        self._seen[key] = None
+        while len(self._seen) > MAX_SEEN:
+            self._seen.popitem(last=False)
+        return repeated
+
+    async def _async_say(self, key: str) -> str:
+        return await async_phrase(self._hass, self._hass.config.language, key)
+
+    @property
+    def _agent_id(self) -> str | None:
+        return conversation_entity(self._hass, self._entry.entry_id)
+
+
+def _is_old(date: datetime | str | None) -> bool:
+    at = dt_util.parse_datetime(date) if isinstance(date, str) else date
+    return at is not None and dt_util.utcnow() - at > MAX_AGE
+
+
+CHAT: Final = "chat_id"
+"""Key of the items of the option, beside the person."""
+
+
+def read_chats(stored: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+    """Return the person of each chat."""
+    return {int(item[CHAT]): item[PERSON] for item in stored}
+
+
+class Chats:
+    """The chats of one entry."""
+
+    def __init__(self, hass: HomeAssistant, stored: Iterable[Mapping[str, Any]]) -> None:
+        self._hass = hass
+        self._persons = read_chats(stored)
+
+    @callback
+    def user_of(self, event: Mapping[str, Any]) -> str | None:
+        """Return the Home Assistant user who wrote or pressed; None for anyone else.
+
+        Only in a chat of their own: in a group others read along.
+        """
+        chat = event.get("chat_id")
+        if chat is None or chat != event.get("user_id") or chat not in self._persons:
+            return None
+        return user_id_of(self._hass, self._persons[chat])
+
+    @callback
+    def users(self) -> dict[int, str]:
+        """Return the Home Assistant user of each chat that has one."""
+        found = {chat: user_id_of(self._hass, person) for chat, person in self._persons.items()}
+        return {chat: user_id for chat, user_id in found.items() if user_id is not None}
+
+
+MAX_UNITS: Final = 4096
+"""Characters of one message, as Telegram counts them: UTF-16 code units."""
+
+MAX_NESTED: Final = 6
+"""Marks within marks; what is deeper is shown as it was written."""
+
+_FENCE: Final = "```"
+_INLINE: Final = lazy_regex(
+    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?<!`)(?P<code>`{1,2})(?!`)(?P<verbatim>[^\n]+?)(?<!`)(?P=code)(?!`)"
+    r"|\[(?P<label>[^\]\[\n]{1,300})\]\((?P<url>https?://[^\s()<>]{1,1000})\)"
+    r"|(?P<strong>\*\*|__)(?=\S)(?P<bold>[^\n]+?)(?<=\S)(?P=strong)(?![*_])"
+    r"|(?<![\w*])\*(?=[^\s*])(?P<slanted>[^*\n]+?)(?<=[^\s*])\*(?![\w*])"
+    r"|(?<![\w_])_(?=[^\s_])(?P<underlined>[^_\n]+?)(?<=[^\s_])_(?![\w_])"
+    r"|~~(?=\S)(?P<struck>[^\n]+?)(?<=\S)~~"
+)
+_HEADING: Final = lazy_regex(r"(?m)^[ \t]{0,3}#{1,6}[ \t]+(?P<title>[^\n]*)$")
+_BULLET: Final = lazy_regex(r"(?m)^(?P<indent>[ \t]*)[-*+][ \t]+")
+_STYLES: Final = {"bold": "b", "slanted": "i", "underlined": "i", "struck": "s"}
+
+
+def as_html(text: str) -> str:
+    """Return markdown as the HTML that Telegram knows; everything else stays as it was written."""
+    parts = text.split(_FENCE)
+    shown = []
+    for number, part in enumerate(parts):
+        is_code = number % 2 == 1
+        if is_code and number < len(parts) - 1:
+            first, line, rest = part.partition("\n")
+            code = rest if line and re.fullmatch(r"[\w+#-]{0,20}", first.strip()) else part
+            shown.append(f"<pre>{escape(code.strip('\n'), quote=False)}</pre>")
+        else:
+            shown.append(_prose(f"{_FENCE}{part}" if is_code else part))
+    return "".join(shown).strip()
+
+
+def _prose(text: str) -> str:
+    """Return text without fences."""
+    return _inline(_BULLET.sub(r"\g<indent>• ", _HEADING.sub(_bold, text)))
+
+
+def _bold(heading: re.Match[str]) -> str:
+    return f"**{heading['title'].rstrip(' \t#')}**"
+
+
+def _inline(text: str, depth: int = MAX_NESTED) -> str:
+    if not depth:
+        return escape(text, quote=False)
+    shown, end = [], 0
+    for found in _INLINE.finditer(text):
+        shown.append(escape(text[end : found.start()], quote=False))
+        end = found.end()
+        if found["escaped"]:
+            shown.append(escape(found["escaped"], quote=False))
+        elif found["verbatim"]:
+            shown.append(f"<code>{escape(found['verbatim'].strip(), quote=False)}</code>")
+        elif found["label"]:
+            shown.append(f'<a href="{escape(found["url"])}">{escape(found["label"], quote=False)}</a>')
+        else:
+            style = next(name for name in _STYLES if found[name])
+            tag = _STYLES[style]
+            shown.append(f"<{tag}>{_inline(found[style], depth - 1)}</{tag}>")
+    return "".join([*shown, escape(text[end:], quote=False)])
+
+
+def pieces(text: str, limit: int = MAX_UNITS) -> Iterator[str]:
+    """Yield a text in pieces: cut between paragraphs, else lines, else sentences, else words.
+
+    A block of code that is cut is closed and opened again.
+    """
+    rest, fence = text.strip(), ""
+    while rest:
+        room = limit - _units(fence) - len(_FENCE) - 1
+        if _units(fence) + _units(rest) <= limit:
+            yield f"{fence}{rest}"
+            return
+        end = _cut(rest, room)
+        piece = f"{fence}{rest[:end].rstrip()}"
+        rest = rest[end:].lstrip("\n" if piece.count(_FENCE) % 2 else None)
+        fence = f"{_FENCE}\n" if piece.count(_FENCE) % 2 else ""
+        yield f"{piece}\n{_FENCE}" if fence else piece
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _cut(text: str, limit: int) -> int:
+    end = len(text.encode("utf-16-le")[: 2 * limit].decode("utf-16-le", "ignore"))
+    for mark in ("\n\n", "\n", ". ", " "):
+        if (found := text.rfind(mark, end // 2, end)) > 0:
+            return found + len(mark)
+    return end
+
+
+IMAGE: Final = "image/"
+
+
+class PhotoUnusable(Exception):
+    """A photo cannot be shown to the model; `key` names the sentence that says why."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def is_picture(event: Mapping[str, Any]) -> bool:
+    """Return whether an attachment claims to be a picture."""
+    return bool(event.get("file_id")) and str(event.get("file_mime_type") or "").startswith(IMAGE)
+
+
+async def async_photo(hass: HomeAssistant, event: Mapping[str, Any]) -> str:
+    """Return the picture of an attachment as a data URL. Raises PhotoUnusable.
+
+    The bot writes each file into its own folder in the configuration. The file has a name of ours there, and
+    is deleted as soon as it was read.
+    """
+    size = event.get("file_size")
+    if isinstance(size, int) and size > MAX_BYTES:
+        raise PhotoUnusable("telegram_photo_large")
+    name = f"home_agent_{ulid_now()}"
+    data: dict[str, Any] = {"file_id": event["file_id"], "file_name": name}
+    if entry_id := event.get("bot", {}).get("config_entry_id"):
+        data["config_entry_id"] = entry_id
+    path = Path(hass.config.path(TELEGRAM, name))
+    try:
+        await async_telegram(hass, "download_file", data, answers=True)
+        picture = await hass.async_add_executor_job(_read, path)
+    except (ToolExecutionError, OSError) as err:
+        LOGGER.warning("A photo from Telegram was not downloaded: %s", err)
+        raise PhotoUnusable("telegram_photo_missing") from err
+    finally:
+        await hass.async_add_executor_job(_remove, path)
+    if picture is None:
+        raise PhotoUnusable("telegram_photo_large")
+    if (kind := kind_of_picture(picture)) is None:
+        raise PhotoUnusable("telegram_text_only")
+    return data_url(picture, kind)
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the content of a file; None for one that is too large."""
+    return path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+
+
+def _remove(path: Path) -> None:
+    """Delete a file that may not be there."""
+    path.unlink(missing_ok=True)

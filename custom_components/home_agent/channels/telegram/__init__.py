@@ -1,1 +1,0 @@
-"""Telegram, through Home Assistant's own bot: chats of persons are conversations."""
