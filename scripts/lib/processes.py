@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 import ctypes
+import secrets
 import signal
 import socket
 import subprocess
@@ -14,9 +16,14 @@ _LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port that nobody listens on."""
-    with socket.create_server((host, 0)) as server:
-        return int(server.getsockname()[1])
+    """Return a port that nobody listens on, for a program that takes it a little later.
+
+    It is below those that systems give to servers with port 0, so none of these gets it in between.
+    """
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with suppress(OSError), socket.create_server((host, port)):
+            return port
 
 
 def _end_with_parent() -> None:
