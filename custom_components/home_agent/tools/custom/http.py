@@ -1,22 +1,14 @@
-"""One HTTP request of a custom tool: bounded in size, with redirects to the same place only."""
+"""Where a custom tool sends its requests: addresses with templates, and connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from http import HTTPStatus
+from dataclasses import dataclass
 import re
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
-from aiohttp import (
-    ClientConnectorCertificateError,
-    ClientConnectorDNSError,
-    ClientError,
-    ClientResponse,
-    ClientSession,
-    ClientTimeout,
-)
+from aiohttp import ClientSession
 import probatio
 from yarl import URL
 
@@ -26,8 +18,7 @@ from homeassistant.helpers.template import is_template_string
 
 from ...errors import ToolExecutionError
 from ...regex import lazy_regex
-from ..outside.hosts import async_session, is_local_name, leads_home
-from ..outside.unpacking import Packed, unpacker
+from ..outside.hosts import async_session, is_local_name
 from .checks import TEXT, Templates, Text, Variables
 
 MAX_URL: Final = 8_000
@@ -36,10 +27,7 @@ _ORIGIN = lazy_regex(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
 _LITERAL = "/:?[]@!$&'()*+,;=%-._~"
 _SEPARATORS = lazy_regex(r"[/\\]")
 MAX_BYTES: Final = 1_000_000
-MAX_REDIRECTS: Final = 5
 MAX_DEPTH: Final = 100
-MOVED: Final = frozenset({301, 302})
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 FORBIDDEN_HEADERS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
 )
@@ -185,105 +173,6 @@ def with_query(url: str, pairs: list[tuple[str, str]]) -> str:
         return url
     added = urlencode(pairs, quote_via=quote, safe="", errors="replace")
     return f"{url}{'&' if '?' in url else '?'}{added}"
-
-
-_CHARSETS: Final = frozenset(
-    {"utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1", "windows-1252"}
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What is sent."""
-
-    method: str
-    url: str
-    headers: dict[str, str]
-    body: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAnswer:
-    """What came back, `MAX_BYTES` of it at most."""
-
-    status: int
-    content_type: str
-    text: str
-    cut: bool
-
-
-async def async_send(session: ClientSession, request: Request) -> HttpAnswer:
-    """Send a request and read its answer.
-
-    Raises ToolExecutionError in words that name neither keys nor addresses.
-    """
-    try:
-        for _ in range(MAX_REDIRECTS + 1):
-            async with session.request(
-                request.method,
-                URL(request.url, encoded=True),
-                headers=request.headers,
-                data=request.body,
-                allow_redirects=False,
-                timeout=ClientTimeout(total=None, sock_connect=10),
-            ) as response:
-                if (target := _redirected(request, response)) is None:
-                    return await _async_read(response)
-                request = target
-    except (ClientError, OSError, ValueError) as err:
-        raise ToolExecutionError(error_message(err)) from err
-    raise ToolExecutionError("The server redirects in a circle")
-
-
-def _redirected(request: Request, response: ClientResponse) -> Request | None:
-    """Return the request that a redirect asks for; None for an answer.
-
-    Raises ToolExecutionError for one that leads to another scheme, host or port.
-    """
-    location = response.headers.get("Location")
-    if response.status not in REDIRECTS or not location:
-        return None
-    here = URL(request.url, encoded=True)
-    target = here.join(URL(location))
-    if target.scheme not in ("http", "https") or target.origin() != here.origin():
-        raise ToolExecutionError("The server redirects to another place, which is not followed")
-    url = str(target.with_fragment(None))
-    if response.status == HTTPStatus.SEE_OTHER or (response.status in MOVED and request.method == "POST"):
-        kept = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
-        return Request(method="GET", url=url, headers=kept)
-    return replace(request, url=url)
-
-
-async def _async_read(response: ClientResponse) -> HttpAnswer:
-    unpack = unpacker(response.headers)
-    body = bytearray()
-    async for chunk in response.content.iter_chunked(65_536):
-        body += unpack(chunk, MAX_BYTES + 1 - len(body))
-        if len(body) > MAX_BYTES:
-            break
-    charset = (response.charset or "utf-8").casefold()
-    return HttpAnswer(
-        status=response.status,
-        content_type=response.content_type.casefold(),
-        text=body[:MAX_BYTES].decode(charset if charset in _CHARSETS else "utf-8", "replace"),
-        cut=len(body) > MAX_BYTES,
-    )
-
-
-def error_message(err: Exception) -> str:
-    """Return a message for an error; the errors' own texts contain addresses, which may contain keys."""
-    if leads_home(err):
-        return "The server's name leads into the private network, which is not allowed for it"
-    match err:
-        case Packed():
-            return "The server packs its answer in a way that is not read"
-        case ClientConnectorDNSError():
-            return "The server's name is not known"
-        case ClientConnectorCertificateError():
-            return "The server's certificate is not valid"
-        case ClientError() | OSError():
-            return f"The server cannot be reached, or broke off its answer ({type(err).__name__})"
-    return "The server's answer, or the request, is not valid HTTP"
 
 
 def without_keys(value: Any, secrets: set[str], depth: int = MAX_DEPTH) -> Any:

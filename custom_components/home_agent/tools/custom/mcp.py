@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -12,7 +12,7 @@ from itertools import count
 from time import monotonic
 from typing import Any, Final, override
 
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
+from aiohttp import ClientResponse, ClientSession
 from jinja2 import Undefined
 import probatio
 from yarl import URL
@@ -28,6 +28,7 @@ from ...inference.sse import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
+from ..outside.fetch import CONNECT, plain_errors
 from ..outside.hosts import is_allowed, is_local_name
 from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
 from .base import CustomTool, Recipe
@@ -38,7 +39,6 @@ from .http import (
     FORBIDDEN_HEADERS,
     Connection,
     connection_schema,
-    error_message,
     header_name,
     without_keys,
 )
@@ -199,7 +199,7 @@ class McpClient:
     async def _exchange(self, body: Object, session: _Session) -> Object:
         answered = 0
         response = await self._post(body, session)
-        try:
+        with closing(response), plain_errors():
             if body["method"] == "initialize":
                 session.id = _session_id(response)
             async for message in _messages(response):
@@ -212,10 +212,6 @@ class McpClient:
                 if "method" in message and "id" in message and answered < MAX_ANSWERED:
                     answered += 1
                     await self._tell(_reply(message), session)
-        except (ClientError, OSError, ValueError) as err:
-            raise ToolExecutionError(error_message(err)) from err
-        finally:
-            response.close()
         raise ToolExecutionError("The MCP server ended its answer without a result")
 
     async def _tell(self, body: Object, session: _Session) -> None:
@@ -236,16 +232,10 @@ class McpClient:
             "Accept-Encoding": "identity",
             **(session.headers if body.get("method") != "initialize" else {}),
         }
-        try:
+        with plain_errors():
             response = await self.http.post(
-                self.url,
-                json=body,
-                headers=headers,
-                allow_redirects=False,
-                timeout=ClientTimeout(total=None, sock_connect=10),
+                self.url, json=body, headers=headers, allow_redirects=False, timeout=CONNECT
             )
-        except (ClientError, OSError, ValueError) as err:
-            raise ToolExecutionError(error_message(err)) from err
         packed = response.headers.get("Content-Encoding", "identity").strip().casefold() != "identity"
         if response.status < HTTPStatus.MULTIPLE_CHOICES and not packed:
             return response

@@ -25,6 +25,7 @@ from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy_regex
 from ...safety.redaction import is_secret
 from ..base import ToolRun
+from ..outside.fetch import HttpAnswer, Request, async_fetch
 from ..outside.hosts import is_allowed, is_local_name
 from .base import CustomTool
 from .checks import TEXT, Templates, Text, Variables, by_type, rendered
@@ -33,11 +34,9 @@ from .http import (
     CONTROL,
     FIXED_ADDRESS,
     FORBIDDEN_HEADERS,
+    MAX_BYTES,
     Connection,
-    HttpAnswer,
-    Request,
     UrlTemplate,
-    async_send,
     connection_schema,
     header_name,
     read_url,
@@ -159,7 +158,9 @@ class OAuth2(Auth):
         if not in_body:
             headers["Authorization"] = f"Basic {self._client()}"
         url, body = self.config["token_url"], urlencode(form).encode()
-        answer = await async_send(session, Request(method="POST", url=url, headers=headers, body=body))
+        answer = await async_fetch(
+            session, Request(method="POST", url=url, headers=headers, body=body), MAX_BYTES
+        )
         if answer.status >= HTTPStatus.BAD_REQUEST:
             raise ToolExecutionError(f"The token server answered with status {answer.status}")
         self._keep(answer.text)
@@ -431,12 +432,12 @@ class RestTool(CustomTool):
         connect = partial(self._session, hass)
         session = connect(handler.url.host)
         if (auth := handler.auth) is None:
-            return await async_send(session, request)
+            return await async_fetch(session, request, MAX_BYTES)
         for is_last in (not auth.renewable, True):
             header = await auth.async_header(connect, variables)
             secrets |= {*auth.secrets(), header, header.partition(" ")[2]}
             request.headers["Authorization"] = CONTROL.sub("", header)
-            answer = await async_send(session, request)
+            answer = await async_fetch(session, request, MAX_BYTES)
             if answer.status != HTTPStatus.UNAUTHORIZED or is_last:
                 break
             auth.forget(header)
@@ -449,7 +450,7 @@ class RestTool(CustomTool):
 
     def _request(self, variables: Variables) -> Request:
         handler, content = self._handler, rendered(self._handler.content, variables)
-        headers = {"Accept": "application/json, text/*;q=0.8", "Accept-Encoding": "identity"}
+        headers = {"Accept": "application/json, text/*;q=0.8"}
         body: bytes | None = None
         if "json" in content:
             body = json_bytes(content["json"])
