@@ -1,20 +1,21 @@
-"""Finds what brought changes about: in the recorder, in traces, in the ledger and in the states of now."""
+"""Who or what brought changes about: from the states of now, the recorder and the ledger, as facts."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID, EVENT_CALL_SERVICE, STATE_OFF
-from homeassistant.core import Context, Event, HomeAssistant, State, callback
-from homeassistant.helpers import area_registry as ar, device_registry as dr
+from homeassistant.core import Event, HomeAssistant, State, callback
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
 
 from ...context.formats import describe_state
-from ...knowledge.house import HouseSnapshot
 from ...knowledge.persons import persons
+from ...regex import lazy_regex
 from ...safety.firewall.own_values import is_own_state, without_outside
 from ...safety.ledger import RecordedAction
-from ...safety.reading import Reader
 from ...texts import clean
 from ...timespans import format_local
 from ..base import ToolRun
@@ -23,262 +24,90 @@ from ..members import async_is_member
 from .recorded import (
     GONE,
     REQUESTED,
+    STARTED,
     TRIGGERED,
     Asked,
     Change,
     Happening,
-    Run,
-    Trigger,
     async_recorded,
-    async_runs,
     happened_at,
-    members,
-    trigger_in_words,
 )
 
-MAX_CONTEXTS: Final = 2
-"""Contexts that are followed: that of the change, and that of what set off its automation."""
+type Facts = dict[str, JsonValueType]
+"""A cause: `scene`, `script`, `automation` and its `trigger`; `by` whom, `asked_by`, `in` and `planned`."""
+
 VOICE: Final = frozenset({"assist_satellite", "conversation"})
 """Domains of entities that change when somebody speaks to them."""
 LATE: Final = 1.0
 """Seconds that an event may be stored after the change that belongs to it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """All that is known of what ran: by the id of the context."""
-
-    happenings: Mapping[str, Sequence[Happening]]
-    runs: Mapping[str, Sequence[Run]]
-    actions: Mapping[str, Sequence[RecordedAction]]
-
-
-def causes_of(viewer: Viewer, change: Change, known: Known) -> list[str]:
-    """Return what brought a change about, the nearest first; empty if nobody and nothing is known."""
-    parts: list[str] = []
-    entity_id, context, at = change.after.entity_id, change.after.context, change.at
-    for _each in range(MAX_CONTEXTS):
-        happened = known.happenings.get(context.id, ())
-        runs = known.runs.get(context.id, ())
-        above = known.happenings.get(context.parent_id or "", ())
-        actions = sorted(known.actions.get(context.id, ()), key=lambda one: entity_id not in one.entity_ids)
-        if scene := _scene(viewer, entity_id, happened, actions):
-            parts.append(viewer.ran(scene, is_first=not parts))
-        scripts = [run for run in runs if run.entity_id.startswith("script.")]
-        for run in sorted(scripts, key=lambda each: each.started, reverse=True):
-            if run.brought_about(viewer.hass, entity_id, at):
-                parts.append(viewer.ran(run.entity_id, is_first=not parts))
-                break
-        automation, trigger = _automation(happened, runs)
-        if automation:
-            reason = viewer.because(trigger)
-            told = viewer.ran(automation, is_first=not parts)
-            parts.append(f"{told}, which ran {reason}" if reason else told)
-        elif last := _last(viewer, context, happened, actions):
-            return [*parts, last]
-        elif not above and any(_is(one, EVENT_CALL_SERVICE) for one in happened):
-            return [*parts, f"{'started ' if parts else ''}by {CONNECTED}"]
-        if context.parent_id is None:
-            break
-        states = [one for one in above if isinstance(one, State) and happened_at(one) <= at + LATE]
-        named = [one for one in states if one.entity_id == trigger.entity_id]
-        cause = next(iter([*named, *states, *above]), None)
-        if isinstance(cause, State):
-            if cause.entity_id not in (entity_id, trigger.entity_id):
-                parts.append(f"because {viewer.changed(cause.entity_id, cause.state)}")
-            entity_id = cause.entity_id
-        at = happened_at(cause) if cause else at
-        context = cause.context if cause else Context(id=context.parent_id)
-    return parts
-
-
-def _is(happening: Happening, kind: str) -> bool:
-    return not isinstance(happening, State) and str(happening.event_type).startswith(kind)
-
-
-def _scene(
-    viewer: Viewer, entity_id: str, happened: Sequence[Happening], actions: Sequence[RecordedAction]
-) -> str | None:
-    asked = [target for action in actions for target in action.entity_ids]
-    if entity_id in asked:
-        return None
-    called = [
-        target
-        for one in happened
-        if not isinstance(one, State) and one.event_type == EVENT_CALL_SERVICE
-        for target in _targets(one.data)
-    ]
-    scenes = (target for target in (*called, *asked) if target.startswith("scene."))
-    return next((scene for scene in scenes if entity_id in members(viewer.hass, scene)), None)
-
-
-def _targets(data: Mapping[str, Any]) -> list[str]:
-    given = data.get("service_data")
-    entity_ids = given.get(ATTR_ENTITY_ID) if isinstance(given, Mapping) else None
-    return [entity_ids] if isinstance(entity_ids, str) else sorted(map(str, entity_ids or ()))
-
-
-def _automation(happened: Sequence[Happening], runs: Sequence[Run]) -> tuple[str, Trigger]:
-    """Return the automation that ran in a context with its trigger; empty if none did."""
-    events = (one.data for one in happened if not isinstance(one, State) and one.event_type == TRIGGERED)
-    event: Mapping[str, Any] = next(events, {})
-    described = trigger_in_words(str(event.get("source") or ""))
-    for run in runs:
-        if run.entity_id.startswith("automation."):
-            return run.entity_id, run.trigger if run.trigger != Trigger() else described
-    return str(event.get(ATTR_ENTITY_ID) or ""), described
-
-
-def _last(
-    viewer: Viewer, context: Context, happened: Sequence[Happening], actions: Sequence[RecordedAction]
-) -> str | None:
-    """Return the person, the request or the voice assistant where a chain ends; None if it goes on."""
-    user_id = context.user_id or next((user for one in happened if (user := one.context.user_id)), None)
-    if actions:
-        action = actions[0]
-        who = viewer.who_asked(action.user_id or user_id)
-        had = "had planned" if action.planned is not None else "asked"
-        return f"by you, as {who}{viewer.place(action.device_id)} {had}"
-    if any(_is(one, REQUESTED) for one in happened):
-        return f"by the voice assistant, as {viewer.who_asked(user_id)} asked"
-    if user_id is not None:
-        return f"by {viewer.person(user_id)}"
-    for one in happened:
-        if isinstance(one, State) and one.domain in VOICE:
-            name = viewer.name_of(one.entity_id)
-            return "by somebody at " + (f"the voice assistant {name}" if name else "a voice assistant")
-    return None
-
-
-MOST_NOT_DONE: Final = 3
-"""Automations that did nothing and are told."""
 SAME_MOMENT: Final = 1.0
 """Seconds between a change of the state and its last update within which both have one cause."""
+MOST_NOT_DONE: Final = 3
+"""Automations that did nothing and are told."""
 PRIVATE: Final = frozenset({"person", "device_tracker"})
 """Domains that follow where people are: nobody brings their changes about."""
+REPORTING: Final = frozenset({"binary_sensor", "sensor", "event"})
+"""Domains whose entities report what they measure, so that nothing brought a change about."""
+HOUSEHOLD: Final = frozenset({"automation", "script", "scene"})
+"""Domains that the household itself wrote; their names are no secret to its members."""
+TRIGGERS: Final = frozenset(
+    {"calendar", "conversation", "event", "mqtt", "sunrise", "sunset", "tag", "template", "time", "webhook"}
+)
+"""First words of Home Assistant's descriptions of triggers that say why an automation ran."""
+NAME_CHARS: Final = 40
+YOU: Final = "you"
+NOBODY: Final = "not through Home Assistant: by hand at the device, in its own app, or by itself"
+SOMEBODY: Final = "a member of the household"
+CONNECTED: Final = "an integration or an app that is connected to Home Assistant"
+NOT_EXPOSED: Final = "not exposed"
+ANOTHER: Final = "another text"
+_ENTITY: Final = lazy_regex(r"(?<![\w.])[a-z][a-z0-9_]*\.[a-z0-9_]+(?![\w.])")
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A change with what brought it about; `causes` is empty where that is not known."""
+    """A change with its cause; `cause` is empty where that is not known."""
 
     change: Change
-    causes: Sequence[str]
-    viewer: Viewer
+    cause: Facts
+    difference: str
 
     @property
-    def line(self) -> str:
-        """Return the change with its time and what brought it about."""
-        return tell(self.viewer, self.change, self.causes)
+    def facts(self) -> Facts:
+        """Return when and what changed, and the cause."""
+        told: Facts = {"at": format_local(self.change.at), "change": self.difference}
+        if not self.cause and self.change.after.domain not in REPORTING:
+            return told | {"by": NOBODY}
+        return told | self.cause
 
 
 async def async_explain(run: ToolRun, asked: Sequence[Asked]) -> dict[str, list[Explained]]:
     """Return the changes of entities with what brought them about, the oldest first."""
     wanted = [item for item in asked if item.entity_id.partition(".")[0] not in PRIVATE]
     recorded, happenings = await async_recorded(run.hass, wanted)
-    live = [change for item in wanted if (change := _live_change(run.hass, item, recorded))]
+    live: list[Change] = []
+    for item in wanted:
+        state = run.hass.states.get(item.entity_id)
+        if state is None or state.state in GONE or not _is_of_one_cause(state):
+            continue
+        change = Change(None, state)
+        last = max((each.at for each in recorded if each.after.entity_id == item.entity_id), default=0.0)
+        if change.at > last + SAME_MOMENT and item.wants(state):
+            live.append(change)
     explained: dict[str, list[Explained]] = {}
-    for one in await _async_explained(run, [*recorded, *live], happenings):
+    for each in await _async_explained(run, [*recorded, *live], happenings):
         # What only the state of now shows may be from the last start, which nobody brought about.
-        if one.causes or one.change not in live or one.change.after.entity_id in explained:
-            explained.setdefault(one.change.after.entity_id, []).append(one)
+        if each.cause or each.change not in live or each.change.after.entity_id in explained:
+            explained.setdefault(each.change.after.entity_id, []).append(each)
     return explained
 
 
-async def async_explain_now(run: ToolRun, state: State) -> str | None:
+async def async_explain_now(run: ToolRun, state: State) -> Facts | None:
     """Return what brought an entity into its state, without the recorder; None if that is not known."""
     if state.domain in PRIVATE or not _is_of_one_cause(state):
         return None
     (explained,) = await _async_explained(run, [Change(None, state)], {})
-    return ", ".join(explained.causes) or None
-
-
-async def _async_explained(
-    run: ToolRun,
-    changes: Sequence[Change],
-    recorded: Mapping[str, Sequence[Happening]],
-) -> list[Explained]:
-    hass = run.hass
-    contexts = [change.after.context for change in changes]
-    ids = {key for context in contexts for key in (context.id, context.parent_id) if key}
-    happenings = {**_live_happenings(hass, ids), **recorded}
-    runs: dict[str, list[Run]] = {}
-    for traced in await async_runs(hass, context_ids=ids):
-        runs.setdefault(traced.context_id, []).append(traced)
-    actions: dict[str, list[RecordedAction]] = {}
-    for action in run.guard.journal.ledger.of_speaker(None):
-        if action.success:
-            actions.setdefault(action.context_id, []).append(action)
-    known = Known(happenings=happenings, runs=runs, actions=actions)
-    viewer = await _async_viewer(run)
-    return [Explained(change, causes_of(viewer, change, known), viewer) for change in changes]
-
-
-async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[str]:
-    """Return the automations that use an entity and are off, or whose conditions stopped them since a time.
-
-    With `with_idle` also those that were not triggered at all.
-    """
-    hass = run.hass
-    if "automation" not in hass.config.components:
-        return []
-    from homeassistant.components.automation import automations_with_entity  # noqa: PLC0415
-
-    viewer = await _async_viewer(run)
-    using = [state for one in automations_with_entity(hass, entity_id) if (state := hass.states.get(one))]
-    runs = await async_runs(hass, automations=[state.entity_id for state in using])
-    stopped = sorted((one for one in runs if one.is_stopped and one.started >= since), key=_started)
-    lines = []
-    for state in using:
-        which, last = viewer.which(state.entity_id), state.attributes.get("last_triggered")
-        if state.state == STATE_OFF:
-            lines.append(f"{which} uses it and is turned off")
-        elif with_idle and not any(one.entity_id == state.entity_id for one in stopped):
-            at = last.timestamp() if isinstance(last, datetime) else 0.0
-            if at < since:
-                when = f"its last run was {format_local(at)}" if at else "it has never run"
-                lines.append(f"{which} uses it and did not run; {when}")
-    for one in stopped:
-        which, reason = viewer.which(one.entity_id), viewer.because(one.trigger)
-        triggered = f"was triggered {reason}".rstrip()
-        lines.append(f"{format_local(one.started)} {which} {triggered}, but its conditions were not met")
-    return lines[-MOST_NOT_DONE:]
-
-
-def _started(run: Run) -> float:
-    return run.started
-
-
-@callback
-def _live_happenings(hass: HomeAssistant, ids: Container[str]) -> dict[str, list[Happening]]:
-    """Return what the current states tell of contexts; the state of an automation is a run of it."""
-    happenings: dict[str, list[Happening]] = {}
-    for state in sorted(hass.states.async_all(), key=happened_at):
-        context = state.context
-        if context.id not in ids or state.domain == "script":
-            continue
-        happening: Happening = state
-        if state.domain == "automation":
-            data = {ATTR_ENTITY_ID: state.entity_id}
-            at = state.last_updated_timestamp
-            happening = Event(TRIGGERED, data, context=context, time_fired_timestamp=at)
-        happenings.setdefault(context.id, []).append(happening)
-    return happenings
-
-
-@callback
-def _live_change(hass: HomeAssistant, asked: Asked, recorded: Iterable[Change]) -> Change | None:
-    """Return the newest change as the state of now shows it, where the recorder does not have it."""
-    state = hass.states.get(asked.entity_id)
-    if state is None or state.state in GONE or not _is_of_one_cause(state):
-        return None
-    change = Change(None, state)
-    if asked.start is not None and not asked.start <= change.at <= asked.end:
-        return None
-    if asked.fits is not None and not asked.fits(state):
-        return None
-    last = max((each.at for each in recorded if each.after.entity_id == asked.entity_id), default=0.0)
-    return change if change.at > last + SAME_MOMENT else None
+    return explained.cause or None
 
 
 def _is_of_one_cause(state: State) -> bool:
@@ -286,15 +115,47 @@ def _is_of_one_cause(state: State) -> bool:
     return state.last_updated_timestamp - state.last_changed_timestamp <= SAME_MOMENT
 
 
-async def _async_viewer(run: ToolRun) -> Viewer:
+async def _async_explained(
+    run: ToolRun, changes: Sequence[Change], recorded: Mapping[str, Sequence[Happening]]
+) -> list[Explained]:
+    contexts = [change.after.context for change in changes]
+    ids = {key for context in contexts for key in (context.id, context.parent_id) if key}
+    happenings = {**_live_happenings(run.hass, ids), **recorded}
+    actions: dict[str, RecordedAction] = {}
+    for action in run.guard.journal.ledger.of_speaker(None):
+        if action.success:
+            actions.setdefault(action.context_id, action)
+    viewer = await async_viewer(run)
+    return [
+        Explained(change, viewer.cause(change, happenings, actions), viewer.difference(change))
+        for change in changes
+    ]
+
+
+@callback
+def _live_happenings(hass: HomeAssistant, ids: Collection[str]) -> dict[str, list[Happening]]:
+    """Return what the current states tell of contexts; that of an automation or a script is a run of it."""
+    happenings: dict[str, list[Happening]] = {}
+    for state in sorted(hass.states.async_all(), key=happened_at):
+        if state.context.id not in ids:
+            continue
+        happening: Happening = state
+        if kind := {"automation": TRIGGERED, "script": STARTED}.get(state.domain):
+            started = state.attributes.get("last_triggered")
+            at = started.timestamp() if isinstance(started, datetime) else state.last_updated_timestamp
+            data = {ATTR_ENTITY_ID: state.entity_id}
+            happening = Event(kind, data, context=state.context, time_fired_timestamp=at)
+        happenings.setdefault(state.context.id, []).append(happening)
+    return happenings
+
+
+async def async_viewer(run: ToolRun) -> Viewer:
     """Return what the speaker may know."""
-    speaker, hass = run.speaker, run.hass
-    is_member = await async_is_member(hass, speaker)
-    users = await hass.auth.async_get_users()
+    is_member = await async_is_member(run.hass, run.speaker)
+    users = await run.hass.auth.async_get_users()
     return Viewer(
-        hass=hass,
-        house=run.house,
-        reader=run.reader,
+        run=run,
+        hass=run.hass,
         is_member=is_member,
         names_people=is_member and (run.disclosure.home or run.disclosure.people),
         narrows=run.guard.policy.view.seen.narrows,
@@ -302,30 +163,12 @@ async def _async_viewer(run: ToolRun) -> Viewer:
     )
 
 
-NAME_CHARS: Final = 40
-NOBODY: Final = "not through Home Assistant: by hand at the device, in its own app, or by itself"
-REPORTING: Final = frozenset({"binary_sensor", "sensor", "event"})
-"""Domains whose entities report what they measure, so that nothing brought a change about."""
-SOMEBODY: Final = "a member of the household"
-ANOTHER: Final = "another text"
-NOT_EXPOSED: Final = "something that is not exposed"
-CONNECTED: Final = "an integration or an app that is connected to Home Assistant"
-HOUSEHOLD: Final = frozenset({"automation", "script", "scene"})
-"""Domains that the household itself wrote; their names are no secret to its members."""
-TRIGGERS: Final = frozenset(
-    {"time", "time_pattern", "sun", "homeassistant", "webhook", "event", "mqtt", "conversation", "tag"}
-    | {"calendar", "template"}
-)
-"""Kinds of triggers that say by themselves why an automation ran."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
     """Who is told, and what they may know."""
 
+    run: ToolRun
     hass: HomeAssistant
-    house: HouseSnapshot
-    reader: Reader
     is_member: bool
     """Whether the speaker is known as a member of the household."""
     names_people: bool
@@ -335,107 +178,197 @@ class Viewer:
     accounts: Mapping[str, str | None]
     """Names of the accounts that have no person, by their id; None for a service's own."""
 
-    def name_of(self, entity_id: str) -> str | None:
-        """Return the name of an entity; None if the speaker may not know it."""
-        domain = entity_id.partition(".")[0]
-        state = self.hass.states.get(entity_id)
-        if not self.reader.sees(entity_id) and not (
-            self.is_member and not self.narrows and domain in HOUSEHOLD and self.reader.permits(entity_id)
-        ):
-            return None
-        record = self.house.entities.get(entity_id)
-        if record is None and state is None:
-            return None
-        return clean(record.name if record else state.name if state else "", NAME_CHARS)
+    def cause(
+        self,
+        change: Change,
+        happenings: Mapping[str, Sequence[Happening]],
+        actions: Mapping[str, RecordedAction],
+    ) -> Facts:
+        """Return what brought a change about, in its context and in that which set this one off."""
+        context, at = change.after.context, change.at + LATE
+        parent = context.parent_id or ""
+        happened = [each for each in happenings.get(context.id, ()) if happened_at(each) <= at]
+        above = [each for each in happenings.get(parent, ()) if happened_at(each) <= at]
+        events = [each for each in happened if isinstance(each, Event)]
+        facts: Facts = {}
+        changed = {change.after.entity_id}
+        for state in (each for each in happened if isinstance(each, State)):
+            now = self.hass.states.get(state.entity_id)
+            members = now.attributes.get(ATTR_ENTITY_ID) if now else None
+            if isinstance(members, list | tuple | set | frozenset) and change.after.entity_id in members:
+                changed.add(state.entity_id)
+                if state.domain == "scene":
+                    facts["scene"] = self.name(state.entity_id)
+        ran: Mapping[str, Any] = next((event.data for event in events if event.event_type == TRIGGERED), {})
+        automation = str(ran.get(ATTR_ENTITY_ID) or "")
+        scripts = [str(event.data.get(ATTR_ENTITY_ID)) for event in events if event.event_type == STARTED]
+        using = self._using(changed) if scripts else set()
+        if named := [script for script in scripts if script in using or not automation]:
+            facts["script"] = self.name(named[-1])
+        if automation:
+            facts["automation"] = self.name(automation)
+        source = str(ran.get("source") or "")
+        states = [each for each in above if isinstance(each, State)]
+        if trigger := self.trigger(source, states):
+            facts["trigger"] = trigger
+        return facts | self._who(change, happened, above, actions.get(context.id) or actions.get(parent))
 
-    def state_of(self, entity_id: str, text: str | None) -> str | None:
-        """Return a state in words; None for text from outside."""
-        now = self.hass.states.get(entity_id)
-        if text is None or now is None:
-            return None
-        return self.shown(State(entity_id, text, _kept(now, text), validate_entity_id=False))
+    def _using(self, entity_ids: Collection[str]) -> set[str]:
+        """Return the scripts that name one of the entities, or the area or device of one."""
+        from homeassistant.components.script import (  # noqa: PLC0415
+            scripts_with_area,
+            scripts_with_device,
+            scripts_with_entity,
+        )
+
+        using: set[str] = set()
+        registry = er.async_get(self.hass)
+        for entity_id in entity_ids:
+            using.update(scripts_with_entity(self.hass, entity_id))
+            if (record := self.run.house.entities.get(entity_id)) and record.area_id:
+                using.update(scripts_with_area(self.hass, record.area_id))
+            if (entry := registry.async_get(entity_id)) and entry.device_id:
+                using.update(scripts_with_device(self.hass, entry.device_id))
+        return using
+
+    def trigger(self, source: str, states: Sequence[State]) -> str | None:
+        """Return what set an automation off, from Home Assistant's description and from its context."""
+        named = _ENTITY.search(source)
+        entity_id = named[0] if named else ""
+        state = next((each for each in states if each.entity_id == entity_id), next(iter(states), None))
+        if state is not None and entity_id in ("", state.entity_id):
+            if not self.run.reader.sees(state.entity_id):
+                return NOT_EXPOSED
+            now = self.hass.states.get(state.entity_id)
+            shown = now and self.shown(State(state.entity_id, state.state, _kept(now, state.state)))
+            return f"{self.name(state.entity_id)}: {shown or ANOTHER}"
+        if entity_id:
+            return self.name(entity_id) if self.run.reader.sees(entity_id) else NOT_EXPOSED
+        word = source.partition(" ")[0].lower()
+        return word if word in TRIGGERS else None
+
+    def _who(
+        self,
+        change: Change,
+        happened: Sequence[Happening],
+        above: Sequence[Happening],
+        action: RecordedAction | None,
+    ) -> Facts:
+        """Return the person, the request or the voice assistant where a chain begins."""
+        contexts = [change.after.context, *(each.context for each in (*happened, *above))]
+        user_id = next((context.user_id for context in contexts if context.user_id), None)
+        if action is not None:
+            facts: Facts = {"by": YOU, "asked_by": self.person(action.user_id or user_id)}
+            if action.planned is not None:
+                facts["planned"] = True
+            return facts | self._place(action.device_id)
+        events = [each for each in (*happened, *above) if isinstance(each, Event)]
+        if any(str(event.event_type).startswith(REQUESTED) for event in events):
+            return {"by": "the voice assistant", "asked_by": self.person(user_id)}
+        if user_id is not None:
+            return {"by": self.person(user_id)}
+        for state in (each for each in happened if isinstance(each, State) and each.domain in VOICE):
+            return {"by": f"somebody at the voice assistant {self.name(state.entity_id)}"}
+        is_called = any(event.event_type == EVENT_CALL_SERVICE for event in events)
+        if is_called and not above and not any(event.event_type == TRIGGERED for event in events):
+            return {"by": CONNECTED}
+        return {}
+
+    def _place(self, device_id: str | None) -> Facts:
+        """Return the room of a device, if that may be known."""
+        device = dr.async_get(self.hass).async_get(device_id) if device_id else None
+        area_id = device.area_id if device else None
+        if not self.is_member or (self.narrows and area_id not in self.run.house.areas):
+            return {}
+        area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
+        return {"in": clean(area.name, NAME_CHARS)} if area else {}
+
+    def person(self, user_id: str | None) -> str:
+        """Return who a user is."""
+        if user_id is None:
+            return "somebody"
+        if user_id in self.accounts and self.accounts[user_id] is None:
+            return CONNECTED
+        if not self.names_people:
+            return SOMEBODY
+        name = next((person.name for person in persons(self.hass) if person.user_id == user_id), None)
+        if name is None:
+            account = self.accounts.get(user_id)
+            return f"the account {clean(account, NAME_CHARS)}" if account else "an account that is gone"
+        asks = " (who asks)" if user_id == self.run.speaker.context.user_id else ""
+        return f"{clean(name, NAME_CHARS)}{asks}"
+
+    def name(self, entity_id: str) -> str:
+        """Return the name of an entity, if the speaker may know it."""
+        reader, state = self.run.reader, self.hass.states.get(entity_id)
+        is_own = self.is_member and not self.narrows and entity_id.partition(".")[0] in HOUSEHOLD
+        if not reader.sees(entity_id) and not (is_own and reader.permits(entity_id)):
+            return NOT_EXPOSED
+        record = self.run.house.entities.get(entity_id)
+        return clean(record.name if record else state.name if state else "", NAME_CHARS) or NOT_EXPOSED
 
     def shown(self, state: State) -> str | None:
         """Return a state in words; None for text from outside."""
         if not is_own_state(self.hass, state):
             return None
         own = without_outside(self.hass, state)
-        return describe_state(own, self.house.entities.get(state.entity_id), aged=False)
+        return describe_state(own, self.run.house.entities.get(state.entity_id), aged=False)
 
-    def person(self, user_id: str | None) -> str:
-        """Return who a user is."""
-        if user_id is not None and user_id in self.accounts and self.accounts[user_id] is None:
-            return CONNECTED
-        if user_id is None or not self.names_people:
-            return SOMEBODY
-        name = next((one.name for one in persons(self.hass) if one.user_id == user_id), None)
-        if name is None:
-            account = self.accounts.get(user_id)
-            return f"the account {clean(account, NAME_CHARS)}" if account else "an account that is gone"
-        asks = " (who asks)" if user_id == self.reader.speaker.context.user_id else ""
-        return f"{clean(name, NAME_CHARS)}{asks}"
-
-    def place(self, device_id: str | None) -> str:
-        """Return the room of a device, with a preposition; empty if it has none that may be known."""
-        device = dr.async_get(self.hass).async_get(device_id) if device_id else None
-        area_id = device.area_id if device else None
-        if not self.is_member or (self.narrows and area_id not in self.house.areas):
-            return ""
-        area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
-        return f" in {clean(area.name, NAME_CHARS)}" if area else ""
-
-    def who_asked(self, user_id: str | None) -> str:
-        """Return who a request came from."""
-        return self.person(user_id) if user_id else "somebody"
-
-    def ran(self, entity_id: str, *, is_first: bool = True) -> str:
-        """Return a script, a scene or an automation as a cause; `is_first` if nothing is between."""
-        return f"{'' if is_first else 'started '}by {self.which(entity_id)}"
-
-    def which(self, entity_id: str) -> str:
-        """Return a script, a scene or an automation with its name, if the speaker may know it."""
-        domain, name = entity_id.partition(".")[0], self.name_of(entity_id)
-        return f"{domain} {name}" if name else f"{'an' if domain[0] in 'aeiou' else 'a'} {domain}"
-
-    def because(self, trigger: Trigger) -> str:
-        """Return the trigger of an automation as a reason; empty if it is not known."""
-        if trigger.entity_id and trigger.platform not in ("time", "conversation"):
-            return f"because {self.changed(trigger.entity_id, trigger.state)}"
-        return f"by its {trigger.platform} trigger" if trigger.platform in TRIGGERS else ""
-
-    def changed(self, entity_id: str, state: str | None) -> str:
-        """Return what an entity did, without what the speaker may not know."""
-        name = self.name_of(entity_id) if self.reader.sees(entity_id) else None
-        if name is None:
-            return f"{NOT_EXPOSED} changed"
-        told = self.state_of(entity_id, state)
-        return f"{name} became {told}" if told else f"{name} changed"
+    def difference(self, change: Change) -> str:
+        """Return what changed: the state, or settings."""
+        before, after = change.before, change.after
+        now = self.shown(after) or ANOTHER
+        if before is None:
+            return now
+        if before.state != after.state:
+            return f"{self.shown(before) or ANOTHER} -> {now}"
+        old, new = (without_outside(self.hass, state).attributes for state in (before, after))
+        return ", ".join(differences(old, new)) or now
 
 
-def _kept(now: State, text: str) -> Mapping[str, object]:
+def _kept(now: State, text: str) -> Mapping[str, Any]:
+    """Return the attributes of an entity that a state of the past had, too."""
     if now.state == text:
         return now.attributes
-    return {
-        key: value
-        for key, value in now.attributes.items()
-        if key in ("device_class", "unit_of_measurement", "options", "friendly_name")
-    }
+    lasting = ("device_class", "unit_of_measurement", "options", "friendly_name")
+    return {key: value for key, value in now.attributes.items() if key in lasting}
 
 
-def tell(viewer: Viewer, change: Change, causes: Sequence[str]) -> str:
-    """Return a change with its time and what brought it about."""
-    told = f"{format_local(change.at)} {_difference(viewer, change)}"
-    if not causes and change.after.domain in REPORTING:
-        return told
-    return ", ".join([told, *(causes or [NOBODY])])
+async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[Facts]:
+    """Return the automations that use an entity and are off, or whose conditions stopped them since a time.
 
+    With `with_idle` also those that were not triggered at all.
+    """
+    hass = run.hass
+    if "automation" not in hass.config.components:
+        return []
+    from homeassistant.components.automation import automations_with_entity  # noqa: PLC0415
+    from homeassistant.components.trace.util import async_list_traces  # noqa: PLC0415
 
-def _difference(viewer: Viewer, change: Change) -> str:
-    before, after = change.before, change.after
-    now = viewer.shown(after) or ANOTHER
-    if before is None:
-        return now
-    if before.state != after.state:
-        return f"{viewer.shown(before) or ANOTHER} -> {now}"
-    old, new = (without_outside(viewer.hass, state).attributes for state in (before, after))
-    return ", ".join(differences(old, new)) or now
+    viewer = await async_viewer(run)
+    idle: list[Facts] = []
+    stopped: list[tuple[float, Facts]] = []
+    for state in filter(None, map(hass.states.get, automations_with_entity(hass, entity_id))):
+        facts: Facts = {"automation": viewer.name(state.entity_id)}
+        key = f"automation.{state.attributes.get('id')}"
+        runs = await async_list_traces(hass, "automation", key) if "trace" in hass.config.components else []
+        failed: list[tuple[float, str]] = []
+        for trace in runs:
+            start = trace["timestamp"]["start"]
+            # It is a text where it was stored.
+            moment = dt_util.parse_datetime(start) if isinstance(start, str) else start
+            is_failed = trace.get("script_execution") == "failed_conditions"
+            if is_failed and moment is not None and moment.timestamp() >= since:
+                failed.append((moment.timestamp(), str(trace.get("trigger") or "")))
+        last = state.attributes.get("last_triggered")
+        if state.state == STATE_OFF:
+            idle.append(facts | {"state": "turned off"})
+        elif with_idle and not failed and (not isinstance(last, datetime) or last.timestamp() < since):
+            when = format_local(last) if isinstance(last, datetime) else "never"
+            idle.append(facts | {"last_run": when})
+        for started, source in failed:
+            trigger = viewer.trigger(source, ())
+            at: Facts = {"at": format_local(started), "stopped_by": "its conditions"}
+            stopped.append((started, facts | at | ({"trigger": trigger} if trigger else {})))
+    stopped.sort(key=lambda pair: pair[0])
+    return [*idle, *(facts for _started, facts in stopped)][-MOST_NOT_DONE:]

@@ -5,9 +5,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from homeassistant.core import State
 from homeassistant.util import dt as dt_util
-from homeassistant.util.json import JsonValueType
 
 from ...context.formats import describe_state
 from ...domains import DOMAINS
@@ -17,7 +15,7 @@ from ...safety.firewall.own_values import without_outside
 from ...texts import as_number
 from ...timespans import format_local
 from ..base import ServiceCall, ToolRun
-from ..causes.finding import PRIVATE, Explained, async_explain, async_not_done
+from ..causes.finding import PRIVATE, async_explain, async_not_done
 from ..causes.recorded import Asked
 from .past import MAX_CHANGES
 from .periods import Period, is_period, parse_moment, parse_period
@@ -75,11 +73,17 @@ async def async_why(
     answer: Report = {}
     if period:
         answer["period"] = f"{format_local(period.start)} to {format_local(period.end)}"
-    answer["states"] = {record.entity_id: _now(run, record, state) for record, state in members}
+    answer["states"] = {
+        record.entity_id: describe_state(without_outside(run.hass, state), record)
+        for record, state in members
+    }
     answer["why"] = {
         record.entity_id: [MEASURED]
-        if record.domain == "sensor" and _is_number(state)
-        else _lines(record, explained.get(record.entity_id, ()), in_period=period is not None)
+        if record.domain == "sensor" and as_number(state.state) is not None
+        else [FOLLOWS]
+        if record.domain in PRIVATE
+        else [each.facts for each in explained.get(record.entity_id, ())]
+        or [NO_CHANGE if period else NOTHING]
         for record, state in members
     }
     if len(members) == 1:
@@ -107,12 +111,6 @@ async def _async_rule(run: ToolRun, record: EntityRecord) -> str | None:
     return None
 
 
-async def _async_rule_of(run: ToolRun, found: Sequence[Member]) -> str | None:
-    """Return which rule lets the speaker change nothing of the first device that can be changed at all."""
-    record = next((record for record, _state in found if DOMAINS[record.domain].actions), None)
-    return await _async_rule(run, record) if record else None
-
-
 async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping[str, str]) -> Report:
     """Return what happened in the home: the last change of each device, the newest last.
 
@@ -126,37 +124,23 @@ async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping
         for record, state in found
         if record.domain not in PRIVATE
         and not DOMAINS[record.domain].is_gated
-        and not _is_number(state)
+        and as_number(state.state) is None
         and state.last_updated.timestamp() >= begin
     ]
     changed.sort(key=lambda member: member[1].last_updated, reverse=True)
     ids = [record.entity_id for record, _state in changed[:MOST_LOOKED_AT]]
     asked = [Asked(entity_id=entity_id, start=begin, end=end, most=1) for entity_id in ids]
     explained = await async_explain(run, asked)
-    told = sorted((some[-1] for some in explained.values()), key=lambda one: one.change.at)
+    told = sorted((some[-1] for some in explained.values()), key=lambda each: each.change.at)
     answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
-    answer["why"] = {one.change.after.entity_id: one.line for one in told[-MOST_IN_HOME:]} or NO_CHANGE
-    if len({record.area_id for record, _state in found}) == 1 and (rule := await _async_rule_of(run, found)):
-        answer["rule"] = rule
+    answer["why"] = {each.change.after.entity_id: each.facts for each in told[-MOST_IN_HOME:]} or NO_CHANGE
+    if len({record.area_id for record, _state in found}) == 1:
+        first = next((record for record, _state in found if DOMAINS[record.domain].actions), None)
+        if first and (rule := await _async_rule(run, first)):
+            answer["rule"] = rule
     if (left := len(told) - MOST_IN_HOME) > 0 or len(changed) > MOST_LOOKED_AT:
         answer["more"] = f"{max(left, 1)} or more earlier; ask about a kind or an area"
     return answer
-
-
-def _lines(record: EntityRecord, explained: Sequence[Explained], *, in_period: bool) -> list[JsonValueType]:
-    """Return what is told of the changes of one entity, the newest last."""
-    if record.domain in PRIVATE:
-        return [FOLLOWS]
-    return [one.line for one in explained] or [NO_CHANGE if in_period else NOTHING]
-
-
-def _now(run: ToolRun, record: EntityRecord, state: State) -> str:
-    return describe_state(without_outside(run.hass, state), record)
-
-
-def _is_number(state: State) -> bool:
-    """Return whether an entity is a measurement, which nobody changes."""
-    return as_number(state.state) is not None
 
 
 def _period(history: Mapping[str, str], language: str) -> Period | None:
@@ -179,27 +163,19 @@ async def async_add_causes(
     period = _period({"duration": "24h", **history}, run.speaker.language)
     if not isinstance(told, dict) or len(found) > MAX_IN_HISTORY or period is None:
         return
+    states = {record.entity_id: state for record, state in found if record.domain not in PRIVATE}
     rows = {
         entity_id: changes
         for entity_id, report in told.items()
-        if isinstance(report, dict) and isinstance(changes := report.get("changes"), list) and changes
+        if isinstance(report, dict)
+        and isinstance(changes := report.get("changes"), list)
+        and entity_id in states
+        and as_number(states[entity_id].state) is None
     }
-    listed = [
-        record for record, state in found if record.entity_id in rows and as_number(state.state) is None
-    ]
     start, end = period.start.timestamp(), period.end.timestamp()
-    asked = [
-        Asked(entity_id=record.entity_id, start=start, end=end, most=MAX_CHANGES)
-        for record in listed
-        if record.domain not in PRIVATE
-    ]
-    explained = await async_explain(run, asked) if asked else {}
-    for entity_id, some in explained.items():
-        causes = {
-            format_local(one.change.at): ", ".join(one.causes)
-            for one in some
-            if one.causes and one.change.is_of_state
-        }
+    asked = [Asked(entity_id=entity_id, start=start, end=end, most=MAX_CHANGES) for entity_id in rows]
+    for entity_id, some in (await async_explain(run, asked)).items() if asked else ():
+        causes = {format_local(each.change.at): each.cause for each in some if each.change.is_of_state}
         for row in rows[entity_id]:
             if isinstance(row, list) and (cause := causes.get(str(row[0]))):
                 row.append(cause)
