@@ -132,6 +132,8 @@ MAX_WORDS: Final = 5
 MAX_KNOWN: Final = 8
 MAX_WORD: Final = 20
 CATEGORY: Final = "entity_component"
+_ACTIONS: Final = ("hvac_action", "action")
+"""Attributes that tell what a thermostat or a humidifier is doing."""
 
 _SEPARATOR: Final = lazy_regex(r"[,;|/]|\bor\b")
 _COMPARISON: Final = lazy_regex(
@@ -228,14 +230,12 @@ def _of_word(
     meant = _MEANINGS.get(english)
 
     def is_called_so(record: EntityRecord, state: State) -> bool:
-        actions = (state.attributes.get("hvac_action"), state.attributes.get("action"))
-        shown = describe_state(state, record, aged=False).partition(",")[0]
-        if not {word, english}.isdisjoint(
-            fold(str(text).replace("_", " ")) for text in (state.state, shown, *actions)
-        ):
+        actions = [str(state.attributes[name]) for name in _ACTIONS if state.attributes.get(name)]
+        texts = (state.state, describe_state(state, record, aged=False).partition(",")[0], *actions)
+        if not {word, english}.isdisjoint(fold(text.replace("_", " ")) for text in texts):
             return True
         known = names.get((record.domain, record.device_class or "_")) or names.get((record.domain, "_"), {})
-        return not known.get(word, frozenset()).isdisjoint((state.state, *map(str, actions)))
+        return not known.get(word, frozenset()).isdisjoint((state.state, *actions))
 
     def test(record: EntityRecord, state: State) -> bool:
         if meant is not None and meant(record, state):
@@ -377,15 +377,7 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
             answer["kinds"] = list(counts)
         answer["total"] = len(members)
     if question.attributes:
-        states = [state for _record, state in members[:MAX_ENTITIES]]
-        unknown = [
-            name
-            for name in question.attributes
-            if name not in _STATE_NAMES and not any(chosen_attributes(state, (name,)) for state in states)
-        ]
-        if unknown:
-            answer["unknown_attributes"] = list(unknown[:10])
-            answer["known_attributes"] = list(attribute_names(states[0])[:30])
+        answer |= _unknown(question, [state for _record, state in members[:MAX_ENTITIES]])
     rest: Report = {}
     if gone:
         rest["unavailable"] = _ids(gone, MAX_GONE, question.areas)
@@ -412,6 +404,17 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
     if left_out:
         answer["more"] = NARROW.format(left_out)
     return answer
+
+
+def _unknown(question: StateQuestion, states: Sequence[State]) -> Report:
+    """Return which of the attributes that were asked for no entity has, and which there are."""
+    unknown: list[JsonValueType] = [
+        name
+        for name in question.attributes
+        if name not in _STATE_NAMES and not any(chosen_attributes(state, (name,)) for state in states)
+    ]
+    known: list[JsonValueType] = [*attribute_names(states[0])[:30]]
+    return {"unknown_attributes": unknown[:10], "known_attributes": known} if unknown else {}
 
 
 def _sorted(
