@@ -113,11 +113,11 @@ class CauseHouse:
         await agent.say(sentence, context=self.by(speaker) if speaker else None)
         return tool_results(self.agent.server.chats[-1])[-1]
 
-    async def why(self, entity_id: str, **args: Any) -> str:
-        """Return what the model reads of the last changes of an entity, the newest last."""
+    async def why(self, entity_id: str, **args: Any) -> Any:
+        """Return what the model reads of the last change of an entity."""
         result = await self.read(entity_id=entity_id, why=True, **args)
         assert result["success"], result["error"]
-        return "\n".join(result["result"]["why"][entity_id])
+        return result["result"]["why"][entity_id][-1]
 
 
 async def async_cause_house(hass: HomeAssistant, server: ModelServer, **data: Any) -> CauseHouse:

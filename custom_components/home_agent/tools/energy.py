@@ -1,7 +1,7 @@
 """energy: consumption, production and cost as the Energy dashboard counts them."""
 
 import asyncio
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from itertools import count
@@ -202,39 +202,39 @@ def _move(left: dict[str, float], source: str, target: str, *, limit: float = fl
 NOW: Final = timedelta(seconds=5)
 """A period that ends so shortly before now is not over."""
 _PREVIOUS: Final = frozenset({"previous", "before", "prior", "preceding", "earlier"})
-_USUAL: Final = frozenset({"usual", "usually", "average", "normal", "normally", "typical", "mean", "avg"})
-"""Words with which models ask for the one before, or for the average of several before."""
+"""Words with which models ask for the period before."""
 _LAST: Final = frozenset({"last", "true", "yes", "last period"})
-"""Whole texts that mean the one before; as words they are part of a name such as last week."""
-_FORMS: Final = "previous, usual, yesterday, last week, last month, 2026-10 or a date"
-_USUAL_DAYS: Final = 7
-_USUAL_WEEKS: Final = 4
-_USUAL_MONTHS: Final = 3
+"""Whole texts that mean the same; as words they are part of a name such as last week."""
+_FORMS: Final = "previous, yesterday, last week, last month, 2026-10 or a date"
 
 
 def read_periods(text: str, compare: str, now: datetime, language: str) -> list[tuple[Period, Step]]:
-    """Return a period and those to compare it with, as much of each as has passed of the first one.
+    """Return a period, and the one to compare it with, as much of it as has passed of the first one.
 
-    The later one of two comes first; for what is usual, several come after it. Raises ValidationError.
+    Raises ValidationError.
     """
-    period, whole = _read(text, now, language)
-    earlier: list[tuple[Period, datetime]] = []
-    if compare:
-        plain = " ".join(compare.casefold().replace("_", " ").split())
-        forms = [plain, *in_english(plain, language, past=True)]
-        words = {word for form in forms for word in form.split()}
-        is_usual = not words.isdisjoint(_USUAL)
-        if not is_usual and words.isdisjoint(_PREVIOUS) and _LAST.isdisjoint(forms):
-            other, other_whole = _read(compare, now, language, "compare", _FORMS)
-            if other.start > period.start:
-                period, whole, other, other_whole = other, other_whole, period, whole
-            if (other.start, other.end) != (period.start, period.end):
-                earlier = [(other, other_whole)]
-        start, end = dt_util.as_local(period.start), dt_util.as_local(whole)
-        for _each in range(0 if earlier else _how_many(start, end) if is_usual else 1):
-            start, end = _before(start, end)
-            earlier.append((Period(start, end), end))
-    return [(period, step_of(period, whole)), *(_as_far(*each, period, now) for each in earlier)]
+    period, closes = _read(text, now, language)
+    periods = [(period, step_of(period, closes))]
+    if not compare:
+        return periods
+    plain = " ".join(compare.casefold().replace("_", " ").split())
+    forms = [plain, *in_english(plain, language, past=True)]
+    if _LAST.isdisjoint(forms) and _PREVIOUS.isdisjoint(word for form in forms for word in form.split()):
+        other, other_closes = _read(compare, now, language, "compare", _FORMS)
+    else:
+        other, other_closes = period, closes
+    if (other.start, other.end) == (period.start, period.end):
+        start, other_closes = _before(period.start, dt_util.as_local(closes))
+        other = Period(start, other_closes)
+    if now - period.end < NOW:
+        # On the clock, not in hours that have passed: noon is noon, also when clocks are changed.
+        start, end = (dt_util.as_local(each).replace(tzinfo=None) for each in (period.start, period.end))
+        until = dt_util.as_local(other.start) + (end - start)
+        other = Period(other.start, min(other.end, until.replace(minute=0, second=0, microsecond=0)))
+    if other.end <= other.start:
+        raise ValidationError("compare: no full hour has passed to compare; give an earlier period")
+    ends_within_day = dt_util.as_local(other.end) != dt_util.start_of_local_day(other.end)
+    return [*periods, (other, "hour" if ends_within_day else step_of(other, other_closes))]
 
 
 def _read(
@@ -253,11 +253,6 @@ def _read(
     return Period(start, period.end), period.closes or period.end
 
 
-def _how_many(start: datetime, end: datetime) -> int:
-    days = (end.date() - start.date()).days
-    return _USUAL_DAYS if days <= 2 else _USUAL_WEEKS if days <= 7 else _USUAL_MONTHS  # noqa: PLR2004
-
-
 def _before(start: datetime, end: datetime) -> tuple[datetime, datetime]:
     """Return the ends of the month before a month, of the same hours of an earlier day, and so on."""
     days = max(end.date() - start.date(), timedelta(days=1))
@@ -273,26 +268,12 @@ def _before(start: datetime, end: datetime) -> tuple[datetime, datetime]:
     return dt_util.start_of_local_day(before), start
 
 
-def _as_far(earlier: Period, ending: datetime, period: Period, now: datetime) -> tuple[Period, Step]:
-    """Return as much of an earlier period as has passed of one that is not over, and its steps."""
-    if now - period.end < NOW:
-        # On the clock, not in hours that have passed: noon is noon, also when clocks are changed.
-        start, end = (dt_util.as_local(each).replace(tzinfo=None) for each in (period.start, period.end))
-        until = dt_util.as_local(earlier.start) + (end - start)
-        earlier = Period(earlier.start, min(earlier.end, until.replace(minute=0, second=0, microsecond=0)))
-    if earlier.end <= earlier.start:
-        raise ValidationError("compare: no full hour has passed to compare; give an earlier period")
-    ends_within_day = dt_util.as_local(earlier.end) != dt_util.start_of_local_day(earlier.end)
-    return earlier, "hour" if ends_within_day else step_of(earlier, ending)
-
-
 READ_SECONDS: Final = 20.0
 FEW_DAYS: Final = timedelta(days=3)
 """Periods below this length are read by the hour, as the dashboard does."""
 LONG: Final = timedelta(days=36)
 """Whole months from this length on are read by the month."""
 TINY: Final = timedelta(microseconds=1)
-_ENERGY_CLASS: Final = "energy"
 
 type Step = Literal["hour", "day", "month"]
 
@@ -317,11 +298,6 @@ class Counted:
         found = [sum(rows.values()) for one in statistics if one and (rows := self.amounts.get(one))]
         return sum(found) if found else None
 
-    @property
-    def begins(self) -> float | None:
-        """Return when the first of the counted hours, days or months begins."""
-        return min((at for rows in self.amounts.values() for at in rows), default=None)
-
     def flows_by_time(self, wanted: Preferences) -> dict[float, Flows]:
         """Return how the electricity was used, by the beginning of each hour, day or month."""
         parts: dict[float, dict[str, float]] = {}
@@ -338,44 +314,16 @@ class Counted:
         """Return how the electricity was used."""
         return sum(self.flows_by_time(wanted).values(), Flows())
 
-    @property
-    def begins_late(self) -> bool:
-        """Return whether counting began only within the period."""
-        if self.begins is None:
-            return False
-        late = dt_util.utc_from_timestamp(self.begins) - dt_util.as_utc(self.period.start)
-        return late >= timedelta(hours=1 if self.step == "hour" else 24)
-
-
-def average(wanted: Preferences, counted: Counted, earlier: Sequence[Counted]) -> tuple[Counted, int]:
-    """Return the average of earlier periods, the latest first, and of how many it is.
-
-    It is of those in which all meters of electricity counted that count in the period now, and contains
-    what counted in all of them.
-    """
-    meters = wanted.electricity & counted.amounts.keys()
-    whole = [one for one in earlier if meters <= one.amounts.keys() and one.amounts and not one.begins_late]
-    shared = set.intersection(*(set(one.amounts) for one in whole)) if whole else set()
-    amounts = {
-        key: {at: amount / len(whole) for one in whole for at, amount in one.amounts[key].items()}
-        for key in shared
-    }
-    known = whole or earlier
-    period = Period(known[-1].period.start, known[0].period.end)
-    return Counted(period=period, step=known[0].step, amounts=amounts, units=counted.units), len(whole)
-
 
 def step_of(period: Period, end: datetime) -> Step:
     """Return the steps in which the dashboard reads a period; `end` is that of the day, week or month."""
-    length = end - period.start
-    if length >= LONG and _begins_month(period.start) and _begins_month(end):
+    start, length = dt_util.as_local(period.start), end - period.start
+    is_months = all(
+        local == dt_util.start_of_local_day(local.replace(day=1)) for local in (start, dt_util.as_local(end))
+    )
+    if length >= LONG and is_months:
         return "month"
     return "day" if length >= FEW_DAYS else "hour"
-
-
-def _begins_month(moment: datetime) -> bool:
-    local = dt_util.as_local(moment)
-    return local == dt_util.start_of_local_day(local.replace(day=1))
 
 
 async def async_counted(
@@ -387,19 +335,37 @@ async def async_counted(
     """
     try:
         async with asyncio.timeout(READ_SECONDS):
-            return await async_read_database(hass, _read_all, hass, wanted, tuple(periods))
+            return await async_read_database(hass, _read_statistics, hass, wanted, tuple(periods))
     except TimeoutError as err:
         raise ToolExecutionError("The recorder's database did not answer in time") from err
     except DatabaseError as err:
         raise ToolExecutionError(str(err)) from err
 
 
-def _read_all(
+def _read_statistics(
     hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, Step]]
 ) -> list[Counted]:
     """Return what was counted in some periods; runs in the recorder's executor."""
+    from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
+
     units = _units(hass, wanted)
-    return [_read_statistics(hass, wanted, period, step, units) for period, step in periods]
+    counted: list[Counted] = []
+    for period, step in periods:
+        amounts: dict[str, dict[float, float]] = {}
+        for unit in dict.fromkeys(("", *units.values())):
+            ids = {one for one in wanted.statistics if units.get(one, "") == unit}
+            convert = {"energy": str(UnitOfEnergy.KILO_WATT_HOUR)}
+            if unit and unit != UnitOfEnergy.KILO_WATT_HOUR:
+                convert["volume"] = unit
+            # The end of a day would be taken for the beginning of the next one.
+            start, end = dt_util.as_utc(period.start), dt_util.as_utc(period.end) - TINY
+            rows = statistics_during_period(hass, start, end, ids, step, convert, {"change"}) if ids else {}
+            for statistic, changes in rows.items():
+                known = {row["start"]: change for row in changes if (change := row.get("change")) is not None}
+                if known:
+                    amounts[statistic] = known
+        counted.append(Counted(period=period, amounts=amounts, units=units, step=step))
+    return counted
 
 
 def _units(hass: HomeAssistant, wanted: Preferences) -> dict[str, str]:
@@ -415,52 +381,21 @@ def _units(hass: HomeAssistant, wanted: Preferences) -> dict[str, str]:
         ("water", UnitOfVolume.LITERS, UnitOfVolume.GALLONS),
     ):
         own = [source.taken for source in wanted.of(kind)]
-        stored = {str(meta.get("unit_of_measurement")) for key in own if (meta := found.get(key))}
-        is_energy = any(meta.get("unit_class") == _ENERGY_CLASS for key in own if (meta := found.get(key)))
-        volume = str(metric if is_metric else other)
-        if len(stored) == 1 and (only := next(iter(stored))) in set(UnitOfVolume):
-            volume = only
-        units |= dict.fromkeys(own, UnitOfEnergy.KILO_WATT_HOUR if is_energy else volume)
+        metas = [found[key] for key in own if key in found]
+        stored = {str(meta.get("unit_of_measurement")) for meta in metas}
+        unit = str(metric if is_metric else other)
+        if any(meta.get("unit_class") == ENERGY for meta in metas):
+            unit = UnitOfEnergy.KILO_WATT_HOUR
+        elif len(stored) == 1 and stored <= set(UnitOfVolume):
+            unit = stored.pop()
+        units |= dict.fromkeys(own, unit)
     return units
-
-
-def _read_statistics(
-    hass: HomeAssistant, wanted: Preferences, period: Period, step: Step, units: Mapping[str, str]
-) -> Counted:
-    """Return what was counted in one period; runs in the recorder's executor."""
-    from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
-
-    amounts: dict[str, dict[float, float]] = {}
-    for unit in dict.fromkeys(("", *units.values())):
-        ids = {one for one in wanted.statistics if units.get(one, "") == unit}
-        convert = {"energy": str(UnitOfEnergy.KILO_WATT_HOUR)}
-        if unit and unit != UnitOfEnergy.KILO_WATT_HOUR:
-            convert["volume"] = unit
-        if ids:
-            # The end of a day would be taken for the beginning of the next one.
-            found = statistics_during_period(
-                hass,
-                dt_util.as_utc(period.start),
-                dt_util.as_utc(period.end) - TINY,
-                ids,
-                step,
-                convert,
-                {"change"},
-            )
-            amounts |= {key: changes for key, rows in found.items() if (changes := _changes(rows))}
-    return Counted(period=period, step=step, amounts=amounts, units=units)
-
-
-def _changes(rows: Iterable[Any]) -> dict[float, float]:
-    return {row["start"]: change for row in rows if (change := row.get("change")) is not None}
 
 
 MOST_DEVICES: Final = 10
 MOST_DAYS: Final = 8
 """Days that are told one by one; of more, the highest and the lowest."""
 NAME_CHARS: Final = 40
-IDLE: Final = 0.01
-"""Power in kW below which nothing flows."""
 KWH: Final = UnitOfEnergy.KILO_WATT_HOUR
 UNTIL: Final = "counted until the last full hour"
 NO_PRICE: Final = "no price is set in the Energy dashboard"
@@ -470,32 +405,23 @@ METER: Final = {"grid": "electricity", "gas": "gas", "water": "water"}
 type Told = dict[str, JsonValueType]
 
 
-def report(run: ToolRun, wanted: Preferences, counted: Counted, *, is_open: bool) -> Told:
-    """Return what was counted in a period, and what flows now if the period is not over."""
-    answer = figures(run, wanted, counted)
-    if is_open:
-        answer["until"] = UNTIL
-    if not counted.amounts:
-        return answer
-    if days := _days(wanted, counted):
-        answer["used_each_day"] = days
-    if missing := _missing(wanted, counted):
-        answer["nothing_counted_of"] = list(missing)
-    if is_open and (now := _now(run.hass, wanted)):
-        answer["now"] = now
-    return answer
-
-
 def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
     """Return the amounts and the costs of a period, and what the devices used."""
-    period = f"{format_local(counted.period.start)} to {format_local(counted.period.end)}"
-    answer: Told = {"period": period}
-    if (begins := counted.begins) is None:
+    answer: Told = {"period": f"{format_local(counted.period.start)} to {format_local(counted.period.end)}"}
+    begins = min((at for rows in counted.amounts.values() for at in rows), default=None)
+    if begins is None:
         answer["error"] = "nothing is counted in this period"
         return answer
-    if counted.begins_late:
+    late = dt_util.utc_from_timestamp(begins) - dt_util.as_utc(counted.period.start)
+    if late >= timedelta(hours=1 if counted.step == "hour" else 24):
         answer["known_since"] = format_local(begins)
-    answer |= _totals(run.hass, wanted, counted)
+    if _has_electricity(wanted, counted):
+        answer["electricity"] = _electricity(run.hass, wanted, counted)
+    for kind in ("gas", "water"):
+        sources = wanted.of(kind)
+        if (amount := counted.total(source.taken for source in sources)) is not None:
+            unit = counted.units.get(sources[0].taken, "")
+            answer[kind] = {"used": f"{tidy(amount)} {unit}", "cost": _cost(run.hass, sources, counted)}
     if devices := _devices(run, wanted, counted):
         answer["devices"] = devices
     return answer
@@ -503,21 +429,6 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
 
 def _has_electricity(wanted: Preferences, counted: Counted) -> bool:
     return not wanted.electricity.isdisjoint(counted.amounts)
-
-
-def _totals(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> Told:
-    answer: Told = {}
-    if _has_electricity(wanted, counted):
-        answer["electricity"] = _electricity(hass, wanted, counted)
-    for kind in ("gas", "water"):
-        sources = wanted.of(kind)
-        if (amount := counted.total(source.taken for source in sources)) is None:
-            continue
-        answer[kind] = {
-            "used": f"{tidy(amount)} {counted.units.get(sources[0].taken, '')}",
-            "cost": _cost(hass, sources, counted),
-        }
-    return answer
 
 
 def _electricity(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> Told:
@@ -535,7 +446,12 @@ def _electricity(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> 
     for name, statistics in parts:
         if (amount := counted.total(statistics)) is not None:
             told[name] = _kwh(amount)
-    told |= _shares(wanted, counted, flows)
+    made = counted.total(source.taken for source in solar)
+    if made:
+        at_home = flows.used_solar + flows.solar_to_battery
+        told["solar_used_at_home"] = f"{min(1.0, at_home / made):.0%}"
+    if made is not None and flows.used > 0 and grid:
+        told["self_sufficient"] = f"{max(0.0, 1 - flows.used_grid / flows.used):.0%}"
     if any(source.taken for source in grid):
         told["cost"] = _cost(hass, grid, counted)
     earned = counted.total(source.earned for source in grid)
@@ -543,20 +459,13 @@ def _electricity(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> 
         told["earned"] = _money(hass, earned)
         if (cost := counted.total(source.cost for source in grid)) is not None:
             told["net_cost"] = _money(hass, cost - earned)
-    if len(rows := [source for source in grid if counted.has(source.taken)]) > 1:
-        told["tariffs"] = {_source_name(one, i): _row(hass, one, counted) for i, one in enumerate(rows, 1)}
-    return told
-
-
-def _shares(wanted: Preferences, counted: Counted, flows: Flows) -> Told:
-    """Return how much of the own electricity was used at home, and how much of the need it met."""
-    told: Told = {}
-    made = counted.total(source.taken for source in wanted.of("solar"))
-    if made:
-        at_home = flows.used_solar + flows.solar_to_battery
-        told["solar_used_at_home"] = f"{min(1.0, at_home / made):.0%}"
-    if made is not None and flows.used > 0 and wanted.of("grid"):
-        told["self_sufficient"] = f"{max(0.0, 1 - flows.used_grid / flows.used):.0%}"
+    if len(tariffs := [source for source in grid if counted.has(source.taken)]) > 1:
+        rows: Told = {}
+        for number, source in enumerate(tariffs, 1):
+            amount, price = counted.total([source.taken]), counted.total([source.cost])
+            name = clean(source.name, NAME_CHARS) or f"meter {number}"
+            rows[name] = _kwh(amount or 0.0) + (f", {_money(hass, price)}" if price is not None else "")
+        told["tariffs"] = rows
     return told
 
 
@@ -568,16 +477,6 @@ def _cost(hass: HomeAssistant, sources: Iterable[Source], counted: Counted) -> s
         return "no cost is counted in this period" if any(one.cost for one in listed) else NO_PRICE
     free = any(counted.has(one.taken) and not counted.has(one.cost) for one in listed)
     return f"{_money(hass, cost)}{', without the meters that have no price' if free else ''}"
-
-
-def _row(hass: HomeAssistant, source: Source, counted: Counted) -> str:
-    amount, cost = counted.total([source.taken]), counted.total([source.cost])
-    price = f", {_money(hass, cost)}" if cost is not None else ""
-    return f"{_kwh(amount or 0.0)}{price}"
-
-
-def _source_name(source: Source, number: int) -> str:
-    return clean(source.name, NAME_CHARS) or f"meter {number}"
 
 
 def _kwh(amount: float) -> str:
@@ -625,7 +524,8 @@ def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
         if name is None:
             hidden += apart
         elif len(told) < MOST_DEVICES:
-            told[_free_name(name, told)] = _kwh(amount)
+            numbered = (f"{name} {number}" if number > 1 else name for number in count(1))
+            told[next(each for each in numbered if each not in told)] = _kwh(amount)
         else:
             further += apart
     if further:
@@ -636,11 +536,6 @@ def _devices(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
         measured = sum(amount for device, amount in totals if device.within not in own)
         told["not measured by device"] = _kwh(max(0.0, counted.flows(wanted).used - measured))
     return told
-
-
-def _free_name(name: str, taken: Container[str]) -> str:
-    numbered = (f"{name} {number}" for number in count(2))
-    return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
 def _device_name(run: ToolRun, device: Device) -> str | None:
@@ -658,35 +553,18 @@ def _device_name(run: ToolRun, device: Device) -> str | None:
     return clean(device.name or record.name, NAME_CHARS) if record else None
 
 
-def _missing(wanted: Preferences, counted: Counted) -> Sequence[str]:
-    return [
-        METER.get(kind, kind)
-        for kind in KINDS
-        if (own := wanted.of(kind))
-        and not any(counted.has(one) for source in own for one in (source.taken, source.given))
-        and any(source.taken or source.given for source in own)
-    ]
-
-
 def _now(hass: HomeAssistant, wanted: Preferences) -> Told:
-    """Return what flows at this moment, and how full the batteries are."""
+    """Return the power at this moment by where it comes from or goes to, and how full the batteries are."""
     told: Told = {}
-    words = {
-        "grid": ("buying", "selling"),
-        "battery": ("giving", "charging with"),
-        "solar": ("making", "taking"),
-    }
-    for kind, (positive, negative) in words.items():
-        powers = [power for one in wanted.of(kind) if (power := _power(hass, one.rate)) is not None]
+    for kind, names in ROLES.items():
+        powers = [power for source in wanted.of(kind) if (power := _power(hass, source.rate)) is not None]
         if powers:
             power = sum(powers)
-            flow = positive if power > 0 else negative
-            told[kind] = f"{flow} {tidy(abs(power))} kW" if abs(power) >= IDLE else "nothing flows"
-    states = [state for one in wanted.of("battery") if one.level and (state := hass.states.get(one.level))]
-    levels = [f"{level:.0f}{PERCENTAGE}" for one in states if (level := as_number(one.state)) is not None]
+            told[names[-1] if power < 0 else names[0]] = f"{tidy(abs(power))} {UnitOfPower.KILO_WATT}"
+    states = [hass.states.get(source.level) for source in wanted.of("battery") if source.level]
+    levels = [level for state in states if state and (level := as_number(state.state)) is not None]
     if levels:
-        full = f"{' and '.join(levels)} full"
-        told["battery"] = f"{told['battery']}, {full}" if "battery" in told else full
+        told["battery_level"] = " and ".join(f"{level:.0f}{PERCENTAGE}" for level in levels)
     return told
 
 
@@ -754,11 +632,28 @@ class EnergyTool(HomeAgentTool):
         periods = read_periods(
             args.get("period") or DEFAULT, args.get("compare", ""), now, run.speaker.language
         )
-        counted, *earlier = await async_counted(run.hass, wanted, periods)
-        answer = report(run, wanted, counted, is_open=now - counted.period.end < NOW)
-        if len(earlier) == 1:
-            answer["compared"] = figures(run, wanted, earlier[0])
-        elif earlier:
-            usual, known = average(wanted, counted, earlier)
-            answer["compared"] = {"average_of": f"{known} earlier periods", **figures(run, wanted, usual)}
+        counted, *others = await async_counted(run.hass, wanted, periods)
+        is_open = now - counted.period.end < NOW
+        answer = figures(run, wanted, counted)
+        if is_open:
+            answer["until"] = UNTIL
+        if counted.amounts:
+            if days := _days(wanted, counted):
+                answer["used_each_day"] = days
+            missing: list[JsonValueType] = [
+                METER.get(kind, kind)
+                for kind in KINDS
+                if (
+                    meters := [
+                        one for source in wanted.of(kind) for one in (source.taken, source.given) if one
+                    ]
+                )
+                and not any(map(counted.has, meters))
+            ]
+            if missing:
+                answer["nothing_counted_of"] = missing
+            if is_open and (flowing := _now(run.hass, wanted)):
+                answer["now"] = flowing
+        for other in others:
+            answer["compared"] = figures(run, wanted, other)
         return answer

@@ -16,9 +16,8 @@ from ..knowledge.labels import labels_in
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun
-from .causes.finding import PRIVATE, async_explain_now
+from .causes import PRIVATE, async_add_causes, async_explain_now, async_happened, async_why
 from .control.mentions import Mention, mention
-from .query.causes import async_add_causes, async_happened, async_why
 from .query.past import MAX_HISTORY_ENTITIES, async_history
 from .query.present import (
     ATTRIBUTES,

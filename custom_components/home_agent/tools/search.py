@@ -5,12 +5,11 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
 from html.parser import HTMLParser
 from http import HTTPStatus
 from typing import Any, Final, override
+from urllib.parse import urlencode
 
-import aiohttp
 from aiohttp import ClientSession
 import orjson
 import yarl
@@ -28,15 +27,13 @@ from ..const import (
 )
 from ..errors import ToolExecutionError
 from ..inference.errors import retry_seconds, shorten
-from ..inference.transport import failure
 from ..texts import clean
-from .outside.hosts import async_session, is_local_name, leads_home
-from .outside.unpacking import unpacker
+from .outside.fetch import FetchError, HttpAnswer, Request, async_fetch
+from .outside.hosts import async_session, is_local_name
 
 SECONDS: Final = 15
 """For one question and its whole answer."""
 MAX_BYTES: Final = 2 * 1024 * 1024
-MAX_REDIRECTS: Final = 3
 AT_HOME: Final = "its name leads to an address at home"
 AGENT: Final = "Mozilla/5.0 (compatible; HomeAgent/1.0)"
 MAX_RESULTS: Final = 5
@@ -45,114 +42,6 @@ MAX_SNIPPET: Final = 500
 MAX_URL: Final = 300
 MAX_PAUSE: Final = 3
 """The longest pause in seconds that a service may ask for before the query is repeated once."""
-
-
-class WebTrouble(StrEnum):
-    """What went wrong on the way."""
-
-    UNREACHABLE = "unreachable"
-    TIMEOUT = "timeout"
-    REDIRECT = "redirect"
-    TOO_LARGE = "too_large"
-    PRIVATE = "private"
-
-
-class WebProblem(Exception):
-    """The answer could not be read."""
-
-    def __init__(self, trouble: WebTrouble, detail: str) -> None:
-        super().__init__(detail)
-        self.trouble = trouble
-        self.detail = detail
-
-
-@dataclass(frozen=True, slots=True)
-class WebAnswer:
-    """What a server answered."""
-
-    status: int
-    content: bytes
-    retry_after: float | None = None
-    """Seconds, where it names them."""
-
-
-class Web:
-    """Asks one address and follows it nowhere else."""
-
-    def __init__(self, session_to: Callable[[bool], aiohttp.ClientSession]) -> None:
-        self._session_to = session_to
-
-    async def async_ask(
-        self,
-        url: yarl.URL,
-        *,
-        headers: Mapping[str, str],
-        data: bytes | Mapping[str, str] | None = None,
-        may_be_private: bool,
-    ) -> WebAnswer:
-        """Return the answer, a POST where there is something to send.
-
-        An address within the home is asked only if a person typed it. Raises WebProblem.
-        """
-        try:
-            async with asyncio.timeout(SECONDS):
-                if not may_be_private and is_local_name(url.host or ""):
-                    raise WebProblem(WebTrouble.PRIVATE, AT_HOME)
-                session = self._session_to(may_be_private)
-                return await self._async_follow(session, url, headers, data)
-        except TimeoutError:
-            raise WebProblem(WebTrouble.TIMEOUT, f"{SECONDS} seconds") from None
-        except (aiohttp.ClientError, OSError, ValueError) as err:
-            if leads_home(err):
-                raise WebProblem(WebTrouble.PRIVATE, AT_HOME) from None
-            raise WebProblem(WebTrouble.UNREACHABLE, failure(err, ()).detail) from None
-
-    async def _async_follow(
-        self,
-        session: aiohttp.ClientSession,
-        url: yarl.URL,
-        headers: Mapping[str, str],
-        data: bytes | Mapping[str, str] | None,
-    ) -> WebAnswer:
-        for _ in range(MAX_REDIRECTS + 1):
-            response = await session.request(
-                "GET" if data is None else "POST",
-                url,
-                data=data,
-                headers={"User-Agent": AGENT, "Accept-Encoding": "identity", **headers},
-                allow_redirects=False,
-            )
-            async with response:
-                location = response.headers.get("location")
-                if location and HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
-                    url = _same_host(url, location)
-                    continue
-                return WebAnswer(
-                    response.status, await _async_read(response), retry_seconds(response.headers)
-                )
-        raise WebProblem(WebTrouble.REDIRECT, "it redirects in circles")
-
-
-def _same_host(url: yarl.URL, location: str) -> yarl.URL:
-    """Return where a redirect leads. Raises WebProblem if that is another server, or a less safe one."""
-    target = url.join(yarl.URL(location))
-    same = target.host == url.host and (
-        target.port == url.port or (url.scheme, target.scheme) == ("http", "https")
-    )
-    if not same or (url.scheme, target.scheme) == ("https", "http"):
-        raise WebProblem(WebTrouble.REDIRECT, "it redirects to another server")
-    return target
-
-
-async def _async_read(response: aiohttp.ClientResponse) -> bytes:
-    """Return a body of bounded size. Raises WebProblem for a larger one."""
-    unpack = unpacker(response.headers)
-    body = bytearray()
-    async for chunk in response.content.iter_chunked(64 * 1024):
-        body += unpack(chunk, MAX_BYTES + 1 - len(body))
-        if len(body) > MAX_BYTES:
-            raise WebProblem(WebTrouble.TOO_LARGE, "the answer is too large")
-    return bytes(body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +96,8 @@ class SearchProvider(ABC):
     default_url: str = ""
     needs_key: bool = False
 
-    def __init__(self, web: Web, url: str = "", key: str = "") -> None:
-        self._web = web
+    def __init__(self, hass: HomeAssistant, url: str = "", key: str = "") -> None:
+        self._hass = hass
         self._url = yarl.URL((url or self.default_url).rstrip("/"))
         self._typed = bool(url)
         self._key = key.strip()
@@ -234,10 +123,23 @@ class SearchProvider(ABC):
         headers: Mapping[str, str] | None = None,
         form: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
-    ) -> WebAnswer:
-        """Return the answer of the service, once more where it names a short pause. Raises SearchError."""
-        answer = await self._async_ask_once(url, headers, form, body)
-        pause = answer.retry_after
+    ) -> HttpAnswer:
+        """Return the answer of the service, once more where it names a short pause.
+
+        An address at home is asked only if a person typed it. Raises SearchError.
+        """
+        if not self._typed and is_local_name(url.host or ""):
+            raise SearchError(SearchTrouble.FAILED, AT_HOME)
+        sent = {"User-Agent": AGENT, **(headers or {})}
+        data: bytes | None = None
+        if body is not None:
+            sent["Content-Type"], data = "application/json", orjson.dumps(body)
+        elif form is not None:
+            sent["Content-Type"], data = "application/x-www-form-urlencoded", urlencode(form).encode()
+        request = Request(method="GET" if data is None else "POST", url=str(url), headers=sent, body=data)
+        session = async_session(self._hass, local=self._typed, verify_ssl=True)
+        answer = await self._async_ask_once(session, request)
+        pause = retry_seconds(answer.headers)
         if (
             answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
             and pause is not None
@@ -245,25 +147,20 @@ class SearchProvider(ABC):
             if pause > MAX_PAUSE:
                 raise SearchError(SearchTrouble.RATE_LIMIT, f"in {pause:g} seconds")
             await asyncio.sleep(pause)
-            answer = await self._async_ask_once(url, headers, form, body)
+            answer = await self._async_ask_once(session, request)
+        if answer.cut:
+            raise SearchError(SearchTrouble.FAILED, "the answer is too large")
         return answer
 
-    async def _async_ask_once(
-        self,
-        url: yarl.URL,
-        headers: Mapping[str, str] | None,
-        form: Mapping[str, str] | None,
-        body: Mapping[str, Any] | None,
-    ) -> WebAnswer:
-        """Ask, and turn what went wrong on the way into SearchError."""
-        data = orjson.dumps(body) if body is not None else form
-        sent = {**({"Content-Type": "application/json"} if body is not None else {}), **(headers or {})}
+    async def _async_ask_once(self, session: ClientSession, request: Request) -> HttpAnswer:
         try:
-            return await self._web.async_ask(url, headers=sent, data=data, may_be_private=self._typed)
-        except WebProblem as err:
-            raise SearchError(
-                _TROUBLES.get(err.trouble, SearchTrouble.FAILED), self._shown(err.detail)
-            ) from None
+            async with asyncio.timeout(SECONDS):
+                return await async_fetch(session, request, MAX_BYTES)
+        except TimeoutError:
+            raise SearchError(SearchTrouble.TIMEOUT, f"{SECONDS} seconds") from None
+        except FetchError as err:
+            trouble = SearchTrouble.UNREACHABLE if err.is_unreachable else SearchTrouble.FAILED
+            raise SearchError(trouble, str(err)) from None
 
     def _shown(self, detail: str) -> str:
         """Return a detail without the key."""
@@ -273,13 +170,7 @@ class SearchProvider(ABC):
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
 
-_TROUBLES: Final[Mapping[WebTrouble, SearchTrouble]] = {
-    WebTrouble.UNREACHABLE: SearchTrouble.UNREACHABLE,
-    WebTrouble.TIMEOUT: SearchTrouble.TIMEOUT,
-}
-
-
-def check_status(answer: WebAnswer, detail: str = "") -> None:
+def check_status(answer: HttpAnswer, detail: str = "") -> None:
     """Raise SearchError for an answer that is a refusal."""
     status = answer.status
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -592,12 +483,7 @@ def search_provider(hass: HomeAssistant, settings: Mapping[str, Any]) -> SearchP
     """
     key = render_key(hass, settings[CONF_SEARCH_KEY])
     made = PROVIDERS[settings[CONF_SEARCH_PROVIDER]]
-    return made(Web(partial(_session, hass)), settings[CONF_SEARCH_URL], key)
-
-
-def _session(hass: HomeAssistant, may_be_private: bool) -> ClientSession:
-    """Return a session; one for public addresses connects to the address that it has checked."""
-    return async_session(hass, local=may_be_private, verify_ssl=True)
+    return made(hass, settings[CONF_SEARCH_URL], key)
 
 
 def is_set_up(settings: Mapping[str, Any]) -> bool:

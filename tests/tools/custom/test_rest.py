@@ -14,7 +14,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
-from custom_components.home_agent.tools.custom import http
+from custom_components.home_agent.tools.custom import base
 from custom_components.home_agent.tools.outside import hosts
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
@@ -578,4 +578,4 @@ auth:
 
 def test_the_limit_is_small() -> None:
     """A model reads 8,000 characters of a result, so a megabyte is plenty."""
-    assert http.MAX_BYTES <= 1_000_000
+    assert base.MAX_BYTES <= 1_000_000

@@ -208,7 +208,7 @@ async def test_who_changed_a_state_is_told_if_known(rooms: QueryHouse, hass: Hom
     rooms.add("automation.night", "on")
     rooms.add("media_player.tv", "on")
     for context, by in (
-        (Context(user_id="anna-id"), "by a member of the household"),
+        (Context(user_id="anna-id"), {"by": "a member of the household"}),
         (Context(), None),
     ):
         hass.states.async_set("media_player.tv", "off" if by else "on", context=context)
@@ -217,9 +217,9 @@ async def test_who_changed_a_state_is_told_if_known(rooms: QueryHouse, hass: Hom
     run = Context()
     hass.states.async_set("automation.night", "on", {"last_triggered": "now"}, context=run)
     hass.states.async_set("media_player.tv", "idle", context=run)
-    assert (await rooms.ask(entity_id="media_player.tv"))["changed_by"] == "by automation night"
+    assert (await rooms.ask(entity_id="media_player.tv"))["changed_by"] == {"automation": "night"}
     async_expose_entity(hass, "conversation", "automation.night", False)
-    assert (await rooms.ask(entity_id="media_player.tv"))["changed_by"] == "by an automation"
+    assert (await rooms.ask(entity_id="media_player.tv"))["changed_by"] == {"automation": "not exposed"}
 
 
 @pytest.mark.slow

@@ -187,9 +187,9 @@ FAILURES: dict[str, tuple[list[Reply], str]] = {
     "broken": ([Reply(status=500)], "search failed"),
     "elsewhere": (
         [Reply(status=302, headers={"Location": "http://169.254.169.254/latest"})],
-        "another server",
+        "redirects to another place",
     ),
-    "in circles": ([Reply(status=302, headers={"Location": "/search"})] * 9, "in circles"),
+    "in circles": ([Reply(status=302, headers={"Location": "/search"})] * 9, "in a circle"),
     "huge": ([Reply(body=b"[" + b"1," * (15 * 1024 * 1024))], "too large"),
     "no JSON": ([page("<html>Hello</html>")], "cannot be read"),
     "another JSON": ([Reply(body=b"[]")], "cannot be read"),

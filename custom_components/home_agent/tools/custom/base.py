@@ -1,20 +1,330 @@
-"""What every custom tool is made of."""
+"""What every custom tool is made of: checked YAML, texts and addresses with templates, connections."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, override
+import re
+from typing import Any, ClassVar, Final, override
+from urllib.parse import quote, unquote, urlencode
+
+from aiohttp import ClientSession
+from jinja2 import TemplateError as SyntaxProblem, Undefined
+from jinja2.meta import find_undeclared_variables
+import probatio
+from yarl import URL
 
 from homeassistant.core import HomeAssistant
-from homeassistant.util.json import JsonValueType
+from homeassistant.exceptions import TemplateError
+from homeassistant.helpers import config_validation as cv
+from homeassistant.helpers.redact import REDACTED
+from homeassistant.helpers.template import Template, TemplateEnvironment, is_template_string
+from homeassistant.util.json import JsonValueType, json_loads
 
-from ...errors import PermissionDenied
+from ...errors import PermissionDenied, ToolExecutionError
+from ...regex import lazy_regex
 from ...texts import leaves
 from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
 from ..calls.schema import JsonSchema
+from ..outside.hosts import async_session, is_local_name
 from ..outside.outgoing import Leaving, Outgoing, declared_by
-from .checks import Templates, variables_of
+
+MAX_REASON: Final = 120
+SINGLE: Final = lazy_regex(r"\s*\{\{-?((?:(?!\{\{|\}\}).)*?)-?\}\}\s*", re.DOTALL)
+TEXT: Final = probatio.All(cv.string, probatio.Length(min=1))
+
+type Variables = Mapping[str, Any]
+
+
+def by_type(schemas: Mapping[str, Any]) -> Callable[[Any], dict[str, Any]]:
+    """Return the check of a mapping whose `type` names the schema of its other keys.
+
+    `cv.key_value_schemas` would repeat what was written there, which may be a secret.
+    """
+    kinds = probatio.Schema(
+        {probatio.Required("type"): probatio.All(str, probatio.In(list(schemas)))}, extra=probatio.ALLOW_EXTRA
+    )
+    compiled = {name: probatio.Schema(schema) for name, schema in schemas.items()}
+
+    def check(value: Any) -> dict[str, Any]:
+        kind = kinds(value)["type"]
+        return {"type": kind, **compiled[kind]({key: value[key] for key in value if key != "type"})}
+
+    return check
+
+
+class Text:
+    """A text that may hold templates."""
+
+    def __init__(self, hass: HomeAssistant, source: str, path: str) -> None:
+        self.path = path
+        self.source = source
+        self.is_template = is_template_string(source)
+        self._template = Template(source, hass)
+        single = SINGLE.fullmatch(source)
+        self._typed = (
+            Template(f"{{{{ ({single[1]}) | default(none) | to_json }}}}", hass)
+            if single and single[1].strip()
+            else None
+        )
+
+    def render(self, variables: Variables) -> str:
+        """Return the text. Raises ToolExecutionError for a template that fails."""
+        if not self.is_template:
+            return self.source
+        try:
+            return str(self._template.async_render(dict(variables), parse_result=False))
+        except TemplateError as err:
+            # The template itself may contain secrets.
+            reason = str(err).replace(self.source, "…")[:MAX_REASON]
+            raise ToolExecutionError(f"The template of {self.path} failed: {reason}") from err
+
+    def value(self, variables: Variables) -> Any:
+        """Return the value of a single expression with its type, else the text.
+
+        An expression that has nothing to give, an argument that was left out for instance, gives None.
+        """
+        if self._typed is None:
+            return self.render(variables)
+        try:
+            return json_loads(self._typed.async_render(dict(variables), parse_result=False))
+        except TemplateError, ValueError:
+            return self.render(variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """Makes the texts of one tool. All methods raise probatio.Invalid for templates that cannot work."""
+
+    hass: HomeAssistant
+    environment: TemplateEnvironment
+    names: Collection[str]
+    """The tool's arguments."""
+
+    def text(self, source: str, *path: str | int, extra: Collection[str] = ()) -> Text:
+        """Return a text; `extra` are variables that it has besides the arguments."""
+        where = ["handler", *path]
+        try:
+            used = find_undeclared_variables(self.environment.parse(source))
+        except (SyntaxProblem, RecursionError, ValueError, OverflowError) as err:
+            reason = str(err).replace(source, "…")[:MAX_REASON]
+            raise probatio.Invalid(f"invalid template ({reason})", where) from err
+        if unknown := used - {*self.names, *extra} - self.environment.globals.keys():
+            listed = ", ".join(sorted(unknown))
+            raise probatio.Invalid(f"the template uses {listed}: not among the tool's parameters", where)
+        return Text(self.hass, source, ".".join(map(str, where)))
+
+    def value(self, node: Any, *path: str | int) -> Any:
+        """Return a value of any shape with its texts."""
+        if isinstance(node, str):
+            return self.text(node, *path)
+        if isinstance(node, list):
+            return [self.value(item, *path, number) for number, item in enumerate(node)]
+        if isinstance(node, dict):
+            return {key: self.value(item, *path, key) for key, item in node.items()}
+        return node
+
+
+def variables_of(names: Collection[str], args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as templates see them; those that were left out are undefined and cause no warning."""
+    return {**{name: Undefined(name=name) for name in names}, **args}
+
+
+def rendered(part: Any, variables: Variables) -> Any:
+    """Return a value with its templates rendered; fields whose expression gives nothing are left out.
+
+    Raises ToolExecutionError for a template that fails.
+    """
+    if isinstance(part, Text):
+        return part.value(variables)
+    if isinstance(part, list):
+        return [value for item in part for value in _kept(item, variables)]
+    if isinstance(part, Mapping):
+        return {key: value for key, item in part.items() for value in _kept(item, variables)}
+    return part
+
+
+def _kept(part: Any, variables: Variables) -> Iterator[Any]:
+    value = rendered(part, variables)
+    if value is not None or not isinstance(part, Text):
+        yield value
+
+
+MAX_URL: Final = 8_000
+_EXPRESSION = lazy_regex(r"(\{\{.*?(?:\}\}|\Z))", re.DOTALL)
+_ORIGIN = lazy_regex(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
+_LITERAL = "/:?[]@!$&'()*+,;=%-._~"
+_SEPARATORS = lazy_regex(r"[/\\]")
+MAX_BYTES: Final = 1_000_000
+MAX_DEPTH: Final = 100
+FORBIDDEN_HEADERS: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
+)
+HEADER = lazy_regex(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+CONTROL = lazy_regex(r"[\x00-\x1f\x7f]+")
+SHORTEST_SECRET: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class UrlTemplate:
+    """An address in parts: what was written, and templates whose values are encoded."""
+
+    parts: tuple[str | Text, ...]
+    host: str
+
+    def build(self, variables: Variables) -> str:
+        """Return the address. Raises ToolExecutionError for a value that would lead elsewhere."""
+        done = ""
+        for part in self.parts:
+            done += part if isinstance(part, str) else self._value(part, variables, in_query="?" in done)
+        if len(done) > MAX_URL:
+            raise ToolExecutionError("The arguments are too long for an address")
+        return done
+
+    def _value(self, part: Text, variables: Variables, *, in_query: bool) -> str:
+        value = part.render(variables)
+        if not in_query:
+            segments = _SEPARATORS.split(_unquoted(value))
+            if not value or any(segment.strip() in (".", "..") for segment in segments):
+                shown = "is empty" if not value else "may not hold . or .. as a part of a path"
+                raise ToolExecutionError(f"The value for {part.path} {shown}. Change the arguments")
+        return quote(value, safe="", errors="replace")
+
+
+def _unquoted(value: str) -> str:
+    """Return a value decoded until it no longer changes, at most five times."""
+    for _ in range(5):
+        if (plain := unquote(value)) == value:
+            break
+        value = plain
+    return value
+
+
+def read_url(source: str, templates: Templates, key: str = "url") -> UrlTemplate:
+    """Return an address that was checked."""
+    parts = tuple(
+        templates.text(part, key) if index % 2 else quote(part, safe=_LITERAL)
+        for index, part in enumerate(_EXPRESSION.split(source))
+        if part
+    )
+    return UrlTemplate(parts, (URL(_EXPRESSION.sub("x", source)).host or "").casefold())
+
+
+def _address(value: str) -> str:
+    """Check an address whose path and query may hold templates."""
+    source = value.strip()
+    literals = _EXPRESSION.split(source)
+    origin, written = _ORIGIN.match(literals[0]), "".join(literals[::2])
+    if origin is None or (len(literals) > 1 and origin.end() == len(literals[0])):
+        raise probatio.Invalid("must begin with scheme, host and / as plain text")
+    if is_template_string(written) or "}}" in written:
+        raise probatio.Invalid("only closed {{ }} templates are supported")
+    if "@" in origin[2]:
+        raise probatio.Invalid("no user name and password here: write them under auth, type basic")
+    path = unquote(written).partition("?")[0]
+    if "#" in written or any(segment in (".", "..") for segment in path.split("/")):
+        raise probatio.Invalid("no #, and no . or .. as a part of the path")
+    try:
+        url = URL(_EXPRESSION.sub("x", source))
+        is_complete = bool(url.host) and url.port is not None
+    except ValueError:
+        is_complete = False
+    if not is_complete:
+        raise probatio.Invalid("not an address")
+    return source
+
+
+def _fixed(value: str) -> str:
+    if is_template_string(value):
+        raise probatio.Invalid("no templates here")
+    return quote(value, safe=_LITERAL)
+
+
+ADDRESS: Final = probatio.All(TEXT, _address)
+FIXED_ADDRESS: Final = probatio.All(ADDRESS, _fixed)
+
+
+def header_name(refused: Collection[str]) -> Callable[[str], str]:
+    """Return the check of a header's name."""
+
+    def check(name: str) -> str:
+        if not HEADER.fullmatch(name) or name.lower() in refused:
+            raise probatio.Invalid("this header cannot be set")
+        return name
+
+    return check
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How a tool reaches its servers."""
+
+    timeout: float
+    verify_ssl: bool
+    private_network: bool
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Connection:
+        """Return the connection of a handler."""
+        return cls(config["timeout"], config["verify_ssl"], config["private_network"])
+
+    def session(self, hass: HomeAssistant, host: str) -> ClientSession:
+        """Return a session; private addresses are reached only if the configuration names them."""
+        local = self.private_network or is_local_name(host)
+        return async_session(hass, local=local, verify_ssl=self.verify_ssl)
+
+    @asynccontextmanager
+    async def in_time(self, server: str) -> AsyncIterator[None]:
+        """Do something within the time limit. Raises ToolExecutionError after it."""
+        try:
+            async with asyncio.timeout(self.timeout) as limit:
+                yield
+        except TimeoutError as err:
+            if not limit.expired():
+                raise
+            raise ToolExecutionError(f"The {server} did not answer within {self.timeout:g} s") from err
+
+
+def connection_schema(seconds: float, most: int) -> dict[probatio.Marker, Any]:
+    """Return the keys of a connection; `seconds` is its usual time limit."""
+    return {
+        probatio.Optional("timeout", default=seconds): probatio.All(
+            probatio.Coerce(float), probatio.Range(min=1, max=most)
+        ),
+        probatio.Optional("verify_ssl", default=True): bool,
+        probatio.Optional("private_network", default=False): bool,
+    }
+
+
+def with_query(url: str, pairs: list[tuple[str, str]]) -> str:
+    """Return an address with more parameters."""
+    if not pairs:
+        return url
+    added = urlencode(pairs, quote_via=quote, safe="", errors="replace")
+    return f"{url}{'&' if '?' in url else '?'}{added}"
+
+
+def without_keys(value: Any, secrets: set[str], depth: int = MAX_DEPTH) -> Any:
+    """Return an answer without the keys that were sent; some servers send them back.
+
+    Raises ToolExecutionError for one that is nested too deeply.
+    """
+    if not depth:
+        raise ToolExecutionError("The server's answer is nested too deeply")
+    if isinstance(value, str):
+        for secret in sorted(secrets, key=len, reverse=True):
+            if len(secret) >= SHORTEST_SECRET:
+                value = value.replace(secret, REDACTED)
+        return value
+    if isinstance(value, list):
+        return [without_keys(item, secrets, depth - 1) for item in value]
+    if isinstance(value, dict):
+        return {
+            without_keys(key, secrets): without_keys(item, secrets, depth - 1) for key, item in value.items()
+        }
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,7 @@ from homeassistant.util.json import json_loads
 from ...const import DOMAIN, LOGGER
 from ...texts import cut
 from ..calls.schema import JsonSchema
-from .base import CustomTool, Recipe
-from .checks import MAX_REASON, TEXT, Templates, by_type
+from .base import MAX_REASON, TEXT, CustomTool, Recipe, Templates, by_type
 from .mcp import McpImport, McpServer, McpTool
 from .recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .rest import RestTool

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -12,7 +12,7 @@ from itertools import count
 from time import monotonic
 from typing import Any, Final, override
 
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
+from aiohttp import ClientResponse, ClientSession
 from jinja2 import Undefined
 import probatio
 from yarl import URL
@@ -28,17 +28,20 @@ from ...inference.transport import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
+from ..outside.fetch import CONNECT, plain_errors
 from ..outside.hosts import is_allowed, is_local_name
 from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
-from .base import CustomTool, Recipe
-from .checks import TEXT, Templates, Text
-from .http import (
+from .base import (
     CONTROL,
     FIXED_ADDRESS,
     FORBIDDEN_HEADERS,
+    TEXT,
     Connection,
+    CustomTool,
+    Recipe,
+    Templates,
+    Text,
     connection_schema,
-    error_message,
     header_name,
     without_keys,
 )
@@ -199,9 +202,12 @@ class McpClient:
     async def _exchange(self, body: Object, session: _Session) -> Object:
         answered = 0
         response = await self._post(body, session)
-        try:
+        with closing(response), plain_errors():
             if body["method"] == "initialize":
-                session.id = _session_id(response)
+                session.id = str(response.headers.get("Mcp-Session-Id", ""))
+                is_printable = session.id.isascii() and (not session.id or session.id.isprintable())
+                if len(session.id) > MAX_SESSION_ID or not is_printable:
+                    raise ToolExecutionError("The MCP server gives a session that cannot be used")
             async for message in _messages(response):
                 if message.get("method") == LIST_CHANGED:
                     self._listed = float("-inf")
@@ -211,11 +217,10 @@ class McpClient:
                     return _result(message)
                 if "method" in message and "id" in message and answered < MAX_ANSWERED:
                     answered += 1
-                    await self._tell(_reply(message), session)
-        except (ClientError, OSError, ValueError) as err:
-            raise ToolExecutionError(error_message(err)) from err
-        finally:
-            response.close()
+                    # It may ask whether we are there, and nothing else.
+                    unknown = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
+                    reply: Object = {"result": {}} if message["method"] == "ping" else unknown
+                    await self._tell({"jsonrpc": "2.0", "id": message["id"], **reply}, session)
         raise ToolExecutionError("The MCP server ended its answer without a result")
 
     async def _tell(self, body: Object, session: _Session) -> None:
@@ -236,16 +241,10 @@ class McpClient:
             "Accept-Encoding": "identity",
             **(session.headers if body.get("method") != "initialize" else {}),
         }
-        try:
+        with plain_errors():
             response = await self.http.post(
-                self.url,
-                json=body,
-                headers=headers,
-                allow_redirects=False,
-                timeout=ClientTimeout(total=None, sock_connect=10),
+                self.url, json=body, headers=headers, allow_redirects=False, timeout=CONNECT
             )
-        except (ClientError, OSError, ValueError) as err:
-            raise ToolExecutionError(error_message(err)) from err
         packed = response.headers.get("Content-Encoding", "identity").strip().casefold() != "identity"
         if response.status < HTTPStatus.MULTIPLE_CHOICES and not packed:
             return response
@@ -287,21 +286,6 @@ def _result(message: Object) -> Object:
     if not isinstance(result, dict):
         raise ToolExecutionError("The MCP server's answer holds no result")
     return result
-
-
-def _reply(message: Object) -> Object:
-    """Return the answer to a request of the server: it may ask whether we are there, and nothing else."""
-    answer: Object = {"jsonrpc": "2.0", "id": message["id"]}
-    if message["method"] == "ping":
-        return answer | {"result": {}}
-    return answer | {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
-
-
-def _session_id(response: ClientResponse) -> str:
-    found = str(response.headers.get("Mcp-Session-Id", ""))
-    if len(found) > MAX_SESSION_ID or not (found.isascii() and (not found or found.isprintable())):
-        raise ToolExecutionError("The MCP server gives a session that cannot be used")
-    return found
 
 
 def _refusal(status: int) -> str:
@@ -521,17 +505,14 @@ def _content_of(result: Mapping[str, Any]) -> JsonValueType:
         value: JsonValueType = data["result"] if set(data) == {"result"} else data
         return value
     content = result.get("content")
-    texts = (
-        [_text_of(item) for item in content if isinstance(item, dict)] if isinstance(content, list) else []
-    )
-    return "\n".join(text for text in texts if text)
-
-
-def _text_of(item: Mapping[str, Any]) -> str:
-    inner = item.get("resource") if item.get("type") == "resource" else item
-    if isinstance(inner, dict) and isinstance(text := inner.get("text"), str):
-        return text
-    return f"({OTHER_KINDS.get(str(item.get('type')), 'something else')} that is not shown)"
+    texts: list[str] = []
+    for item in content if isinstance(content, list) else ():
+        if isinstance(item, dict):
+            inner = item.get("resource") if item.get("type") == "resource" else item
+            text = inner.get("text") if isinstance(inner, dict) else None
+            other = f"({OTHER_KINDS.get(str(item.get('type')), 'something else')} that is not shown)"
+            texts.append(text if isinstance(text, str) else other)
+    return "\n".join(filter(None, texts))
 
 
 MAX_IMPORTED: Final = 50
@@ -565,8 +546,21 @@ class McpImport:
             return False
         self._report("")
         self._delay = RETRY_SECONDS
-        wanted = [tool for tool in found.values() if self._wants(tool)]
-        functions = [self._function(tool) for tool in wanted]
+        wanted = [
+            tool
+            for tool in found.values()
+            if any(fnmatchcase(tool.name, pattern) for pattern in self.server.include)
+            and not any(fnmatchcase(tool.name, pattern) for pattern in self.server.exclude)
+            and self.server.handler(tool) is not None
+        ]
+        functions = [
+            {
+                "name": tool.name,
+                "description": f"{self.about} {tool.description}".strip() or tool.name,
+                "parameters": {"type": "object", "properties": {}, **tool.schema},
+            }
+            for tool in wanted
+        ]
         sanitized = await async_sanitize(self.hass, functions)
         recipes: dict[str, Recipe] = {}
         refused: list[str] = []
@@ -624,18 +618,6 @@ class McpImport:
         """Take back what was reported."""
         self._report("")
         async_report_refused(self.hass, f"mcp_{self.name}", self.name, ())
-
-    def _wants(self, tool: RemoteTool) -> bool:
-        return (
-            any(fnmatchcase(tool.name, pattern) for pattern in self.server.include)
-            and not any(fnmatchcase(tool.name, pattern) for pattern in self.server.exclude)
-            and self.server.handler(tool) is not None
-        )
-
-    def _function(self, tool: RemoteTool) -> dict[str, Any]:
-        about = f"{self.about} {tool.description}".strip()
-        schema = {"type": "object", "properties": {}, **tool.schema}
-        return {"name": tool.name, "description": about or tool.name, "parameters": schema}
 
     def _recipe(
         self, tool: RemoteTool, function: Mapping[str, Any] | None, taken: Mapping[str, Recipe]

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
@@ -25,22 +26,26 @@ from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy_regex
 from ...safety.redaction import is_secret
 from ..base import ToolRun
+from ..outside.fetch import HttpAnswer, Request, async_fetch
 from ..outside.hosts import is_allowed, is_local_name
-from .base import CustomTool
-from .checks import TEXT, Templates, Text, Variables, by_type, rendered
-from .http import (
+from .base import (
     ADDRESS,
     CONTROL,
     FIXED_ADDRESS,
     FORBIDDEN_HEADERS,
+    MAX_BYTES,
+    TEXT,
     Connection,
-    HttpAnswer,
-    Request,
+    CustomTool,
+    Templates,
+    Text,
     UrlTemplate,
-    async_send,
+    Variables,
+    by_type,
     connection_schema,
     header_name,
     read_url,
+    rendered,
     with_query,
     without_keys,
 )
@@ -88,34 +93,20 @@ class Auth(ABC):
 
 
 @dataclass(slots=True)
-class Bearer(Auth):
-    """A token that does not change."""
+class Fixed(Auth):
+    """A token, or a user and a password, that do not change."""
 
-    token: Text
-
-    @override
-    async def async_header(self, connect: Connect, variables: Variables) -> str:
-        return f"Bearer {self.token.render(variables).strip()}"
-
-    @override
-    def secrets(self) -> list[str]:
-        return [self.token.source]
-
-
-@dataclass(slots=True)
-class Basic(Auth):
-    """User and password."""
-
-    username: Text
-    password: Text
+    texts: Sequence[Text]
 
     @override
     async def async_header(self, connect: Connect, variables: Variables) -> str:
-        return f"Basic {_packed(self.username.render(variables), self.password.render(variables))}"
+        values = [text.render(variables) for text in self.texts]
+        return f"Basic {_packed(*values)}" if len(values) > 1 else f"Bearer {values[0].strip()}"
 
     @override
     def secrets(self) -> list[str]:
-        return [self.password.source, _packed(self.username.source, self.password.source)]
+        sources = [text.source for text in self.texts]
+        return [sources[-1], _packed(*sources)] if len(sources) > 1 else sources
 
 
 @dataclass(slots=True)
@@ -159,20 +150,19 @@ class OAuth2(Auth):
         if not in_body:
             headers["Authorization"] = f"Basic {self._client()}"
         url, body = self.config["token_url"], urlencode(form).encode()
-        answer = await async_send(session, Request(method="POST", url=url, headers=headers, body=body))
+        answer = await async_fetch(
+            session, Request(method="POST", url=url, headers=headers, body=body), MAX_BYTES
+        )
         if answer.status >= HTTPStatus.BAD_REQUEST:
             raise ToolExecutionError(f"The token server answered with status {answer.status}")
-        self._keep(answer.text)
-
-    def _keep(self, text: str) -> None:
         try:
-            found = json_loads(text)
+            granted = json_loads(answer.text)
         except ValueError:
-            found = None
-        token = found.get("access_token") if isinstance(found, dict) else None
-        if not isinstance(found, dict) or not isinstance(token, str) or not token.isprintable():
+            granted = None
+        token = granted.get("access_token") if isinstance(granted, dict) else None
+        if not isinstance(granted, dict) or not isinstance(token, str) or not token.isprintable():
             raise ToolExecutionError("The token server's answer holds no access_token")
-        seconds = found.get("expires_in")
+        seconds = granted.get("expires_in")
         valid = seconds if isinstance(seconds, (int, float)) and seconds > 0 else EXPIRES_SECONDS
         self._token = token
         self._expires = monotonic() + max(valid - EARLY_SECONDS, valid / 2)
@@ -184,9 +174,8 @@ def read_auth(config: Mapping[str, Any] | None, templates: Templates) -> Auth | 
         return None
     if config["type"] == "oauth2":
         return OAuth2(config)
-    if config["type"] == "basic":
-        return Basic(*(templates.text(config[key], "auth", key) for key in ("username", "password")))
-    return Bearer(templates.text(config["token"], "auth", "token"))
+    keys = ("username", "password") if config["type"] == "basic" else ("token",)
+    return Fixed([templates.text(config[key], "auth", key) for key in keys])
 
 
 FORMATS: Final = ("auto", "json", "text")
@@ -217,20 +206,29 @@ class ResponseReader:
     def read(self, answer: HttpAnswer, variables: Variables) -> Any:
         """Return the value for the model. Raises ToolExecutionError if the answer cannot be read."""
         needs_json = self.kind == "json" or bool(self.path)
+        value: Any = _NOT_JSON
         if self.kind != "text":
-            _check_type(answer, needs_json=needs_json)
-        found = None if self.kind == "text" else _parsed(answer)
-        if found is _NOT_JSON and needs_json:
+            kind = answer.content_type
+            if kind in ("text/html", "application/xhtml+xml"):
+                raise ToolExecutionError("The server answered with a web page instead of data")
+            is_readable = kind.startswith(_READABLE) or kind.endswith(("+json", "+xml", "+yaml"))
+            # aiohttp says octet-stream where the server says nothing.
+            if not is_readable and not (needs_json and kind == "application/octet-stream"):
+                raise ToolExecutionError("The server answered with content that is neither JSON nor text")
+            if not answer.cut:
+                with suppress(ValueError):
+                    value = json_loads(answer.text)
+        if value is _NOT_JSON and needs_json:
             too_long = "is longer than is read" if answer.cut else "is not valid JSON"
             raise ToolExecutionError(f"The server's answer {too_long}")
         if self.template is not None:
             extra = {"value": answer.text, "status": answer.status}
-            if found is not _NOT_JSON and self.kind != "text":
-                extra["value_json"] = found
+            if value is not _NOT_JSON:
+                extra["value_json"] = value
             return self.template.value({**variables, **extra})
         if self.path:
-            return _follow(found, self.path, self.written)
-        return answer.text if self.kind == "text" or found is _NOT_JSON else found
+            return _follow(value, self.path, self.written)
+        return answer.text if value is _NOT_JSON else value
 
 
 _NOT_JSON: Final = object()
@@ -274,43 +272,21 @@ def read_response(config: Mapping[str, Any], templates: Templates) -> ResponseRe
     return ResponseReader(kind=config["format"], path=path, written=written, template=template)
 
 
-def _check_type(answer: HttpAnswer, *, needs_json: bool) -> None:
-    kind = answer.content_type
-    if kind in ("text/html", "application/xhtml+xml"):
-        raise ToolExecutionError("The server answered with a web page instead of data")
-    readable = kind.startswith(_READABLE) or kind.endswith(("+json", "+xml", "+yaml"))
-    # aiohttp says octet-stream where the server says nothing.
-    if not readable and not (needs_json and kind == "application/octet-stream"):
-        raise ToolExecutionError("The server answered with content that is neither JSON nor text")
-
-
-def _parsed(answer: HttpAnswer) -> Any:
-    if answer.cut:
-        return _NOT_JSON
-    try:
-        return json_loads(answer.text)
-    except ValueError:
-        return _NOT_JSON
-
-
 def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
     """Return the value of a path. Raises ToolExecutionError if there is none."""
     for number, step in enumerate(steps):
         if step is None and isinstance(value, list):
             rest = steps[number + 1 :]
             return [_follow(item, rest, written) for item in value]
-        value = _step(value, step)
+        if isinstance(value, dict):
+            value = value.get(str(step), _NOT_JSON)
+        elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            value = _NOT_JSON
         if value is _NOT_JSON:
             raise ToolExecutionError(f"The server's answer holds no {written}")
     return value
-
-
-def _step(value: Any, step: PathStep) -> Any:
-    if isinstance(value, dict):
-        return value.get(str(step), _NOT_JSON)
-    if isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
-        return value[step]
-    return _NOT_JSON
 
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
@@ -431,12 +407,12 @@ class RestTool(CustomTool):
         connect = partial(self._session, hass)
         session = connect(handler.url.host)
         if (auth := handler.auth) is None:
-            return await async_send(session, request)
+            return await async_fetch(session, request, MAX_BYTES)
         for is_last in (not auth.renewable, True):
             header = await auth.async_header(connect, variables)
             secrets |= {*auth.secrets(), header, header.partition(" ")[2]}
             request.headers["Authorization"] = CONTROL.sub("", header)
-            answer = await async_send(session, request)
+            answer = await async_fetch(session, request, MAX_BYTES)
             if answer.status != HTTPStatus.UNAUTHORIZED or is_last:
                 break
             auth.forget(header)
@@ -449,7 +425,7 @@ class RestTool(CustomTool):
 
     def _request(self, variables: Variables) -> Request:
         handler, content = self._handler, rendered(self._handler.content, variables)
-        headers = {"Accept": "application/json, text/*;q=0.8", "Accept-Encoding": "identity"}
+        headers = {"Accept": "application/json, text/*;q=0.8"}
         body: bytes | None = None
         if "json" in content:
             body = json_bytes(content["json"])
@@ -472,17 +448,11 @@ class RestTool(CustomTool):
 def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return fields as text: lists are repeated, what is null is left out."""
     return [
-        (name, _as_text(item))
+        (name, item if isinstance(item, str) else json_bytes(item).decode())
         for name, value in values.items()
         for item in (value if isinstance(value, list) else [value])
         if item is not None
     ]
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else json_bytes(value).decode()
 
 
 def _secrets(handler: RestHandler) -> set[str]:

@@ -16,8 +16,7 @@ from ...errors import ToolExecutionError
 from ...safety.firewall.own_values import texts_in, texts_repeated
 from ...safety.rules import BLOCKED, Effect, RuleSet
 from ..base import ServiceCall, ToolRun
-from .base import CustomTool
-from .checks import TEXT, Templates, Text, rendered
+from .base import TEXT, CustomTool, Templates, Text, rendered
 
 TARGETS: Final = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")
 MAX_TARGETS: Final = 200

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import atan2, cos, degrees, radians, sin
 from typing import Any, Final, Literal
 
@@ -15,6 +15,7 @@ from homeassistant.const import (
     COMPRESSED_STATE_LAST_CHANGED,
     COMPRESSED_STATE_LAST_UPDATED,
     COMPRESSED_STATE_STATE,
+    PERCENTAGE,
     STATE_UNAVAILABLE,
     STATE_UNKNOWN,
 )
@@ -113,36 +114,26 @@ def _read_all(
     hass: HomeAssistant, wanted: Sequence[Wanted], current: dict[str, State | None], period: Period
 ) -> dict[str, Series]:
     """Read every series; runs in the recorder's executor."""
-    hours = _read_hours(hass, wanted, period)
-    series = {}
-    for item in wanted:
-        known = hours.get(item.entity_id, [])
-        rest = _after(known, period)
-        samples, is_cut = _read_samples(hass, item, rest)
-        if (samples or known) and rest.start < rest.end:
-            _append_current(samples, current[item.entity_id], item, rest)
-        series[item.entity_id] = Series(hours=known, samples=samples, is_cut=is_cut)
-    return series
-
-
-def _after(hours: Sequence[Hour], period: Period) -> Period:
-    """Return the part of a period that statistics do not cover yet."""
-    if not hours:
-        return period
-    return Period(dt_util.utc_from_timestamp(hours[-1].start + HOUR_SECONDS), period.end)
-
-
-def _read_hours(hass: HomeAssistant, wanted: Sequence[Wanted], period: Period) -> dict[str, list[Hour]]:
     from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
 
     is_long = period.length > STATISTICS_FROM
     reaches_back = dt_util.utcnow() - period.start > timedelta(days=hass.data[DATA_INSTANCE].keep_days)
     ids = {item.entity_id for item in wanted if item.use_statistics and item.attribute is None}
-    if not ids or not (is_long or reaches_back):
-        return {}
-    first = dt_util.as_utc(period.start).replace(minute=0, second=0, microsecond=0)
-    rows = statistics_during_period(hass, first, period.end, ids, "hour", None, _STATISTIC_TYPES)
-    return {entity_id: [hour for row in found if (hour := _hour(row))] for entity_id, found in rows.items()}
+    rows: Mapping[str, Sequence[Any]] = {}
+    if ids and (is_long or reaches_back):
+        first = dt_util.as_utc(period.start).replace(minute=0, second=0, microsecond=0)
+        rows = statistics_during_period(hass, first, period.end, ids, "hour", None, _STATISTIC_TYPES)
+    series = {}
+    for item in wanted:
+        hours = [hour for row in rows.get(item.entity_id, ()) if (hour := _hour(row))]
+        rest = period
+        if hours:
+            rest = Period(dt_util.utc_from_timestamp(hours[-1].start + HOUR_SECONDS), period.end)
+        samples, is_cut = _read_samples(hass, item, rest)
+        if (samples or hours) and rest.start < rest.end:
+            _append_current(samples, current[item.entity_id], item, rest)
+        series[item.entity_id] = Series(hours=hours, samples=samples, is_cut=is_cut)
+    return series
 
 
 def _hour(row: Any) -> Hour | None:
@@ -166,12 +157,34 @@ def _read_samples(hass: HomeAssistant, item: Wanted, period: Period) -> tuple[li
 
     Reads backwards in growing steps, so that a chatty sensor never fills the memory.
     """
+    from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
+
+    is_of_state = item.attribute is None
     newest_first: list[list[Sample]] = []
     count = 0
     end, step = period.end, _FIRST_STEP
     while end > period.start:
         start = max(period.start, end - step)
-        part = _read_part(hass, item, Period(start, end), with_start=start == period.start)
+        is_first = start == period.start
+        rows: Iterable[Any] = get_significant_states(
+            hass,
+            start - (_INSTANT if is_first else timedelta()),
+            end + _INSTANT,
+            [item.entity_id],
+            include_start_time_state=is_first,
+            significant_changes_only=is_of_state,
+            no_attributes=is_of_state,
+            compressed_state_format=True,
+        ).get(item.entity_id, [])
+        part: list[Sample] = []
+        for row in rows:
+            at, value = row[COMPRESSED_STATE_LAST_UPDATED], row[COMPRESSED_STATE_STATE]
+            if is_of_state:
+                at = row.get(COMPRESSED_STATE_LAST_CHANGED) or at
+            else:
+                value = item.read_attribute(row[COMPRESSED_STATE_ATTRIBUTES].get(item.attribute))
+            # The state before the period begins with it.
+            part.append(Sample(max(at, start.timestamp()), value))
         newest_first.append(part)
         count += len(part)
         end = start
@@ -181,52 +194,15 @@ def _read_samples(hass: HomeAssistant, item: Wanted, period: Period) -> tuple[li
             step *= 4
     samples = [sample for part in reversed(newest_first) for sample in part]
     is_cut = end > period.start or len(samples) > MAX_ROWS
-    return _without_repeats(samples[-MAX_ROWS:]), is_cut
-
-
-def _read_part(hass: HomeAssistant, item: Wanted, period: Period, *, with_start: bool) -> list[Sample]:
-    from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
-
-    rows = get_significant_states(
-        hass,
-        period.start - (_INSTANT if with_start else timedelta()),
-        period.end + _INSTANT,
-        [item.entity_id],
-        include_start_time_state=with_start,
-        significant_changes_only=item.attribute is None,
-        no_attributes=item.attribute is None,
-        compressed_state_format=True,
-    ).get(item.entity_id, [])
-    return [_sample(row, item, period) for row in rows]
-
-
-def _sample(row: Any, item: Wanted, period: Period) -> Sample:
-    """Return one row of the recorder; the state before the period begins with it."""
-    at = row.get(COMPRESSED_STATE_LAST_CHANGED) or row[COMPRESSED_STATE_LAST_UPDATED]
-    if item.attribute is not None:
-        at = row[COMPRESSED_STATE_LAST_UPDATED]
-        return Sample(
-            max(at, period.start.timestamp()),
-            item.read_attribute(row[COMPRESSED_STATE_ATTRIBUTES].get(item.attribute)),
-        )
-    return Sample(max(at, period.start.timestamp()), row[COMPRESSED_STATE_STATE])
-
-
-def _without_repeats(samples: Iterable[Sample]) -> list[Sample]:
-    """Return only the samples that differ from the one before."""
-    kept: list[Sample] = []
-    for sample in samples:
-        if not kept or kept[-1].value != sample.value:
-            kept.append(sample)
-    return kept
+    runs = groupby(samples[-MAX_ROWS:], key=lambda sample: sample.value)
+    return [next(run) for _value, run in runs], is_cut
 
 
 def _append_current(samples: list[Sample], state: State | None, item: Wanted, period: Period) -> None:
     """Add the state of now where the recorder has not yet written it."""
     if state is None:
         return
-    moment: datetime = state.last_changed
-    value = state.state
+    moment, value = state.last_changed, state.state
     if item.attribute is not None:
         moment, value = state.last_updated, item.read_attribute(state.attributes.get(item.attribute))
     if moment > period.end or (samples and samples[-1].value == value):
@@ -276,12 +252,6 @@ class HistoryKind:
         return self.state_class in _METERS
 
 
-def is_numeric(series: Series) -> bool:
-    """Return whether all that is known are numbers."""
-    values = [sample.value for sample in series.samples if sample.value not in _GAPS]
-    return bool(values or series.hours) and all(as_number(value) is not None for value in values)
-
-
 def summarize(
     series: Series, period: Period, aggregate: str | None, kind: HistoryKind, *, max_changes: int
 ) -> dict[str, JsonValueType]:
@@ -291,19 +261,20 @@ def summarize(
     """
     if not series.samples and not series.hours:
         return {"error": "no history recorded for this period"}
-    numeric = is_numeric(series)
+    values = [sample.value for sample in series.samples if sample.value not in _GAPS]
     answer: dict[str, JsonValueType]
-    if numeric and aggregate is None:
-        answer = _overview(series, period, kind, max_changes)
-    elif numeric:
-        answer = _NUMERIC[str(aggregate)](series, period, kind)
-    elif all(sample.value in _GAPS for sample in series.samples):
+    if not values and not series.hours:
         answer = {"error": "unavailable the whole time"}
+    elif all(as_number(value) is not None for value in values):
+        answer = _numbers(series, period, aggregate, kind, max_changes)
     else:
         answer = _states(series, period, kind, max_changes=0 if aggregate else max_changes)
         if aggregate not in (None, "count"):
             answer["note"] = f"not a number, so there is no {aggregate}"
-    return answer | _coverage(series, period)
+    first = series.hours[0].start if series.hours else series.samples[0].at
+    if series.is_cut or first > period.start.timestamp() + _TOLERANCE_SECONDS:
+        answer["known_since"] = format_local(first)
+    return answer
 
 
 def value_at(series: Series, kind: HistoryKind) -> dict[str, JsonValueType]:
@@ -315,14 +286,6 @@ def value_at(series: Series, kind: HistoryKind) -> dict[str, JsonValueType]:
     if series.hours:
         return {"value": tidy(series.hours[-1].mean), "of": "average of that hour"}
     return {"error": "no history recorded for this moment"}
-
-
-def _coverage(series: Series, period: Period) -> dict[str, JsonValueType]:
-    """Return from when on something is known, where that is later than asked."""
-    first = series.hours[0].start if series.hours else series.samples[0].at
-    if not series.is_cut and first <= period.start.timestamp() + _TOLERANCE_SECONDS:
-        return {}
-    return {"known_since": format_local(first)}
 
 
 def _spans(series: Series, period: Period) -> list[HeldValue]:
@@ -370,55 +333,34 @@ def _counted(series: Series, kind: HistoryKind) -> float:
     return sum(hour.change or 0.0 for hour in series.hours) + sum(steps)
 
 
-def _avg(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
-    return {"avg": tidy(_average(_spans(series, period), kind))}
-
-
-def _min(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
-    span = min(_spans(series, period), key=lambda span: span.low)
-    return {"min": tidy(span.low), "min_at": format_local(span.start)}
-
-
-def _max(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
-    span = max(_spans(series, period), key=lambda span: span.high)
-    return {"max": tidy(span.high), "max_at": format_local(span.start)}
-
-
-def _sum(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
-    if kind.is_meter:
-        return {"sum": tidy(_counted(series, kind)), "of": "what the meter counted in the period"}
-    return {"sum": tidy(sum(span.value for span in _spans(series, period))), "of": "all readings"}
-
-
-def _count(series: Series, _period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
-    return {"count": max(0, len([sample for sample in series.samples if sample.value not in _GAPS]) - 1)}
-
-
-def _overview(
-    series: Series, period: Period, kind: HistoryKind, max_changes: int
+def _numbers(
+    series: Series, period: Period, aggregate: str | None, kind: HistoryKind, max_changes: int
 ) -> dict[str, JsonValueType]:
-    """Return the changes where they are few, else the figures that describe them."""
+    """Return one figure; without an aggregate the changes where they are few, else what describes them."""
+    spans = _spans(series, period)
+    low, high = min(spans, key=lambda span: span.low), max(spans, key=lambda span: span.high)
+    figures: dict[str, dict[str, JsonValueType]] = {
+        "avg": {"avg": tidy(_average(spans, kind))},
+        "min": {"min": tidy(low.low), "min_at": format_local(low.start)},
+        "max": {"max": tidy(high.high), "max_at": format_local(high.start)},
+    }
+    if aggregate in figures:
+        return figures[aggregate]
+    if aggregate == "sum" and kind.is_meter:
+        return {"sum": tidy(_counted(series, kind)), "of": "what the meter counted in the period"}
+    if aggregate == "sum":
+        return {"sum": tidy(sum(span.value for span in spans)), "of": "all readings"}
+    if aggregate == "count":
+        return {"count": max(0, len([one for one in series.samples if one.value not in _GAPS]) - 1)}
+    answer: dict[str, JsonValueType]
     if not series.hours and len(series.samples) <= max_changes and not series.is_cut:
-        changes: list[JsonValueType] = [
-            [format_local(sample.at), _value(sample.value)] for sample in series.samples
-        ]
-        answer: dict[str, JsonValueType] = {"changes": changes}
+        answer = {"changes": [[format_local(sample.at), _value(sample.value)] for sample in series.samples]}
     else:
-        spans = _spans(series, period)
         answer = {"first": tidy(spans[0].value), "last": tidy(spans[-1].value)}
-        answer |= _avg(series, period, kind) | _min(series, period, kind) | _max(series, period, kind)
+        answer |= figures["avg"] | figures["min"] | figures["max"]
     if kind.is_meter:
         answer["counted"] = tidy(_counted(series, kind))
     return answer
-
-
-_NUMERIC: dict[str, Callable[[Series, Period, HistoryKind], dict[str, JsonValueType]]] = {
-    "avg": _avg,
-    "min": _min,
-    "max": _max,
-    "sum": _sum,
-    "count": _count,
-}
 
 
 def _states(
@@ -442,13 +384,15 @@ def _states(
             became += settled not in (None, kind.active) and sample.value == kind.active
             settled = sample.value
     longest = sorted(seconds, key=lambda state: (-seconds[state], state))
+    spans: dict[str, JsonValueType] = {}
+    for state in longest[:MAX_STATES]:
+        times = entered.get(state, 0)
+        often = "" if state in _GAPS else f", {times} time{'' if times == 1 else 's'}"
+        spans[kind.say(state)] = f"{format_span(seconds[state])}{often}"
     answer: dict[str, JsonValueType] = {
         "count": became if kind.active else len(changes),
         "counted": f"became {kind.say(kind.active)}" if kind.active else "changes",
-        "time": {
-            kind.say(state): _stay(seconds[state], entered.get(state, 0), state)
-            for state in longest[:MAX_STATES]
-        },
+        "time": spans,
     }
     if len(longest) > MAX_STATES:
         answer["more_states"] = len(longest) - MAX_STATES
@@ -459,13 +403,6 @@ def _states(
         if len(changes) > max_changes:
             answer["earlier_changes"] = len(changes) - max_changes
     return answer
-
-
-def _stay(seconds: float, times: int, state: str) -> str:
-    """Return how long and how often: "3 h 12 min, 5 times"."""
-    if state in _GAPS:
-        return format_span(seconds)
-    return f"{format_span(seconds)}, {times} time{'' if times == 1 else 's'}"
 
 
 def _value(text: str) -> JsonValueType:
@@ -526,32 +463,24 @@ async def async_history(
             answer["attribute"] = item.attribute
         own = without_outside(hass, state)
         report: Report = {"now": describe_state(own, record, aged=False)}
-        unit = unit_of(hass, state) if item.attribute is None else _attribute_unit(hass, item.attribute)
+        unit = unit_of(hass, state)
+        if item.attribute is not None:
+            is_share = as_percent(item.attribute, 1) is not None or item.attribute.endswith("humidity")
+            is_temperature = "temp" in item.attribute and "kelvin" not in item.attribute
+            degrees_of = hass.config.units.temperature_unit if is_temperature else None
+            unit = PERCENTAGE if is_share else degrees_of
         if unit:
             report["unit"] = unit
         told[record.entity_id] = report | answer
-    return _bounded(head, told, len(found))
-
-
-def _bounded(answer: Report, told: Report, total: int) -> Report:
-    room = MAX_CHARS - len(json_dumps(answer))
+    room = MAX_CHARS - len(json_dumps(head))
     kept: Report = {}
-    for entity_id, report in told.items():
-        room -= len(json_dumps({entity_id: report}))
+    for entity_id, about in told.items():
+        room -= len(json_dumps({entity_id: about}))
         if room < 0 and kept:
             break
-        kept[entity_id] = report
-    answer["history"] = kept
-    if total > len(kept):
-        answer["more"] = NARROW.format(total - len(kept))
-    return answer
-
-
-def _attribute_unit(hass: HomeAssistant, name: str) -> str | None:
-    """Return the unit of an attribute where its name tells it."""
-    if as_percent(name, 1) is not None or name.endswith("humidity"):
-        return "%"
-    return hass.config.units.temperature_unit if "temp" in name and "kelvin" not in name else None
+        kept[entity_id] = about
+    more: Report = {"more": NARROW.format(len(found) - len(kept))} if len(found) > len(kept) else {}
+    return {**head, "history": kept, **more}
 
 
 def _wanted(
@@ -596,21 +525,15 @@ def _kind(
     if state_class is None and (entry := er.async_get(hass).async_get(state.entity_id)):
         state_class = (entry.capabilities or {}).get(ATTR_STATE_CLASS)
     facts = DOMAINS[state.domain]
+    meant = (
+        text
+        for text in (facts.active, state.state, *_USUAL)
+        if text and counted and counted.matches(record, State(state.entity_id, text, state.attributes))
+    )
     return HistoryKind(
         state_class=None if state_class is None else str(state_class),
         is_angle=state.attributes.get(ATTR_DEVICE_CLASS) == _KIND_OF_ANGLE,
-        active=_counted_state(record, state, counted) or facts.active,
+        active=next(meant, "") or facts.active,
         passing=facts.passing,
         words=state_words(record, state),
     )
-
-
-def _counted_state(record: EntityRecord, state: State, counted: StateFilter | None) -> str:
-    """Return the state of an entity that a filter means, empty if it means none of the usual ones."""
-    if counted is None:
-        return ""
-    usual = (DOMAINS[state.domain].active, state.state, *_USUAL)
-    for text in filter(None, usual):
-        if counted.matches(record, State(state.entity_id, text, state.attributes)):
-            return text
-    return ""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import partial
 from math import isfinite
 from typing import Any, Final
 
@@ -35,8 +34,6 @@ from ...regex import lazy_regex
 from ...safety.firewall.own_values import NAMING, is_own_state, outside_of, without_outside
 from ...texts import as_number, clean, fold, one_line
 from ...timespans import format_age
-
-TIMESTAMP = "timestamp"
 
 _OTHER_NAMES: Mapping[str, Sequence[str]] = {
     "battery": ("battery_level",),
@@ -96,12 +93,6 @@ def unit_of(hass: HomeAssistant, state: State) -> str | None:
     return None
 
 
-def shown_attribute(name: str, value: Any) -> JsonValueType:
-    """Return an attribute as plain JSON, brightness and volume in percent."""
-    percent = as_percent(name, value)
-    return plain(value) if percent is None else f"{percent}%"
-
-
 def as_percent(name: str, value: Any) -> int | None:
     """Return an attribute that is kept on a scale of its own in percent, None for the others.
 
@@ -118,17 +109,11 @@ def as_percent(name: str, value: Any) -> int | None:
 
 
 def attribute_names(state: State) -> list[str]:
-    """Return the attributes that may be asked for."""
-    return [name for name in map(str, state.attributes) if not _is_noise(name)]
-
-
-def unknown_attributes(states: Iterable[State], asked: Iterable[str]) -> list[str]:
-    """Return the asked names that no entity has."""
-    known = list(states)
+    """Return the attributes that may be asked for: those that describe the thing, not the integration."""
     return [
         name
-        for name in asked
-        if name not in _STATE_NAMES and not any(chosen_attributes(state, (name,)) for state in known)
+        for name in map(str, state.attributes)
+        if not any(fnmatchcase(name, pattern) for pattern in _NOISE)
     ]
 
 
@@ -150,15 +135,12 @@ def chosen_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _is_noise(name: str) -> bool:
-    """Return whether an attribute describes the integration and not the thing."""
-    return any(fnmatchcase(name, pattern) for pattern in _NOISE)
-
-
 MAX_WORDS: Final = 5
 MAX_KNOWN: Final = 8
 MAX_WORD: Final = 20
 CATEGORY: Final = "entity_component"
+_ACTIONS: Final = ("hvac_action", "action")
+"""Attributes that tell what a thermostat or a humidifier is doing."""
 
 _SEPARATOR: Final = lazy_regex(r"[,;|/]|\bor\b")
 _COMPARISON: Final = lazy_regex(
@@ -202,26 +184,26 @@ async def async_read_filter(
     Raises ValidationError with the states that there are for a word that is no state of any of them.
     """
     domains = sorted({record.domain for record, _state in members})
-    spoken = dict.fromkeys((known_language(language), "en"))
-    names = _state_names([await async_get_translations(hass, one, CATEGORY, domains) for one in spoken])
+    names: dict[tuple[str, str], dict[str, frozenset[str]]] = {}
+    for spoken in dict.fromkeys((known_language(language), "en")):
+        for key, text in (await async_get_translations(hass, spoken, CATEGORY, domains)).items():
+            if named := _STATE_KEY.fullmatch(key):
+                table = names.setdefault((named["domain"], named["kind"]), {})
+                table[fold(text)] = table.get(fold(text), frozenset()) | {named["state"]}
     tests = []
     parts = [part.strip() for part in _SEPARATOR.split(said.strip().strip("'\""))]
     for word in [part for part in parts if part][:MAX_WORDS]:
         test = _comparison(word) or _of_word(word, members, names, broad=broad)
         if test is None:
-            raise ValidationError(_unknown(word, members))
+            states = dict.fromkeys(
+                one_line(state.state, MAX_WORD)
+                for _record, state in members
+                if as_number(state.state) is None and len(state.state) <= MAX_WORD
+            )
+            listed = ", ".join(list(states)[:MAX_KNOWN]) or "numbers, give >25"
+            raise ValidationError(f"state: {word[:40]!r} is no state of these. They are: {listed}")
         tests.append(test)
     return StateFilter(one_line(said, 40), tests)
-
-
-def _unknown(word: str, members: Iterable[tuple[EntityRecord, State]]) -> str:
-    shown = dict.fromkeys(
-        state.state
-        for _record, state in members
-        if as_number(state.state) is None and len(state.state) <= MAX_WORD
-    )
-    known = ", ".join(one_line(one, MAX_WORD) for one in list(shown)[:MAX_KNOWN])
-    return f"state: {word[:40]!r} is no state of these. They are: {known or 'numbers, give >25'}"
 
 
 def _comparison(word: str) -> Test | None:
@@ -255,11 +237,12 @@ def _of_word(
     meant = _MEANINGS.get(english)
 
     def is_called_so(record: EntityRecord, state: State) -> bool:
-        if not {word, english}.isdisjoint((fold(state.state.replace("_", " ")), *_shown(record, state))):
+        actions = [str(state.attributes[name]) for name in _ACTIONS if state.attributes.get(name)]
+        texts = (state.state, describe_state(state, record, aged=False).partition(",")[0], *actions)
+        if not {word, english}.isdisjoint(fold(text.replace("_", " ")) for text in texts):
             return True
         known = names.get((record.domain, record.device_class or "_")) or names.get((record.domain, "_"), {})
-        action = str(state.attributes.get("hvac_action") or state.attributes.get("action") or "")
-        return not known.get(word, frozenset()).isdisjoint((state.state, action))
+        return not known.get(word, frozenset()).isdisjoint((state.state, *actions))
 
     def test(record: EntityRecord, state: State) -> bool:
         if meant is not None and meant(record, state):
@@ -272,32 +255,12 @@ def _of_word(
     return test if known or any(is_called_so(*member) for member in members) else None
 
 
-def _shown(record: EntityRecord, state: State) -> Sequence[str]:
-    """Return the words for the state of an entity, and what it is doing."""
-    actions = (state.attributes.get("hvac_action"), state.attributes.get("action"))
-    shown = describe_state(state, record, aged=False).partition(",")[0]
-    return [fold(str(text).replace("_", " ")) for text in (shown, *actions) if text]
-
-
-def _state_names(translations: Iterable[Mapping[str, str]]) -> StateNames:
-    found: dict[tuple[str, str], dict[str, frozenset[str]]] = {}
-    for key, text in ((key, text) for strings in translations for key, text in strings.items()):
-        if named := _STATE_KEY.fullmatch(key):
-            table = found.setdefault((named["domain"], named["kind"]), {})
-            table[fold(text)] = table.get(fold(text), frozenset()) | {named["state"]}
-    return found
-
-
 def _works(record: EntityRecord, state: State) -> bool:
     """Return whether people mean an entity by "what is on": a device that is doing something."""
     facts = DOMAINS[record.domain]
     if state.attributes.get("hvac_action") in AT_REST or state.attributes.get("action") in AT_REST:
         return False
     return facts.is_switched_with_everything or facts.is_lively or facts.in_everything
-
-
-def _on_word(record: EntityRecord) -> str:
-    return BINARY_WORDS.get(record.device_class or "", ("on", "off"))[0]
 
 
 def _is_on(record: EntityRecord, state: State) -> bool:
@@ -317,44 +280,26 @@ def _is_off(record: EntityRecord, state: State) -> bool:
 
 
 def _is_open(record: EntityRecord, state: State) -> bool:
-    if record.domain == "binary_sensor":
-        return _on_word(record) == "open" and state.state == "on"
     if record.domain == "lock":
         return state.state in {"open", "opening"}
     return DOMAINS[record.domain].active == "open" and is_active(state)
 
 
-def _is_closed(record: EntityRecord, state: State) -> bool:
-    if record.domain == "binary_sensor":
-        return _on_word(record) == "open" and state.state == "off"
-    return state.state == "closed"
+def _worded(word: str, fits: Test) -> Test:
+    """Return a test that asks binary sensors for the word of their state, and all others as it says."""
 
+    def test(record: EntityRecord, state: State) -> bool:
+        if record.domain != "binary_sensor":
+            return fits(record, state)
+        words = BINARY_WORDS.get(record.device_class or "", ("on", "off"))
+        return dict(zip(("on", "off"), words, strict=True)).get(state.state) == word
 
-def _is_unlocked(record: EntityRecord, state: State) -> bool:
-    if record.domain == "binary_sensor":
-        return _on_word(record) == "unlocked" and state.state == "on"
-    return record.domain == "lock" and is_active(state)
-
-
-def _is_locked(record: EntityRecord, state: State) -> bool:
-    if record.domain == "binary_sensor":
-        return _on_word(record) == "unlocked" and state.state == "off"
-    return record.domain == "lock" and state.state == "locked"
+    return test
 
 
 def _is_low(record: EntityRecord, state: State) -> bool:
     level = battery_level(state) if record.device_class == BATTERY else None
     return level is not None and level <= LOW_BATTERY
-
-
-def _is_home(record: EntityRecord, state: State) -> bool:
-    return state.state == "home" or (_on_word(record) == "home" and state.state == "on")
-
-
-def _is_away(record: EntityRecord, state: State) -> bool:
-    if record.domain in {"person", "device_tracker"}:
-        return state.state not in {"home", *GONE}
-    return record.domain == "binary_sensor" and _on_word(record) == "home" and state.state == "off"
 
 
 def _acts(action: str, mode: str) -> Test:
@@ -371,13 +316,18 @@ _OPEN: Final = frozenset({"open", "unlocked", "home"})
 _MEANINGS: Final[Mapping[str, Test]] = {
     "on": _is_on,
     "off": _is_off,
-    "open": _is_open,
-    "closed": _is_closed,
-    "unlocked": _is_unlocked,
-    "locked": _is_locked,
+    "open": _worded("open", _is_open),
+    "closed": _worded("closed", lambda _record, state: state.state == "closed"),
+    "unlocked": _worded("unlocked", lambda record, state: record.domain == "lock" and is_active(state)),
+    "locked": _worded("locked", lambda record, state: record.domain == "lock" and state.state == "locked"),
     "low": _is_low,
-    "home": _is_home,
-    "away": _is_away,
+    "home": _worded("home", lambda _record, state: state.state == "home"),
+    "away": _worded(
+        "away",
+        lambda record, state: (
+            record.domain in {"person", "device_tracker"} and state.state not in {"home", *GONE}
+        ),
+    ),
     "heating": _acts("heating", "heat"),
     "cooling": _acts("cooling", "cool"),
     "unavailable": lambda _record, state: state.state == "unavailable",
@@ -422,7 +372,9 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
 
     Text from outside is in `attributes` only, and what is left out is counted in `more`.
     """
-    members = _without_groups(question, found)
+    # Groups are no further members, unless a group was asked for.
+    kept = {record.entity_id for record, _state in without_groups(found)} | question.named
+    members = [member for member in found if member[0].entity_id in kept]
     wanted, gone, resting = _sorted(question, members)
     answer: Report = {}
     if question.state is not None:
@@ -432,12 +384,14 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
             answer["kinds"] = list(counts)
         answer["total"] = len(members)
     if question.attributes:
-        _add_unknown(answer, question, members)
+        answer |= _unknown(question, [state for _record, state in members[:MAX_ENTITIES]])
     rest: Report = {}
     if gone:
         rest["unavailable"] = _ids(gone, MAX_GONE, question.areas)
     room = MAX_CHARS - _size([answer, rest])
-    told = _Told(question, alone=len(members) == 1, room=room, in_rooms=_in_rooms(members))
+    is_alone = len(members) == 1
+    in_rooms = is_alone or len({record.area_id for record, _state in members}) > 1
+    told = _Told(question, alone=is_alone, room=room, in_rooms=in_rooms)
     listed = sum(told.add(*member) for member in wanted[:MAX_ENTITIES])
     left_out = len(wanted) - listed
     for shown, same in resting.items():
@@ -459,10 +413,15 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
     return answer
 
 
-def _without_groups(question: StateQuestion, found: Sequence[Member]) -> list[Member]:
-    """Return the entities without groups whose members are among them, unless a group was asked for."""
-    kept = {record.entity_id for record, _state in without_groups(found)} | question.named
-    return [member for member in found if member[0].entity_id in kept]
+def _unknown(question: StateQuestion, states: Sequence[State]) -> Report:
+    """Return which of the attributes that were asked for no entity has, and which there are."""
+    unknown: list[JsonValueType] = [
+        name
+        for name in question.attributes
+        if name not in _STATE_NAMES and not any(chosen_attributes(state, (name,)) for state in states)
+    ]
+    known: list[JsonValueType] = [*attribute_names(states[0])[:30]]
+    return {"unknown_attributes": unknown[:10], "known_attributes": known} if unknown else {}
 
 
 def _sorted(
@@ -489,11 +448,6 @@ def _sorted(
         else:
             alone |= {record.entity_id for record, _state in gone}
     return [member for member in wanted if member[0].entity_id not in alone], gone, resting
-
-
-def _in_rooms(members: Sequence[Member]) -> bool:
-    """Return whether entities are in several rooms, so that each has to say in which."""
-    return len(members) == 1 or len({record.area_id for record, _state in members}) > 1
 
 
 def _ids(members: Iterable[Member], limit: int, areas: Mapping[str, Area]) -> list[JsonValueType]:
@@ -541,31 +495,40 @@ class _Told:
         text = describe_state(without_outside(hass, state), record) if own else f"see {ATTRIBUTES}"
         if not _is_named(record, area):
             text = f"{clean(record.name, NAME_CHARS)}: {text}"
-        if area is not None and self._in_rooms and not moves and not _names(record, area):
-            text = f"{text}, in {clean(area.name, NAME_CHARS)}"
-        if self._alone and (rooms := self._rooms(record)):
-            text = f"{text}, can be sent to: {rooms}"
+        if area is not None and self._in_rooms and not moves:
+            name = area.name.casefold()
+            if name not in record.name.casefold() and name.replace(" ", "_") not in record.object_id:
+                text = f"{text}, in {clean(area.name, NAME_CHARS)}"
         if self._alone:
+            entry, work = er.async_get(hass).async_get(record.entity_id), DOMAINS[record.domain].rooms
+            if work is not None and entry is not None:
+                ids = work.areas(entry.options.get(record.domain, {}))
+                areas = filter(None, map(self._question.areas.get, ids))
+                if rooms := ", ".join(sorted(clean(each.name, NAME_CHARS) for each in areas)):
+                    text = f"{text}, can be sent to: {rooms}"
             now = dt_util.utcnow()
             lasted = (now - state.last_changed).total_seconds()
             if not DOMAINS[record.domain].says_age or lasted < LASTING_SECONDS:
                 text = f"{text}, changed {format_age(state.last_changed, now)}"
         return text
 
-    def _rooms(self, record: EntityRecord) -> str:
-        registry, work = er.async_get(self._question.hass), DOMAINS[record.domain].rooms
-        entry = registry.async_get(record.entity_id)
-        if work is None or entry is None:
-            return ""
-        areas = (self._question.areas.get(area) for area in work.areas(entry.options.get(record.domain, {})))
-        return ", ".join(sorted(clean(area.name, NAME_CHARS) for area in areas if area is not None))
-
     def _attributes(self, record: EntityRecord, state: State, line: str) -> Report:
         """Return what was asked for, else text from outside and what the line does not tell."""
         asked = self._question.attributes
         hass = self._question.hass
-        usual = partial(_usual, hass, state, alone=self._alone)
-        chosen = chosen_attributes(state, asked) if asked else usual()
+        chosen = chosen_attributes(state, asked)
+        if not asked:
+            # What people ask about; of several entities only what is from outside.
+            names = DOMAINS[state.domain].reported
+            if names is None:
+                names = tuple(attribute_names(state)[:10]) if self._alone else ()
+            outside, own = outside_of(hass, state), state.attributes
+            chosen = {
+                name: own[name]
+                for name in names
+                if own.get(name) is not None
+                and (name in outside or (self._alone and isinstance(own[name], _PLAIN)))
+            }
         found: Report = {}
         for name in DOMAINS[record.domain].choices if self._alone and not asked else ():
             if isinstance(offered := state.attributes.get(name), list | tuple):
@@ -573,7 +536,8 @@ class _Told:
         if not is_own_state(hass, state):
             found["state"] = one_line(state.state)
         for name, value in chosen.items():
-            shown = shown_attribute(name, value)
+            percent = as_percent(name, value)
+            shown = plain(value) if percent is None else f"{percent}%"
             if name == ATTR_FRIENDLY_NAME:
                 shown = one_line(record.name, 80)
             if name in _OUR_NAMES or shown is None or (not asked and str(shown).rstrip("%") in line):
@@ -586,30 +550,6 @@ def _is_named(record: EntityRecord, area: Area | None) -> bool:
     kinds = domain_words()
     words = [word for word in record.name.split() if kinds.get(fold(word)) != record.domain]
     return tells_name(replace(record, name=" ".join(words) or record.name), area)
-
-
-def _names(record: EntityRecord, area: Area) -> bool:
-    name = area.name.casefold()
-    return name in record.name.casefold() or name.replace(" ", "_") in record.object_id
-
-
-def _usual(hass: HomeAssistant, state: State, *, alone: bool) -> Mapping[str, Any]:
-    """Return the attributes that people ask about; of several entities only those from outside."""
-    names = DOMAINS[state.domain].reported
-    if names is None:
-        names = tuple(attribute_names(state)[:10]) if alone else ()
-    outside = outside_of(hass, state)
-    known = state.attributes
-    told = [name for name in names if name in outside or (alone and isinstance(known.get(name), _PLAIN))]
-    return {name: known[name] for name in told if known.get(name) is not None}
-
-
-def _add_unknown(answer: Report, question: StateQuestion, members: Sequence[Member]) -> None:
-    """Say which of the attributes that were asked for no entity has, and which there are."""
-    states = [state for _record, state in members[:MAX_ENTITIES]]
-    if unknown := unknown_attributes(states, question.attributes):
-        answer["unknown_attributes"] = list(unknown[:10])
-        answer["known_attributes"] = list(attribute_names(states[0])[:30])
 
 
 def _size(value: Any) -> int:

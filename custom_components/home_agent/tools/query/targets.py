@@ -56,7 +56,9 @@ _CAUSES: Final = frozenset(
 def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments as `PARAMETERS` checks them: lists of kinds, and what is of the past within it."""
     history, attributes = args.get("history"), _listed(args.get("attributes"))
-    why = _asks_why(args, history, attributes)
+    parts = (args, history if isinstance(history, Mapping) else {})
+    said = [str(part[key]).strip().casefold() for part in parts for key in _CAUSES if part.get(key)]
+    why = not _CAUSES.isdisjoint(attributes) or not {*said} <= {"false", "no", "none", "null"}
     beside = {key: args[key] for key in _HISTORY if args.get(key)}
     if isinstance(history, str):
         history = {"duration": history} if texts(history) else {}
@@ -82,20 +84,9 @@ def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in read.items() if value} | others
 
 
-def _asks_why(args: Mapping[str, Any], history: object, attributes: Sequence[str]) -> bool:
-    within = history if isinstance(history, Mapping) else {}
-    return not _CAUSES.isdisjoint(attributes) or any(
-        _is_true(part.get(key)) for part in (args, within) for key in _CAUSES
-    )
-
-
 def has_changed_by(asked: Sequence[str], state: State) -> bool:
     """Return whether a query names the attribute of a lock or an alarm that says who used it."""
     return ATTR_CHANGED_BY in asked and bool(state.attributes.get(ATTR_CHANGED_BY))
-
-
-def _is_true(value: object) -> bool:
-    return bool(value) and str(value).strip().casefold() not in {"false", "no", "none", "null"}
 
 
 @cache
@@ -132,15 +123,40 @@ def find_all(
     if target.is_empty and not everything:
         return resolve(house, target, speaker=speaker, sentence=sentence)
     search = Search(house, target, speaker, sentence, None, None)
-    if target.entity_id:
-        found = _by_ids(search, target)
-    elif search.name:
+    found: list[EntityRecord] = []
+    problem: ValidationError | None = None
+    for text in target.entity_id:
+        try:
+            found += _by_id(search, target, text)
+        except ValidationError as err:
+            problem = problem or err
+    if problem is not None and not found:
+        raise problem
+    if not target.entity_id and search.name:
         found = _by_name(search, replace(target, name=search.name))
-    else:
+    elif not target.entity_id:
         found = _of_kind(search, house.entities.values())
-        found = [*found, *_measuring(search, found)] or _resolved(search, target)
+        if search.kinds.classes and not search.kinds.domains:
+            # Thermostats and the like measure, too: in rooms without such a sensor.
+            rooms = {record.area_id for record in found}
+            found += [
+                record
+                for record in house.entities.values()
+                if record.area_id not in rooms
+                and not search.kinds.classes.isdisjoint(DOMAINS[record.domain].measures)
+                and search.is_here(record)
+            ]
+        found = found or _resolved(search, target)
     unique = {record.entity_id: record for record in found}
-    return _nearest_first(list(unique.values()), search)
+    places = places_in_sentence(house, sentence, speaker.language)
+    return sorted(
+        unique.values(),
+        key=lambda record: (
+            not any(place.holds(record) for place in places),
+            speaker.area_id is None or record.area_id != speaker.area_id,
+            record.entity_id,
+        ),
+    )
 
 
 def with_door_sensors(house: HouseSnapshot, records: Sequence[EntityRecord]) -> list[EntityRecord]:
@@ -153,34 +169,21 @@ def _door_sensors(house: HouseSnapshot, lock: EntityRecord) -> Sequence[EntityRe
     """Return the sensors of the door of a lock: by device, by name, or the only one of its room."""
     if lock.domain != "lock":
         return ()
-    doors = [
+    sensors = [
         record
         for record in (house.in_area(lock.area_id) if lock.area_id else house.entities.values())
         if record.domain == "binary_sensor" and record.device_class in DOOR_CLASSES
     ]
-    if own := [record for record in doors if lock.device and record.device == lock.device]:
+    if own := [record for record in sensors if lock.device and record.device == lock.device]:
         return own
-    named = [record for record in doors if any(_is_of_door(record, name) for name in lock.names)]
-    return named or (doors if lock.area_id and len(doors) == 1 else ())
-
-
-def _is_of_door(record: EntityRecord, name: str) -> bool:
-    door = {word for word in content_words(name) if domain_words().get(word) != "lock"}
-    return bool(door) and any(door <= {*content_words(own)} for own in record.names)
-
-
-def _by_ids(search: Search, target: Target) -> list[EntityRecord]:
-    """Return the entities of all ids that are known. Raises ValidationError if none is."""
-    found: list[EntityRecord] = []
-    problem: ValidationError | None = None
-    for text in target.entity_id:
-        try:
-            found += _by_id(search, target, text)
-        except ValidationError as err:
-            problem = problem or err
-    if problem is not None and not found:
-        raise problem
-    return found
+    kinds = domain_words()
+    doors = [{word for word in content_words(name) if kinds.get(word) != "lock"} for name in lock.names]
+    named = [
+        record
+        for record in sensors
+        if any(door and door <= {*content_words(name)} for door in doors for name in record.names)
+    ]
+    return named or (sensors if lock.area_id and len(sensors) == 1 else ())
 
 
 def unknown_ids(house: HouseSnapshot, target: Target, found: Iterable[EntityRecord]) -> list[str]:
@@ -213,10 +216,24 @@ def _by_name(search: Search, target: Target, name: str | None = None) -> list[En
     name = name or target.name or ""
     try:
         return _resolved(search, target)
-    except ValidationError:
-        if found := _bearing(search, name) or _in_family_words(search, name) or _near(search, name):
-            return found
-        raise
+    except ValidationError as err:
+        problem = err
+    # All entities, and all of a device, of this name.
+    names = name_index(search.house)
+    keys = dict.fromkeys((squash(name), squash(without_article(name))))
+    tables = (names.exact, names.qualified, names.short, names.devices)
+    bearing = [entity_id for key in keys for table in tables for entity_id in table.get(key, ())]
+    if found := _of_kind(search, search.records(bearing)):
+        return found
+    spoken = (search.speaker.language, language_of(search.sentence, search.speaker.language) or DEFAULT)
+    here = _of_kind(search, search.house.entities.values())
+    if found := meant_by(search.house, here, name, spoken):
+        return found
+    near = names.near(name)
+    nearest = search.records(entity_id for entity_id, score in near if near[0][1] - score < MARGIN)
+    if found := _of_kind(search, nearest)[:MAX_NEAR]:
+        return found
+    raise problem
 
 
 def _resolved(search: Search, target: Target) -> list[EntityRecord]:
@@ -229,51 +246,3 @@ def _of_kind(search: Search, records: Iterable[EntityRecord]) -> list[EntityReco
     if search.kinds.classes:
         return found
     return [record for record in found if record.category is None] or found
-
-
-def _measuring(search: Search, sensors: Sequence[EntityRecord]) -> list[EntityRecord]:
-    """Return the thermostats and the like that measure what is asked for, of rooms without such a sensor."""
-    if search.kinds.domains or not search.kinds.classes:
-        return []
-    known = {record.area_id for record in sensors}
-    return [
-        record
-        for record in search.house.entities.values()
-        if record.area_id not in known
-        and not search.kinds.classes.isdisjoint(DOMAINS[record.domain].measures)
-        and search.is_here(record)
-    ]
-
-
-def _bearing(search: Search, name: str) -> list[EntityRecord]:
-    """Return all entities, and all of a device, of this name."""
-    names = name_index(search.house)
-    keys = dict.fromkeys((squash(name), squash(without_article(name))))
-    tables = (names.exact, names.qualified, names.short, names.devices)
-    found = search.records(entity_id for key in keys for table in tables for entity_id in table.get(key, ()))
-    return _of_kind(search, found)
-
-
-def _in_family_words(search: Search, name: str) -> list[EntityRecord]:
-    here = _of_kind(search, search.house.entities.values())
-    spoken = (search.speaker.language, language_of(search.sentence, search.speaker.language) or DEFAULT)
-    return meant_by(search.house, here, name, spoken)
-
-
-def _near(search: Search, name: str) -> list[EntityRecord]:
-    near = name_index(search.house).near(name)
-    found = search.records(entity_id for entity_id, score in near if near[0][1] - score < MARGIN)
-    return _of_kind(search, found)[:MAX_NEAR]
-
-
-def _nearest_first(records: list[EntityRecord], search: Search) -> list[EntityRecord]:
-    said = places_in_sentence(search.house, search.sentence, search.speaker.language)
-    area_id = search.speaker.area_id
-    return sorted(
-        records,
-        key=lambda record: (
-            not any(place.holds(record) for place in said),
-            area_id is None or record.area_id != area_id,
-            record.entity_id,
-        ),
-    )

@@ -20,13 +20,13 @@ from ...safety.firewall.own_values import texts_in
 from ...safety.ledger import Ledger, RecordedAction
 from ..automating.undoing import async_undo_change, change_rows, last_change
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
+from ..causes import async_why
 from ..control.mentions import mention
 from ..control.telling import tell_names
 from ..differences import COMPARED, differences
 from ..ha_control import async_prepare_names
 from ..ha_query import async_found
 from ..planned.rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
-from ..query.causes import async_why
 from ..query.targets import find_all
 from ..resolving.resolver import Target
 from ..telling import Told

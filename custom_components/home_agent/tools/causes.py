@@ -1,0 +1,752 @@
+"""Who or what brought changes about: from the states of now, the recorder and the ledger, as facts."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from homeassistant.const import ATTR_ENTITY_ID, EVENT_CALL_SERVICE, STATE_OFF
+from homeassistant.core import Context, Event, HomeAssistant, State, callback
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.helpers.recorder import session_scope
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, JsonValueType, json_loads_object
+
+from ..const import DOMAIN, LOGGER
+from ..context.kind_lines import describe_state
+from ..database import DatabaseError, async_read_database, async_recorder
+from ..domains import DOMAINS
+from ..errors import PermissionDenied, RefusedByRule
+from ..knowledge.house import EntityRecord
+from ..knowledge.speaker import persons
+from ..regex import lazy_regex
+from ..safety.firewall.own_values import is_own_state, without_outside
+from ..safety.ledger import RecordedAction
+from ..texts import as_number, clean
+from ..timespans import format_local
+from .base import ServiceCall, ToolRun
+from .differences import COMPARED, differences
+from .members import async_is_member
+from .query.past import MAX_CHANGES
+from .query.periods import Period, is_period, parse_moment, parse_period
+from .query.present import Member, Report, StateFilter
+
+if TYPE_CHECKING:
+    from sqlalchemy import Row, Select
+    from sqlalchemy.orm import Session
+
+
+MAX_STATE_ROWS: Final = 80
+"""Rows with another state that are read of one entity."""
+MAX_SETTING_ROWS: Final = 60
+"""Rows with another attribute that are read of one entity."""
+MAX_ROWS: Final = 400
+"""Rows of all contexts."""
+MAX_SETTINGS: Final = 2
+"""Changes of attributes that are told where no period is asked about."""
+SYNC_SECONDS: Final = 2.0
+"""How long the newest changes may take to be written."""
+READ_SECONDS: Final = 8.0
+GONE: Final = frozenset({"unavailable", "unknown", ""})
+TRIGGERED: Final = "automation_triggered"
+STARTED: Final = "script_started"
+REQUESTED: Final = f"{DOMAIN}."
+"""How the events of requests to Home Agent begin."""
+_SETTINGS_ALONE: Final = 0.001
+"""Seconds between the last change of the state and an update that changed attributes only."""
+
+type Happening = Event[Any] | State
+"""What happened in a context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which changes of an entity are wanted: the newest ones of a period (timestamps), or of all."""
+
+    entity_id: str
+    end: float
+    start: float | None = None
+    most: int = 4
+    fits: Callable[[State], bool] | None = None
+    """Whether a state is one that is asked about; None for all."""
+
+    def wants(self, state: State) -> bool:
+        """Return whether a state is one of the period that is asked about."""
+        at = state.last_updated_timestamp
+        is_in_time = self.start is None or self.start <= at <= self.end
+        return is_in_time and state.state not in GONE and (self.fits is None or self.fits(state))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of an entity; `before` is None where it is not known."""
+
+    before: State | None
+    after: State
+
+    @property
+    def at(self) -> float:
+        """Return the timestamp."""
+        return self.after.last_updated_timestamp
+
+    @property
+    def is_of_state(self) -> bool:
+        """Return whether the state changed, and not only a setting."""
+        return self.before is None or self.before.state != self.after.state
+
+
+def happened_at(happening: Happening) -> float:
+    """Return the timestamp of an event or a state."""
+    if isinstance(happening, State):
+        return happening.last_updated_timestamp
+    return happening.time_fired_timestamp
+
+
+async def async_recorded(
+    hass: HomeAssistant, asked: Iterable[Asked]
+) -> tuple[list[Change], dict[str, list[Happening]]]:
+    """Return changes, and what happened by the id of the context, both empty without the recorder.
+
+    The oldest come first.
+    """
+    try:
+        recorder = async_recorder(hass)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SYNC_SECONDS):
+                await recorder.async_block_till_done()
+        async with asyncio.timeout(READ_SECONDS):
+            return await async_read_database(hass, _read, hass, tuple(asked))
+    except (TimeoutError, DatabaseError) as err:
+        LOGGER.debug("The recorder did not answer: %s", err)
+        return [], {}
+
+
+def _read(hass: HomeAssistant, asked: Sequence[Asked]) -> tuple[list[Change], dict[str, list[Happening]]]:
+    with session_scope(hass=hass, read_only=True) as session:
+        changes = [change for item in asked for change in _changes(session, item)]
+        return changes, _happenings(session, changes)
+
+
+def _changes(session: Session, asked: Asked) -> list[Change]:
+    """Return the newest changes of the state, and of the settings, that are asked about."""
+    from sqlalchemy import or_  # noqa: PLC0415
+
+    from homeassistant.components.recorder.db_schema import States, StatesMeta  # noqa: PLC0415
+
+    at, changed_at = States.last_updated_ts, States.last_changed_ts
+    query = _select_states().where(StatesMeta.entity_id == asked.entity_id, at <= asked.end)
+    query = query.order_by(at.desc())
+    of_state = query.where(or_(changed_at.is_(None), changed_at >= at - _SETTINGS_ALONE))
+    states = [_state(row) for row in session.execute(of_state.limit(MAX_STATE_ROWS))][::-1]
+    changed = [
+        Change(before, after)
+        for before, after in pairwise(state for state in states if state.state not in GONE)
+        if before.state != after.state and asked.wants(after)
+    ][-asked.most :]
+    kept = DOMAINS[asked.entity_id.partition(".")[0]].kept_attributes
+    if (asked.fits is not None and changed) or set(COMPARED).isdisjoint(kept):
+        return changed
+    rows = [_state(row) for row in session.execute(query.limit(MAX_SETTING_ROWS))][::-1]
+    settings = [
+        Change(before, after)
+        for before, after in pairwise(rows)
+        if before.state == after.state
+        and asked.wants(after)
+        and any(differences(before.attributes, after.attributes))
+    ]
+    most = asked.most if asked.start is not None else MAX_SETTINGS
+    return sorted([*changed, *settings[-most:]], key=lambda change: change.at)
+
+
+def _happenings(session: Session, changes: Iterable[Change]) -> dict[str, list[Happening]]:
+    """Return what happened in the contexts of changes, and in the parents of these."""
+    from sqlalchemy import or_, select  # noqa: PLC0415
+
+    from homeassistant.components.recorder import db_schema, models  # noqa: PLC0415
+
+    contexts = [change.after.context for change in changes]
+    ids = {key for context in contexts for key in (context.id, context.parent_id)}
+    stored = [each for key in ids if (each := models.ulid_to_bytes_or_none(key))]
+    fired, types, data = db_schema.Events, db_schema.EventTypes, db_schema.EventData
+    kind = types.event_type
+    events = (
+        select(
+            kind,
+            data.shared_data,
+            fired.time_fired_ts,
+            fired.context_id_bin,
+            fired.context_parent_id_bin,
+            fired.context_user_id_bin,
+        )
+        .join(types, fired.event_type_id == types.event_type_id)
+        .outerjoin(data, fired.data_id == data.data_id)
+        .where(fired.context_id_bin.in_(stored))
+        .where(or_(kind.in_((TRIGGERED, STARTED, EVENT_CALL_SERVICE)), kind.startswith(REQUESTED)))
+        .order_by(fired.time_fired_ts)
+    )
+    of_contexts = db_schema.States.context_id_bin.in_(stored)
+    states = _select_states().where(of_contexts).order_by(db_schema.States.last_updated_ts)
+    happened: list[Happening] = [_state(row) for row in session.execute(states.limit(MAX_ROWS))]
+    for row in session.execute(events.limit(MAX_ROWS)):
+        content, at = _object(row.shared_data), row.time_fired_ts
+        happened.append(Event(row.event_type, content, context=_context(row), time_fired_timestamp=at))
+    happenings: dict[str, list[Happening]] = {}
+    for happening in sorted(happened, key=happened_at):
+        happenings.setdefault(happening.context.id, []).append(happening)
+    return happenings
+
+
+def _select_states() -> Select[Any]:
+    from sqlalchemy import select  # noqa: PLC0415
+
+    from homeassistant.components.recorder.db_schema import (  # noqa: PLC0415
+        StateAttributes,
+        States,
+        StatesMeta,
+    )
+
+    return (
+        select(
+            StatesMeta.entity_id,
+            States.state,
+            States.last_updated_ts,
+            States.context_id_bin,
+            States.context_parent_id_bin,
+            States.context_user_id_bin,
+            StateAttributes.shared_attrs,
+        )
+        .join(StatesMeta, States.metadata_id == StatesMeta.metadata_id)
+        .outerjoin(StateAttributes, States.attributes_id == StateAttributes.attributes_id)
+    )
+
+
+def _state(row: Row[Any]) -> State:
+    at = dt_util.utc_from_timestamp(row.last_updated_ts)
+    return State(
+        row.entity_id,
+        row.state or "",
+        _object(row.shared_attrs),
+        last_changed=at,
+        last_updated=at,
+        context=_context(row),
+        validate_entity_id=False,
+    )
+
+
+def _context(row: Row[Any]) -> Context:
+    from homeassistant.components.recorder import models  # noqa: PLC0415
+
+    return Context(
+        id=models.bytes_to_ulid_or_none(row.context_id_bin) or "",
+        parent_id=models.bytes_to_ulid_or_none(row.context_parent_id_bin),
+        user_id=models.bytes_to_uuid_hex_or_none(row.context_user_id_bin),
+    )
+
+
+def _object(text: str | None) -> Mapping[str, Any]:
+    """Return stored JSON, empty where there is none or it cannot be read."""
+    try:
+        return json_loads_object(text) if text else {}
+    except JSON_DECODE_EXCEPTIONS:
+        return {}
+
+
+type Facts = dict[str, JsonValueType]
+"""A cause: `scene`, `script`, `automation` and its `trigger`; `by` whom, `asked_by`, `in` and `planned`."""
+
+VOICE: Final = frozenset({"assist_satellite", "conversation"})
+"""Domains of entities that change when somebody speaks to them."""
+LATE: Final = 1.0
+"""Seconds that an event may be stored after the change that belongs to it."""
+SAME_MOMENT: Final = 1.0
+"""Seconds between a change of the state and its last update within which both have one cause."""
+MOST_NOT_DONE: Final = 3
+"""Automations that did nothing and are told."""
+PRIVATE: Final = frozenset({"person", "device_tracker"})
+"""Domains that follow where people are: nobody brings their changes about."""
+REPORTING: Final = frozenset({"binary_sensor", "sensor", "event"})
+"""Domains whose entities report what they measure, so that nothing brought a change about."""
+HOUSEHOLD: Final = frozenset({"automation", "script", "scene"})
+"""Domains that the household itself wrote; their names are no secret to its members."""
+TRIGGERS: Final = frozenset(
+    {"calendar", "conversation", "event", "mqtt", "sunrise", "sunset", "tag", "template", "time", "webhook"}
+)
+"""First words of Home Assistant's descriptions of triggers that say why an automation ran."""
+NAME_CHARS: Final = 40
+YOU: Final = "you"
+NOBODY: Final = "not through Home Assistant: by hand at the device, in its own app, or by itself"
+SOMEBODY: Final = "a member of the household"
+CONNECTED: Final = "an integration or an app that is connected to Home Assistant"
+NOT_EXPOSED: Final = "not exposed"
+ANOTHER: Final = "another text"
+_ENTITY: Final = lazy_regex(r"(?<![\w.])[a-z][a-z0-9_]*\.[a-z0-9_]+(?![\w.])")
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A change with its cause; `cause` is empty where that is not known."""
+
+    change: Change
+    cause: Facts
+    difference: str
+
+    @property
+    def facts(self) -> Facts:
+        """Return when and what changed, and the cause."""
+        told: Facts = {"at": format_local(self.change.at), "change": self.difference}
+        if not self.cause and self.change.after.domain not in REPORTING:
+            return told | {"by": NOBODY}
+        return told | self.cause
+
+
+async def async_explain(run: ToolRun, asked: Sequence[Asked]) -> dict[str, list[Explained]]:
+    """Return the changes of entities with what brought them about, the oldest first."""
+    wanted = [item for item in asked if item.entity_id.partition(".")[0] not in PRIVATE]
+    recorded, happenings = await async_recorded(run.hass, wanted)
+    live: list[Change] = []
+    for item in wanted:
+        state = run.hass.states.get(item.entity_id)
+        if state is None or state.state in GONE or not _is_of_one_cause(state):
+            continue
+        change = Change(None, state)
+        last = max((each.at for each in recorded if each.after.entity_id == item.entity_id), default=0.0)
+        if change.at > last + SAME_MOMENT and item.wants(state):
+            live.append(change)
+    explained: dict[str, list[Explained]] = {}
+    for each in await _async_explained(run, [*recorded, *live], happenings):
+        # What only the state of now shows may be from the last start, which nobody brought about.
+        if each.cause or each.change not in live or each.change.after.entity_id in explained:
+            explained.setdefault(each.change.after.entity_id, []).append(each)
+    return explained
+
+
+async def async_explain_now(run: ToolRun, state: State) -> Facts | None:
+    """Return what brought an entity into its state, without the recorder; None if that is not known."""
+    if state.domain in PRIVATE or not _is_of_one_cause(state):
+        return None
+    (explained,) = await _async_explained(run, [Change(None, state)], {})
+    return explained.cause or None
+
+
+def _is_of_one_cause(state: State) -> bool:
+    """Return whether the last update of a state was its last change."""
+    return state.last_updated_timestamp - state.last_changed_timestamp <= SAME_MOMENT
+
+
+async def _async_explained(
+    run: ToolRun, changes: Sequence[Change], recorded: Mapping[str, Sequence[Happening]]
+) -> list[Explained]:
+    contexts = [change.after.context for change in changes]
+    ids = {key for context in contexts for key in (context.id, context.parent_id) if key}
+    happenings = {**_live_happenings(run.hass, ids), **recorded}
+    actions: dict[str, RecordedAction] = {}
+    for action in run.guard.journal.ledger.of_speaker(None):
+        if action.success:
+            actions.setdefault(action.context_id, action)
+    viewer = await async_viewer(run)
+    return [
+        Explained(change, viewer.cause(change, happenings, actions), viewer.difference(change))
+        for change in changes
+    ]
+
+
+@callback
+def _live_happenings(hass: HomeAssistant, ids: Collection[str]) -> dict[str, list[Happening]]:
+    """Return what the current states tell of contexts; that of an automation or a script is a run of it."""
+    happenings: dict[str, list[Happening]] = {}
+    for state in sorted(hass.states.async_all(), key=happened_at):
+        if state.context.id not in ids:
+            continue
+        happening: Happening = state
+        if kind := {"automation": TRIGGERED, "script": STARTED}.get(state.domain):
+            started = state.attributes.get("last_triggered")
+            at = started.timestamp() if isinstance(started, datetime) else state.last_updated_timestamp
+            data = {ATTR_ENTITY_ID: state.entity_id}
+            happening = Event(kind, data, context=state.context, time_fired_timestamp=at)
+        happenings.setdefault(state.context.id, []).append(happening)
+    return happenings
+
+
+async def async_viewer(run: ToolRun) -> Viewer:
+    """Return what the speaker may know."""
+    is_member = await async_is_member(run.hass, run.speaker)
+    users = await run.hass.auth.async_get_users()
+    return Viewer(
+        run=run,
+        hass=run.hass,
+        is_member=is_member,
+        names_people=is_member and (run.disclosure.home or run.disclosure.people),
+        narrows=run.guard.policy.view.seen.narrows,
+        accounts={user.id: None if user.system_generated else (user.name or "") for user in users},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Who is told, and what they may know."""
+
+    run: ToolRun
+    hass: HomeAssistant
+    is_member: bool
+    """Whether the speaker is known as a member of the household."""
+    names_people: bool
+    """Whether the speaker, and the model, may know the names of people."""
+    narrows: bool
+    """Whether the agent has lists, which leave out what the household itself wrote."""
+    accounts: Mapping[str, str | None]
+    """Names of the accounts that have no person, by their id; None for a service's own."""
+
+    def cause(
+        self,
+        change: Change,
+        happenings: Mapping[str, Sequence[Happening]],
+        actions: Mapping[str, RecordedAction],
+    ) -> Facts:
+        """Return what brought a change about, in its context and in that which set this one off."""
+        context, at = change.after.context, change.at + LATE
+        parent = context.parent_id or ""
+        happened = [each for each in happenings.get(context.id, ()) if happened_at(each) <= at]
+        above = [each for each in happenings.get(parent, ()) if happened_at(each) <= at]
+        events = [each for each in happened if isinstance(each, Event)]
+        facts: Facts = {}
+        changed = {change.after.entity_id}
+        for state in (each for each in happened if isinstance(each, State)):
+            now = self.hass.states.get(state.entity_id)
+            members = now.attributes.get(ATTR_ENTITY_ID) if now else None
+            if isinstance(members, list | tuple | set | frozenset) and change.after.entity_id in members:
+                changed.add(state.entity_id)
+                if state.domain == "scene":
+                    facts["scene"] = self.name(state.entity_id)
+        ran: Mapping[str, Any] = next((event.data for event in events if event.event_type == TRIGGERED), {})
+        automation = str(ran.get(ATTR_ENTITY_ID) or "")
+        scripts = [str(event.data.get(ATTR_ENTITY_ID)) for event in events if event.event_type == STARTED]
+        using = self._using(changed) if scripts else set()
+        if named := [script for script in scripts if script in using or not automation]:
+            facts["script"] = self.name(named[-1])
+        if automation:
+            facts["automation"] = self.name(automation)
+        source = str(ran.get("source") or "")
+        states = [each for each in above if isinstance(each, State)]
+        if trigger := self.trigger(source, states):
+            facts["trigger"] = trigger
+        return facts | self._who(change, happened, above, actions.get(context.id) or actions.get(parent))
+
+    def _using(self, entity_ids: Collection[str]) -> set[str]:
+        """Return the scripts that name one of the entities, or the area or device of one."""
+        from homeassistant.components import script  # noqa: PLC0415
+
+        using: set[str] = set()
+        registry = er.async_get(self.hass)
+        for entity_id in entity_ids:
+            using.update(script.scripts_with_entity(self.hass, entity_id))
+            if (record := self.run.house.entities.get(entity_id)) and record.area_id:
+                using.update(script.scripts_with_area(self.hass, record.area_id))
+            if (entry := registry.async_get(entity_id)) and entry.device_id:
+                using.update(script.scripts_with_device(self.hass, entry.device_id))
+        return using
+
+    def trigger(self, source: str, states: Sequence[State]) -> str | None:
+        """Return what set an automation off, from Home Assistant's description and from its context."""
+        named = _ENTITY.search(source)
+        entity_id = named[0] if named else ""
+        state = next((each for each in states if each.entity_id == entity_id), next(iter(states), None))
+        if state is not None and entity_id in ("", state.entity_id):
+            if not self.run.reader.sees(state.entity_id):
+                return NOT_EXPOSED
+            now = self.hass.states.get(state.entity_id)
+            shown = now and self.shown(State(state.entity_id, state.state, _kept(now, state.state)))
+            return f"{self.name(state.entity_id)}: {shown or ANOTHER}"
+        if entity_id:
+            return self.name(entity_id) if self.run.reader.sees(entity_id) else NOT_EXPOSED
+        word = source.partition(" ")[0].lower()
+        return word if word in TRIGGERS else None
+
+    def _who(
+        self,
+        change: Change,
+        happened: Sequence[Happening],
+        above: Sequence[Happening],
+        action: RecordedAction | None,
+    ) -> Facts:
+        """Return the person, the request or the voice assistant where a chain begins."""
+        contexts = [change.after.context, *(each.context for each in (*happened, *above))]
+        user_id = next((context.user_id for context in contexts if context.user_id), None)
+        if action is not None:
+            facts: Facts = {"by": YOU, "asked_by": self.person(action.user_id or user_id)}
+            if action.planned is not None:
+                facts["planned"] = True
+            return facts | self._place(action.device_id)
+        events = [each for each in (*happened, *above) if isinstance(each, Event)]
+        if any(str(event.event_type).startswith(REQUESTED) for event in events):
+            return {"by": "the voice assistant", "asked_by": self.person(user_id)}
+        if user_id is not None:
+            return {"by": self.person(user_id)}
+        for state in (each for each in happened if isinstance(each, State) and each.domain in VOICE):
+            return {"by": f"somebody at the voice assistant {self.name(state.entity_id)}"}
+        is_called = any(event.event_type == EVENT_CALL_SERVICE for event in events)
+        if is_called and not above and not any(event.event_type == TRIGGERED for event in events):
+            return {"by": CONNECTED}
+        return {}
+
+    def _place(self, device_id: str | None) -> Facts:
+        """Return the room of a device, if that may be known."""
+        device = dr.async_get(self.hass).async_get(device_id) if device_id else None
+        area_id = device.area_id if device else None
+        if not self.is_member or (self.narrows and area_id not in self.run.house.areas):
+            return {}
+        area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
+        return {"in": clean(area.name, NAME_CHARS)} if area else {}
+
+    def person(self, user_id: str | None) -> str:
+        """Return who a user is."""
+        if user_id is None:
+            return "somebody"
+        if user_id in self.accounts and self.accounts[user_id] is None:
+            return CONNECTED
+        if not self.names_people:
+            return SOMEBODY
+        name = next((person.name for person in persons(self.hass) if person.user_id == user_id), None)
+        if name is None:
+            account = self.accounts.get(user_id)
+            return f"the account {clean(account, NAME_CHARS)}" if account else "an account that is gone"
+        asks = " (who asks)" if user_id == self.run.speaker.context.user_id else ""
+        return f"{clean(name, NAME_CHARS)}{asks}"
+
+    def name(self, entity_id: str) -> str:
+        """Return the name of an entity, if the speaker may know it."""
+        reader, state = self.run.reader, self.hass.states.get(entity_id)
+        is_own = self.is_member and not self.narrows and entity_id.partition(".")[0] in HOUSEHOLD
+        if not reader.sees(entity_id) and not (is_own and reader.permits(entity_id)):
+            return NOT_EXPOSED
+        record = self.run.house.entities.get(entity_id)
+        return clean(record.name if record else state.name if state else "", NAME_CHARS) or NOT_EXPOSED
+
+    def shown(self, state: State) -> str | None:
+        """Return a state in words; None for text from outside."""
+        if not is_own_state(self.hass, state):
+            return None
+        own = without_outside(self.hass, state)
+        return describe_state(own, self.run.house.entities.get(state.entity_id), aged=False)
+
+    def difference(self, change: Change) -> str:
+        """Return what changed: the state, or settings."""
+        before, after = change.before, change.after
+        now = self.shown(after) or ANOTHER
+        if before is None:
+            return now
+        if before.state != after.state:
+            return f"{self.shown(before) or ANOTHER} -> {now}"
+        old, new = (without_outside(self.hass, state).attributes for state in (before, after))
+        return ", ".join(differences(old, new)) or now
+
+
+def _kept(now: State, text: str) -> Mapping[str, Any]:
+    """Return the attributes of an entity that a state of the past had, too."""
+    if now.state == text:
+        return now.attributes
+    lasting = ("device_class", "unit_of_measurement", "options", "friendly_name")
+    return {key: value for key, value in now.attributes.items() if key in lasting}
+
+
+async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[Facts]:
+    """Return the automations that use an entity and are off, or whose conditions stopped them since a time.
+
+    With `with_idle` also those that were not triggered at all.
+    """
+    hass = run.hass
+    if "automation" not in hass.config.components:
+        return []
+    from homeassistant.components.automation import automations_with_entity  # noqa: PLC0415
+    from homeassistant.components.trace.util import async_list_traces  # noqa: PLC0415
+
+    viewer = await async_viewer(run)
+    idle: list[Facts] = []
+    stopped: list[tuple[float, Facts]] = []
+    for state in filter(None, map(hass.states.get, automations_with_entity(hass, entity_id))):
+        facts: Facts = {"automation": viewer.name(state.entity_id)}
+        key = f"automation.{state.attributes.get('id')}"
+        runs = await async_list_traces(hass, "automation", key) if "trace" in hass.config.components else []
+        failed: list[tuple[float, str]] = []
+        for trace in runs:
+            start = trace["timestamp"]["start"]
+            # It is a text where it was stored.
+            moment = dt_util.parse_datetime(start) if isinstance(start, str) else start
+            is_failed = trace.get("script_execution") == "failed_conditions"
+            if is_failed and moment is not None and moment.timestamp() >= since:
+                failed.append((moment.timestamp(), str(trace.get("trigger") or "")))
+        last = state.attributes.get("last_triggered")
+        if state.state == STATE_OFF:
+            idle.append(facts | {"state": "turned off"})
+        elif with_idle and not failed and (not isinstance(last, datetime) or last.timestamp() < since):
+            when = format_local(last) if isinstance(last, datetime) else "never"
+            idle.append(facts | {"last_run": when})
+        for started, source in failed:
+            trigger = viewer.trigger(source, ())
+            at: Facts = {"at": format_local(started), "stopped_by": "its conditions"}
+            stopped.append((started, facts | at | ({"trigger": trigger} if trigger else {})))
+    stopped.sort(key=lambda pair: pair[0])
+    return [*idle, *(facts for _started, facts in stopped)][-MOST_NOT_DONE:]
+
+
+MAX_ENTITIES: Final = 5
+"""Entities whose changes are explained at once."""
+AROUND: Final = timedelta(minutes=30)
+"""Time before and after a moment within which a change belongs to it."""
+LATELY: Final = timedelta(days=1)
+"""How long ago an automation may have been stopped if no period is asked about."""
+MOST_ALONE: Final = 4
+"""Changes that are told of one entity where no period is asked about."""
+MOST_IN_PERIOD: Final = 10
+MOST_IN_HOME: Final = 12
+"""Devices of which the last change is told where none is asked about."""
+MOST_LOOKED_AT: Final = 24
+"""Devices whose changes are read for that; not all of them have changed."""
+MOST_EACH: Final = 2
+"""Changes that are told of each of several entities."""
+MAX_IN_HISTORY: Final = 2
+"""Entities whose history names who or what changed them without being asked."""
+FOLLOWS: Final = (
+    "nobody sets this: it follows where a person or a device is. What people did: ask without a target"
+)
+MEASURED: Final = "a measurement, which nobody sets"
+NO_CHANGE: Final = "no change of this kind is recorded in this time"
+NOTHING: Final = "no change of this kind is recorded"
+
+
+async def async_why(
+    run: ToolRun,
+    found: Sequence[Member],
+    history: Mapping[str, str],
+    wanted: StateFilter | None,
+) -> Report:
+    """Return the last changes of entities, or those of a period, with what brought them about.
+
+    `wanted` is the state that they got. Raises ValidationError for a period that is not understood.
+    """
+    period = _period(history, run.speaker.language)
+    members = [member for member in found if wanted is None or wanted.matches(*member)] or found
+    members = sorted(members, key=lambda member: member[1].last_changed, reverse=True)[:MAX_ENTITIES]
+    asked = [
+        Asked(
+            entity_id=record.entity_id,
+            start=period.start.timestamp() if period else None,
+            end=(period.end if period else dt_util.utcnow()).timestamp(),
+            most=MOST_EACH if len(members) > 1 else MOST_IN_PERIOD if period else MOST_ALONE,
+            fits=partial(wanted.matches, record) if wanted else None,
+        )
+        for record, _state in members
+    ]
+    explained = await async_explain(run, asked)
+    answer: Report = {}
+    if period:
+        answer["period"] = f"{format_local(period.start)} to {format_local(period.end)}"
+    answer["states"] = {
+        record.entity_id: describe_state(without_outside(run.hass, state), record)
+        for record, state in members
+    }
+    answer["why"] = {
+        record.entity_id: [MEASURED]
+        if record.domain == "sensor" and as_number(state.state) is not None
+        else [FOLLOWS]
+        if record.domain in PRIVATE
+        else [each.facts for each in explained.get(record.entity_id, ())]
+        or [NO_CHANGE if period else NOTHING]
+        for record, state in members
+    }
+    if len(members) == 1:
+        begin = period.start if period else dt_util.utcnow() - LATELY
+        nothing = not explained and members[0][0].domain not in PRIVATE
+        asked_of, since = members[0][0].entity_id, begin.timestamp()
+        if stopped := await async_not_done(run, asked_of, since, with_idle=nothing):
+            answer["not_done"] = list(stopped)
+        if rule := await _async_rule(run, members[0][0]):
+            answer["rule"] = rule
+    if len(found) > len(members):
+        answer["more"] = f"+{len(found) - len(members)} more; ask about fewer"
+    return answer
+
+
+async def _async_rule(run: ToolRun, record: EntityRecord) -> str | None:
+    for service in sorted({str(action.service) for action in DOMAINS[record.domain].actions.values()}):
+        call = ServiceCall(domain=record.domain, service=service, entity_ids=(record.entity_id,))
+        try:
+            await run.guard.async_foresee([call], run.speaker)
+        except RefusedByRule as err:
+            return str(err)
+        except PermissionDenied:
+            continue
+    return None
+
+
+async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping[str, str]) -> Report:
+    """Return what happened in the home: the last change of each device, the newest last.
+
+    Raises ValidationError for a period that is not understood.
+    """
+    period = _period({"duration": "24h", **history}, run.speaker.language)
+    assert period is not None
+    begin, end = period.start.timestamp(), period.end.timestamp()
+    changed = [
+        (record, state)
+        for record, state in found
+        if record.domain not in PRIVATE
+        and not DOMAINS[record.domain].is_gated
+        and as_number(state.state) is None
+        and state.last_updated.timestamp() >= begin
+    ]
+    changed.sort(key=lambda member: member[1].last_updated, reverse=True)
+    ids = [record.entity_id for record, _state in changed[:MOST_LOOKED_AT]]
+    asked = [Asked(entity_id=entity_id, start=begin, end=end, most=1) for entity_id in ids]
+    explained = await async_explain(run, asked)
+    told = sorted((some[-1] for some in explained.values()), key=lambda each: each.change.at)
+    answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
+    answer["why"] = {each.change.after.entity_id: each.facts for each in told[-MOST_IN_HOME:]} or NO_CHANGE
+    if len({record.area_id for record, _state in found}) == 1:
+        first = next((record for record, _state in found if DOMAINS[record.domain].actions), None)
+        if first and (rule := await _async_rule(run, first)):
+            answer["rule"] = rule
+    if (left := len(told) - MOST_IN_HOME) > 0 or len(changed) > MOST_LOOKED_AT:
+        answer["more"] = f"{max(left, 1)} or more earlier; ask about a kind or an area"
+    return answer
+
+
+def _period(history: Mapping[str, str], language: str) -> Period | None:
+    """Return the time that is asked about; None for the last changes, whenever they were."""
+    now = dt_util.utcnow()
+    moment, length = history.get("at", ""), history.get("duration", "")
+    if moment and is_period(moment, now, language):
+        moment, length = "", moment
+    if moment:
+        at = parse_moment(moment, length, now)
+        return Period(at.start - AROUND, min(now, at.end + AROUND))
+    return parse_period(length, now, language) if length else None
+
+
+async def async_add_causes(
+    run: ToolRun, found: Sequence[Member], history: Mapping[str, str], answer: Report
+) -> None:
+    """Add to the listed changes of one or two entities who or what brought them about, where it is known."""
+    told = answer.get("history")
+    period = _period({"duration": "24h", **history}, run.speaker.language)
+    if not isinstance(told, dict) or len(found) > MAX_IN_HISTORY or period is None:
+        return
+    states = {record.entity_id: state for record, state in found if record.domain not in PRIVATE}
+    rows = {
+        entity_id: changes
+        for entity_id, report in told.items()
+        if isinstance(report, dict)
+        and isinstance(changes := report.get("changes"), list)
+        and entity_id in states
+        and as_number(states[entity_id].state) is None
+    }
+    start, end = period.start.timestamp(), period.end.timestamp()
+    asked = [Asked(entity_id=entity_id, start=start, end=end, most=MAX_CHANGES) for entity_id in rows]
+    for entity_id, some in (await async_explain(run, asked)).items() if asked else ():
+        causes = {format_local(each.change.at): each.cause for each in some if each.change.is_of_state}
+        for row in rows[entity_id]:
+            if isinstance(row, list) and (cause := causes.get(str(row[0]))):
+                row.append(cause)

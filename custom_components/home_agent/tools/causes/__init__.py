@@ -1,1 +1,0 @@
-"""Why something changed, and who or what changed it."""
