@@ -28,7 +28,7 @@ from ...knowledge.speaker import Surface, surface, written_in
 from ...runtime import HomeAgentConfigEntry
 from ...safety.confirmation import Owner
 from ...tools.own_calls import TELEGRAM
-from ..people import async_register_chats
+from ...tools.people import async_register_chats
 from .bot import Bot
 from .chats import Chats
 from .choices import TelegramChoices, is_choice

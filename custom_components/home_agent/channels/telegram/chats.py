@@ -6,7 +6,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, callback
 
 from ...knowledge.persons import PERSON
-from ..people import user_id_of
+from ...tools.people import user_id_of
 
 CHAT: Final = "chat_id"
 """Key of the items of the option, beside the person."""

@@ -9,8 +9,8 @@ from homeassistant.core import HomeAssistant
 
 from ...agent.phrases import async_phrase
 from ...safety.confirmation import Refusal
+from ...tools.people import ChatQuestion, user_id_of
 from ..choosing import meant
-from ..people import ChatQuestion, user_id_of
 from .bot import Bot
 from .chats import Chats
 
