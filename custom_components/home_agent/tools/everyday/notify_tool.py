@@ -49,7 +49,7 @@ from ..control.timing import Timing, read_timing
 from ..members import async_is_member
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, rooms_of
 from ..people import People
-from ..resolving.resolver import NamedPlace, find_place, listed, plain
+from ..resolving.resolver import find_place, listed, plain
 from ..vetted import is_spoken
 from .choosing import user_of
 
@@ -139,53 +139,61 @@ class Finder:
     def find(self, said: str, *, to_phone: bool) -> Audience:
         """Return who is meant. Raises ValidationError for somebody who is not clear or not known."""
         found = Audience()
-        for part in [one.strip() for one in said.split(",") if one.strip()] or [said]:
+        for part in [part.strip() for part in said.split(",") if part.strip()] or [said]:
             self._add(found, part, to_phone=to_phone)
         return found
 
     def _add(self, found: Audience, said: str, *, to_phone: bool) -> None:
         """Add those whom one name means: the speaker, a person, a room, a device, or all."""
         name = squash(said.removeprefix(f"{PERSON}."))
-        if named := self._named(name):
-            for one, person in named.items():
-                known = self._knows or self._run.reader.sees(person)
-                called = one if known else said
-                if not known:
-                    found.concealed.add(called)
-                self._add_person(found, called, person, to_phone=to_phone)
+        named = {
+            called: person
+            for called, person in self._persons.items()
+            if name in (squash(called), squash(person.partition(".")[2]), squash(first_name(called)))
+        }
+        if len(named) == 1:
+            for called, person in named.items():
+                if self._knows or self._run.reader.sees(person):
+                    self._add_person(found, called, person, to_phone=to_phone)
+                else:
+                    found.concealed.add(said)
+                    self._add_person(found, said, person, to_phone=to_phone)
             return
-        if name in self_words():
-            self._add_self(found, said)
+        if name in self_words():  # who hears the answer anyway: on the phone
+            own = self._people.person_of(user_of(self._run))
+            names = (called for called, person in self._persons.items() if person == own)
+            speaker = self._persons.get(called := next(names, self._run.speaker.person) or "")
+            if speaker is None or speaker not in self._reachable:
+                raise self._unclear(said)
+            found.phones[called] = speaker
             return
-        place = _sure_place(self._run, said)
-        if place is None and _means_everybody(said):
+        place = find_place(self._run.house, said, "area")
+        is_sure = place is not None and not place.repaired
+        if not is_sure and _means_everybody(said):
             self._add_everybody(found, to_phone=to_phone)
             return
         devices = [one for one in self._all if one.entity_id == said or (name and name in squash(one.name))]
         if len(devices) == 1:
-            found.add(self._elsewhere(devices, plain(devices[0].name)))
-            return
-        if place := place or find_place(self._run.house, said, "area"):
-            found.add(self._in_place(place))
-            return
-        raise self._unclear(said)
-
-    def _named(self, name: str) -> dict[str, str]:
-        found = {
-            one: person
-            for one, person in self._persons.items()
-            if name in (squash(one), squash(person.partition(".")[2]), squash(first_name(one)))
-        }
-        return found if len(found) == 1 else {}
-
-    def _add_self(self, found: Audience, said: str) -> None:
-        """Add the speaker, who hears the answer anyway: on the phone."""
-        own = self._people.person_of(user_of(self._run))
-        name = next((one for one, person in self._persons.items() if person == own), self._run.speaker.person)
-        if name is None or (person := self._persons.get(name)) not in self._reachable:
+            where = plain(devices[0].name)
+        elif place is None:
             raise self._unclear(said)
-        assert person is not None
-        found.phones[name] = person
+        else:
+            where = plain(place.name)
+            devices = self._one_way_per_room(
+                one for one in self._all if one.area_id in place.area_ids or one.floor_id in place.floor_ids
+            )
+            if not devices:
+                rooms = listed(rooms_of(self._all, self._run.hass), MAX_ERROR) or "none"
+                raise ValidationError(
+                    f"person: no device in {where} can announce anything. Rooms with one: {rooms}"
+                )
+        # An announcement would interrupt the device that is spoken to.
+        elsewhere = [one for one in devices if one.entity_id not in self._here]
+        if not elsewhere:
+            raise ValidationError(
+                f"person: the person speaks in {where}; say it in your answer, without a call"
+            )
+        found.add(elsewhere)
 
     def _add_person(self, found: Audience, name: str, person: str, *, to_phone: bool) -> None:
         """Add a person: at home by voice, else on the phone; where that is not known, both ways.
@@ -228,50 +236,19 @@ class Finder:
 
     def _near(self, person: str) -> list[Speaking]:
         """Return the devices near a person at home: the own ones, else those of shared rooms."""
-        name = next(one for one, known in self._persons.items() if known == person)
-        rooms = rooms_of_owner(self._run.house, name)
+        house = self._run.house
+        owners = {each: rooms_of_owner(house, called) for called, each in self._persons.items()}
         own_devices = self._people.owned_devices(person)
-        own = [one for one in self._all if one.area_id in rooms or one.device_id in own_devices]
-        others = self._people.owned_devices(None) - own_devices
-        taken = frozenset(
-            area
-            for other in self._persons
-            if other != name
-            for area in rooms_of_owner(self._run.house, other)
-        )
-        shared = [
-            one
-            for one in self._all
-            if one.device_id not in others
-            and one.area_id not in taken
-            and not (PERSONAL & self._kinds(one.area_id))
-        ]
+        own = [one for one in self._all if one.area_id in owners[person] or one.device_id in own_devices]
         online = [one for one in own if self._messages.is_online(one)]
+        others = self._people.owned_devices(None) - own_devices
+        taken = {area for owner, areas in owners.items() if owner != person for area in areas}
+        for area_id, area in house.areas.items():
+            if any(PERSONAL & kinds_of_room(name) for name in area.names):
+                taken.add(area_id)
+        shared = [one for one in self._all if one.device_id not in others and one.area_id not in taken]
         chosen = self._one_way_per_room(online or shared)
         return [one for one in chosen if one.entity_id not in self._here]
-
-    def _kinds(self, area_id: str | None) -> frozenset[str]:
-        area = self._run.house.areas.get(area_id) if area_id else None
-        return frozenset().union(*(kinds_of_room(name) for name in area.names)) if area else frozenset()
-
-    def _in_place(self, place: NamedPlace) -> list[Speaking]:
-        """Return the devices of a room or a floor. Raises ValidationError if there is none."""
-        there = [one for one in self._all if one.area_id in place.area_ids or one.floor_id in place.floor_ids]
-        if not there:
-            rooms = listed(rooms_of(self._all, self._run.hass), MAX_ERROR) or "none"
-            raise ValidationError(
-                f"person: no device in {plain(place.name)} can announce anything. Rooms with one: {rooms}"
-            )
-        return self._elsewhere(self._one_way_per_room(there), plain(place.name))
-
-    def _elsewhere(self, devices: Sequence[Speaking], name: str) -> list[Speaking]:
-        """Return devices without the one that is spoken to, which an announcement would interrupt."""
-        found = [one for one in devices if one.entity_id not in self._here]
-        if not found:
-            raise ValidationError(
-                f"person: the person speaks in {name}; say it in your answer, without a call"
-            )
-        return found
 
     def _one_way_per_room(self, devices: Iterable[Speaking]) -> list[Speaking]:
         """Return the satellites of each room, else the speakers; offline ones if there is nothing else."""
@@ -298,22 +275,12 @@ class Finder:
         )
 
 
-def _sure_place(run: ToolRun, said: str) -> NamedPlace | None:
-    """Return the place of a name, unless it is only near to it."""
-    place = find_place(run.house, said, "area")
-    return place if place is not None and not place.repaired else None
-
-
 def _means_everybody(said: str) -> bool:
-    told = fold(without_article(said)).split()
-    known = [word for word in told if word in _everybody_words()]
-    return bool(known) and all(word in known or word in stop_words() or len(word) == 1 for word in told)
-
-
-@cache
-def _everybody_words() -> frozenset[str]:
-    entries = (entry for name in EVERYBODY for entry in all_words(name))
-    return frozenset(word for entry in entries for word in fold(entry).split())
+    """Return whether a text has a word for all people or the whole home, and no other one that tells."""
+    everybody = {word for name in EVERYBODY for entry in all_words(name) for word in fold(entry).split()}
+    spoken = fold(without_article(said)).split()
+    rest = [word for word in spoken if word not in everybody]
+    return len(rest) < len(spoken) and all(word in stop_words() or len(word) == 1 for word in rest)
 
 
 @cache
