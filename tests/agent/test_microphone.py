@@ -21,7 +21,6 @@ from tests.servers.replies import text
         ("zh-Hant", "要關掉廚房的燈嗎", "廚房的燈關著。"),
         ("ko", "주방 조명을 끌까요.", "주방 조명은 꺼져 있어요."),
         ("tr", "Mutfak ışığını kapatayım mı", "Mutfak ışığı kapalı."),
-        ("vi", "Tôi tắt đèn bếp được không", "Đèn bếp đang tắt."),
         ("el", "Ποιο φως εννοείς;", "Το φως είναι κλειστό."),
         ("en", "Which light do you mean?", "The light is off."),
     ],

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from custom_components.home_agent.memory.records import Sensitivity
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.remembering import call, remember_much, told, user
@@ -40,8 +41,8 @@ async def test_a_profile_is_for_its_person(hass: HomeAssistant, agent: Agent) ->
         found = await call(agent, "retrieve_knowledge", {"query": "food diet"}, other)
         assert "vegetarian" not in str(found)
     read = await call(agent, "get_user_profile", {"category": "food"}, anna)
-    (item,) = read["result"]["entries"]
-    assert (item["key"], item["whose"]) == ("diet", "speaker")
+    (line,) = read["result"]["remembered"]
+    assert line.startswith("diet: vegetarian")
     found = await call(agent, "retrieve_knowledge", {"query": "food diet"}, anna)
     assert found["result"]["found"][0]["source"] == "profile"
 
@@ -80,8 +81,10 @@ async def test_deleting(hass: HomeAssistant, agent: Agent) -> None:
     """An empty value takes an entry out; a changed one keeps how sensitive it is."""
     anna = user(hass, "Anna")
     await note(agent, "vegetarian", anna, sensitivity="sensitive")
-    assert (await note(agent, "vegan", anna))["result"]["sensitivity"] == "sensitive"
-    assert (await note(agent, "", anna))["result"] == {"deleted": True}
+    assert (await note(agent, "vegan", anna))["success"]
+    (entry,) = agent.entry.runtime_data.profile.records()
+    assert entry.sensitivity is Sensitivity.SENSITIVE
+    assert (await note(agent, "", anna))["result"] == {"forgotten": ["diet: vegan"]}
     assert "vegan" not in str(await call(agent, "get_user_profile", {}, anna))
 
 

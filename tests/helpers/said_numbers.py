@@ -46,6 +46,7 @@ from custom_components.home_agent.tools import (
     ha_query,
     knowledge_tools,
     making,
+    remembering,
     search,
 )
 from custom_components.home_agent.tools.calls import bounds
@@ -60,7 +61,6 @@ from custom_components.home_agent.tools.everyday import (
 )
 from custom_components.home_agent.tools.outside import external_llm, other_apis, web_search
 from custom_components.home_agent.tools.query import present
-from custom_components.home_agent.tools.remembering import memory_tool
 from custom_components.home_agent.tools.undo import activity, undoing
 from custom_components.home_agent.vector import embedded
 from custom_components.home_agent.watching import server as server_watch
@@ -281,7 +281,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("at most {} and about {:,} characters", knowledge_tools.MAX_DOCUMENTS, knowledge_tools.MAX_CHARS),
         ("by title, at most {};", knowledge_tools.MAX_TITLES),
         ("by name, at most {},", knowledge_tools.MAX_LISTED),
-        ("1 to {}; the default is {}", memory_tool.MAX_LISTED, memory_tool.DEFAULT_LIMIT),
+        ("1 to {}; the default is {}", remembering.MAX_LISTED, remembering.DEFAULT_LIMIT),
         ("{} characters", web_search.MAX_QUERY),
         ("at most {} results", search.MAX_RESULTS),
         ("{} by default", DEFAULTS[const.CONF_TOOLS_MAX_CALLS]),

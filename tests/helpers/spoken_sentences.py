@@ -167,38 +167,10 @@ QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
         "Je světlo v kuchyni zapnuté?",
         "Jsou dveře zamčené?",
     ),
-    "sk": (
-        "Je svetlo na chodbe zapnuté?",
-        "Sú dvere zamknuté?",
-    ),
     "uk": (
         "Чи горить світло в коридорі?",
         "Світло на кухні увімкнене?",
         "Двері зачинені?",
-    ),
-    "bg": (
-        "Свети ли лампата в коридора?",
-        "Вратата заключена ли е?",
-    ),
-    "hr": (
-        "Je li svjetlo u hodniku upaljeno?",
-        "Jesu li vrata zaključana?",
-    ),
-    "sr": (
-        "Da li je svetlo u hodniku upaljeno?",
-        "Да ли су врата закључана?",
-    ),
-    "sl": (
-        "Ali je luč na hodniku prižgana?",
-        "So vrata zaklenjena?",
-    ),
-    "ca": (
-        "Està encesa la llum del passadís?",
-        "La porta està tancada?",
-    ),
-    "ro": (
-        "Este aprinsă lumina pe hol?",
-        "Ușa este încuiată?",
     ),
     "hu": (
         "Ég a lámpa az előszobában?",
@@ -209,45 +181,13 @@ QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
         "Onko eteisen valo päällä?",
         "Onko ovi lukossa?",
     ),
-    "et": (
-        "Kas esiku tuli põleb?",
-        "Kas uks on lukus?",
-    ),
-    "lt": (
-        "Ar koridoriuje dega šviesa?",
-        "Ar durys užrakintos?",
-    ),
-    "lv": (
-        "Vai gaitenī deg gaisma?",
-        "Vai durvis ir aizslēgtas?",
-    ),
-    "el": (
-        "Είναι αναμμένο το φως στον διάδρομο?",
-        "Είναι κλειδωμένη η πόρτα?",
-    ),
     "tr": (
         "Koridorun ışığı açık mı?",
         "Kapı kilitli mi?",
     ),
-    "ar": (
-        "هل الضوء في الممر مضاء؟",
-        "هل الباب مقفل؟",
-    ),
-    "he": (
-        "האם האור במסדרון דולק?",
-        "הדלת נעולה?",
-    ),
     "hi": (
         "क्या गलियारे की लाइट चालू है?",
         "क्या दरवाज़ा बंद है?",
-    ),
-    "id": (
-        "Apakah lampu lorong menyala?",
-        "Apakah pintunya terkunci?",
-    ),
-    "vi": (
-        "Đèn hành lang có bật không?",
-        "Cửa đã khóa chưa?",
     ),
     "th": (
         "ไฟทางเดินเปิดอยู่ไหม?",
@@ -449,40 +389,10 @@ REQUESTS: Final[dict[str, tuple[str, ...]]] = {
         "Zavřel bys dveře?",
         "Zapni topení",
     ),
-    "sk": (
-        "Môžeš zapnúť svetlo?",
-        "Zapni svetlo",
-        "Zatvoríš dvere?",
-    ),
     "uk": (
         "Можеш увімкнути світло?",
         "Увімкни світло",
         "Зачини двері будь ласка",
-    ),
-    "bg": (
-        "Можеш ли да включиш лампата?",
-        "Включи лампата",
-        "Затвори вратата",
-    ),
-    "hr": (
-        "Možeš li upaliti svjetlo?",
-        "Upali svjetlo",
-    ),
-    "sr": (
-        "Možeš li da upališ svetlo?",
-        "Упали светло",
-    ),
-    "sl": (
-        "Lahko prižgeš luč?",
-        "Prižgi luč",
-    ),
-    "ca": (
-        "Pots encendre la llum?",
-        "Encén la llum",
-    ),
-    "ro": (
-        "Poți să aprinzi lumina?",
-        "Aprinde lumina",
     ),
     "hu": (
         "Fel tudnád kapcsolni a lámpát?",
@@ -494,51 +404,15 @@ REQUESTS: Final[dict[str, tuple[str, ...]]] = {
         "Sytytä valo",
         "Suljetko oven?",
     ),
-    "et": (
-        "Kas sa saaksid tule põlema panna?",
-        "Pane tuli põlema",
-    ),
-    "lt": (
-        "Ar gali įjungti šviesą?",
-        "Įjunk šviesą",
-    ),
-    "lv": (
-        "Vai vari ieslēgt gaismu?",
-        "Ieslēdz gaismu",
-    ),
-    "el": (
-        "Μπορείς να ανάψεις το φως?",
-        "Άναψε το φως",
-        "Κλείσε την πόρτα σε παρακαλώ",
-    ),
     "tr": (
         "Işığı açar mısın?",
         "Işığı aç",
         "Kapıyı kapatabilir misin?",
     ),
-    "ar": (
-        "هل يمكنك تشغيل الضوء؟",
-        "شغل الضوء",
-        "من فضلك أغلق الباب",
-    ),
-    "he": (
-        "אתה יכול להדליק את האור?",
-        "תדליק את האור",
-        "סגור את הדלת",
-    ),
     "hi": (
         "क्या तुम लाइट जला सकते हो?",
         "लाइट चालू करो",
         "दरवाज़ा बंद कर दो",
-    ),
-    "id": (
-        "Bisakah kamu menyalakan lampu?",
-        "Nyalakan lampu",
-    ),
-    "vi": (
-        "Bạn có thể bật đèn không?",
-        "Bật đèn phòng khách",
-        "Tắt đèn giúp tôi",
     ),
     "th": (
         "ช่วยเปิดไฟหน่อยได้ไหม?",
@@ -700,14 +574,6 @@ DIRECTIONS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("Nyisd ki az ajtót", "open"),
         ("Zárd be az ajtót", "close"),
     ),
-    "ar": (
-        ("افتح الباب", "open"),
-        ("أغلق الباب", "close"),
-    ),
-    "he": (
-        ("פתח את הדלת", "open"),
-        ("סגור את הדלת", "close"),
-    ),
     "hi": (
         ("दरवाज़ा खोलो", "open"),
         ("दरवाज़ा बंद करो", "close"),
@@ -715,20 +581,6 @@ DIRECTIONS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "th": (
         ("เปิดประตู", "open"),
         ("ปิดประตู", "close"),
-    ),
-    "vi": (
-        ("mở cửa", "open"),
-        ("đóng cửa", "close"),
-    ),
-    "id": (
-        ("buka pintu", "open"),
-        ("tutup pintu", "close"),
-        ("buka kunci pintu", "open"),
-        ("kunci pintu", "close"),
-    ),
-    "el": (
-        ("Άνοιξε την πόρτα", "open"),
-        ("Κλείσε την πόρτα", "close"),
     ),
 }
 """Sentences, and the direction that they command."""

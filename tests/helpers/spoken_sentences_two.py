@@ -222,37 +222,9 @@ QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
         "Které lampy svítí?",
         "Víš, jestli je garáž zavřená?",
     ),
-    "sk": (
-        "Svieti svetlo v kuchyni?",
-        "Je okno otvorené?",
-    ),
     "uk": (
         "Які лампи горять?",
         "Ти не знаєш, чи зачинений гараж?",
-    ),
-    "bg": (
-        "Кои лампи светят?",
-        "Отворен ли е прозорецът?",
-    ),
-    "hr": (
-        "Koja svjetla gore?",
-        "Je li prozor otvoren?",
-    ),
-    "sr": (
-        "Koja svetla gore?",
-        "Da li je prozor otvoren?",
-    ),
-    "sl": (
-        "Katere luči gorijo?",
-        "Ali je okno odprto?",
-    ),
-    "ca": (
-        "Quines llums estan enceses?",
-        "La finestra està oberta?",
-    ),
-    "ro": (
-        "Ce lumini sunt aprinse?",
-        "Fereastra este deschisă?",
     ),
     "hu": (
         "Nyitva van az ablak?",
@@ -262,45 +234,13 @@ QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
         "Mitkä valot ovat päällä?",
         "Onko ikkuna auki?",
     ),
-    "et": (
-        "Millised tuled põlevad?",
-        "Kas aken on lahti?",
-    ),
-    "lt": (
-        "Kurios lempos dega?",
-        "Ar langas atidarytas?",
-    ),
-    "lv": (
-        "Kuras lampas deg?",
-        "Vai logs ir atvērts?",
-    ),
-    "el": (
-        "Ποια φώτα είναι αναμμένα;",
-        "Το παράθυρο είναι ανοιχτό;",
-    ),
     "tr": (
         "Hangi lambalar yanıyor?",
         "Pencere açık mı?",
     ),
-    "ar": (
-        "هل النافذة مفتوحة؟",
-        "أي الأضواء مضاءة؟",
-    ),
-    "he": (
-        "אילו אורות דולקים?",
-        "החלון פתוח?",
-    ),
     "hi": (
         "कौन सी लाइटें चालू हैं?",
         "क्या खिड़की खुली है?",
-    ),
-    "id": (
-        "Lampu mana yang menyala?",
-        "Apakah jendela terbuka?",
-    ),
-    "vi": (
-        "Đèn nào đang bật?",
-        "Cửa sổ có mở không?",
     ),
     "th": (
         "ไฟไหนเปิดอยู่บ้าง",
@@ -525,37 +465,9 @@ REQUESTS: Final[dict[str, tuple[str, ...]]] = {
         "Zhasni prosím v ložnici",
         "Mohl bys zatáhnout žaluzie?",
     ),
-    "sk": (
-        "Zhasni v izbe",
-        "Mohol by si vypnúť kúrenie?",
-    ),
     "uk": (
         "Вимкни лампу в спальні",
         "Чи не міг би ти вимкнути телевізор?",
-    ),
-    "bg": (
-        "Изгаси лампата",
-        "Би ли пуснал телевизора?",
-    ),
-    "hr": (
-        "Ugasi lampu",
-        "Možeš li ugasiti televizor?",
-    ),
-    "sr": (
-        "Ugasi lampu",
-        "Да ли можеш да угасиш телевизор?",
-    ),
-    "sl": (
-        "Ugasni luč",
-        "Bi lahko izklopil televizor?",
-    ),
-    "ca": (
-        "Apaga la tele",
-        "Podries apagar el llum?",
-    ),
-    "ro": (
-        "Stinge lampa",
-        "Ai putea opri televizorul?",
     ),
     "hu": (
         "Kapcsold le a tévét",
@@ -565,45 +477,13 @@ REQUESTS: Final[dict[str, tuple[str, ...]]] = {
         "Sammuta televisio",
         "Voisitko sulkea verhot?",
     ),
-    "et": (
-        "Kustuta tuli",
-        "Kas sa võiksid teleri välja lülitada?",
-    ),
-    "lt": (
-        "Išjunk televizorių",
-        "Ar galėtum uždaryti užuolaidas?",
-    ),
-    "lv": (
-        "Izslēdz televizoru",
-        "Vai tu varētu aizvērt aizkarus?",
-    ),
-    "el": (
-        "Σβήσε την τηλεόραση",
-        "Θα μπορούσες να κλείσεις τις κουρτίνες;",
-    ),
     "tr": (
         "Televizyonu kapat",
         "Perdeleri kapatır mısın?",
     ),
-    "ar": (
-        "أطفئ التلفاز",
-        "هل يمكنك إغلاق الستائر؟",
-    ),
-    "he": (
-        "תכבה את הטלוויזיה",
-        "אפשר לסגור את הווילונות?",
-    ),
     "hi": (
         "टीवी बंद करो",
         "क्या तुम पर्दे बंद कर सकते हो?",
-    ),
-    "id": (
-        "Matikan televisi",
-        "Bisakah kamu menutup gorden?",
-    ),
-    "vi": (
-        "Tắt tivi",
-        "Bạn có thể đóng rèm không?",
     ),
     "th": (
         "ปิดทีวี",

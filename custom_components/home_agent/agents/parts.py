@@ -15,7 +15,6 @@ from ..agent.questions import async_question
 from ..agent.tool_schemas import OwnTools
 from ..agent.warm import Warmer
 from ..channels.asking import Asker
-from ..channels.people import People
 from ..connection import endpoint, external_endpoint, fallback_endpoint, model_client
 from ..const import (
     CONF_ALLOW_SCRIPTS,
@@ -69,7 +68,8 @@ from ..tools.native import hide_blocked
 from ..tools.outside.external_llm import ExternalModel, external_model, external_tools
 from ..tools.outside.outgoing import Outgoing
 from ..tools.outside.web_search import SearchTool
-from ..tools.remembering.memory_tool import remembering_tools
+from ..tools.people import People
+from ..tools.remembering import remembering_tools
 from ..tools.script_tool import ScriptTools
 from ..tools.undo.activity import ActivityTool
 

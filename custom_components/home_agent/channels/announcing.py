@@ -22,8 +22,8 @@ from ..events import EventEmitter
 from ..planned.records import PlannedCommand
 from ..timers.timers import Timer
 from ..tools.own_calls import async_announce, async_notify
+from ..tools.people import People, Route, async_write_to, chats_of, route_to_own_phone
 from ..tools.resolving.resolver import plain
-from .people import People, Route, async_write_to, chats_of, route_to_own_phone
 
 SATELLITE: Final = "assist_satellite"
 LATE: Final = timedelta(minutes=1)

@@ -28,8 +28,8 @@ from ..safety.confirmation import (
 from ..safety.rules import Verdict
 from ..tools.guard import Guard
 from ..tools.own_calls import async_announce, async_ask_question
+from ..tools.people import user_id_of
 from ..tools.proposing import Proposal, async_verdict, draft_of, propose
-from .people import user_id_of
 from .satellites import can_ask, device_of, language_of, near_somebody
 
 MAX_ROUNDS: Final = 3

@@ -14,8 +14,8 @@ from ..errors import HomeAgentError, ToolExecutionError
 from ..safety.answers import Answer, read_reply
 from ..texts import fold
 from ..tools.own_calls import async_ask_question, async_notify
+from ..tools.people import ChatQuestion, PersonalChats, Route, chats_of, read_targets, route_to, user_id_of
 from .asking import Receivers
-from .people import ChatQuestion, PersonalChats, Route, chats_of, read_targets, route_to, user_id_of
 from .phones import CLEAR, EVENT_PHONE, async_user_of_press
 from .satellites import can_ask, language_of
 

@@ -7,11 +7,11 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.selector import SelectOptionDict
 
-from ..channels.people import APP, NOTIFY, TARGETS, route_to, user_id_of
 from ..channels.telegram import CHAT, read_chats
 from ..const import CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CONF_TELEGRAM_CHATS, DOMAIN
 from ..errors import InvalidInput
 from ..knowledge.speaker import PERSON
+from ..tools.people import APP, NOTIFY, TARGETS, route_to, user_id_of
 from .fields import Checked
 
 TELEGRAM: Final = "telegram_bot"

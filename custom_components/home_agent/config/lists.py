@@ -25,7 +25,6 @@ from homeassistant.helpers.selector import (
     TextSelector,
 )
 
-from ..channels.people import TARGETS
 from ..channels.telegram import CHAT
 from ..const import DOMAIN
 from ..domains import DOMAINS
@@ -46,6 +45,7 @@ from ..proactive.rules import (
 )
 from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..timespans import read_span
+from ..tools.people import TARGETS
 from ..tools.proposing import PROPOSED
 from .fields import Field
 from .validators import clean_names, clean_span, shown_span

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import yarl
 
-from ..channels.people import NO_PERSONS, TARGETS
 from ..connection import is_cloud, is_template
 from ..errors import InvalidInput
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.rules import AREAS, DEVICES, PERSONS, RULE, RULE_FIELDS, as_texts
 from ..timespans import read_span
+from ..tools.people import NO_PERSONS, TARGETS
 
 UNITS: Final = {"days": ("d", 86_400), "hours": ("h", 3600), "minutes": ("m", 60), "seconds": ("s", 1)}
 """The parts of a duration in a form, with the letter and the seconds of each."""

@@ -345,10 +345,8 @@ def _implied(language: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the words that imply a kind: the everyday words of the kinds that people control."""
     classes = table(language, "concepts.classes") or {}
     verbs = table(language, "topics.implies") or {}
-    switching = {*words(language, "actions.turn_on"), *words(language, "actions.turn_off")}
     for key in IMPLYING:
-        everyday = [word for word in str(classes.get(key, "")).split() if word not in switching]
-        yield key, [*everyday, *verbs.get(key, ())]
+        yield key, [*str(classes.get(key, "")).split(), *verbs.get(key, ())]
 
 
 def _by_word(lexicon: Lexicon, said: tuple[Word, ...]) -> dict[int, frozenset[str]]:

@@ -37,6 +37,13 @@ STRICTER: Final[Mapping[str, str]] = {
 }
 """What becomes stricter for people who speak a language without the section of a table."""
 
+COMMA: Final = ", "
+"""What is between the entries of a line."""
+PAIRS: Final = frozenset({"latin", "replacements"})
+"""Tables of single texts."""
+DIGITS: Final = "digits"
+"""A table with a line for each digit."""
+
 _COUNTING: Final = ["spellout-numbering", "spellout-cardinal-sinokorean"]
 """What Unicode calls the words that people count with."""
 _AS_TYPED: Final = str.maketrans({"\u02bc": "'", "\u200b": None})
@@ -45,18 +52,51 @@ _AS_TYPED: Final = str.maketrans({"\u02bc": "'", "\u200b": None})
 
 async def async_load(hass: HomeAssistant) -> None:
     """Read all files off the event loop, so that every later look-up is answered from memory."""
-    await hass.async_add_executor_job(_files)
+    await hass.async_add_executor_job(files)
     hass.async_add_executor_job(_spell)
 
 
 @cache
-def _files() -> Mapping[str, Mapping[str, Any]]:
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
+def files() -> Mapping[str, Mapping[str, Any]]:
+    """Return the tables of all languages, by language and section."""
+    return {path.stem: _with_nouns(read_file(path)) for path in sorted(FOLDER.glob("*.json"))}
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Return the sections of a file as they are written, with lists of entries."""
+    sections: dict[str, Any] = _entries("", json.loads(path.read_text(encoding="utf-8")))
+    return sections
+
+
+def _with_nouns(sections: dict[str, Any]) -> dict[str, Any]:
+    """Add to the everyday words of each class of entities the words that name it elsewhere in the file."""
+    classes = sections.get("concepts", {}).get("classes", {})
+    for key, own in classes.items():
+        nouns = [
+            noun.rstrip("*")
+            for section, name in (("names", "domains"), ("topics", "kinds"))
+            for noun in sections.get(section, {}).get(name, {}).get(key, ())
+            if " " not in noun
+        ]
+        classes[key] = " ".join(dict.fromkeys((*own, *nouns)))
+    return sections
+
+
+def _entries(name: str, value: Any) -> Any:
+    """Return what is written in lines, with commas between entries, as lists of entries."""
+    if isinstance(value, Mapping):
+        return value if name in PAIRS else {key: _entries(key, held) for key, held in value.items()}
+    if isinstance(value, str):
+        return value.split(COMMA)
+    if isinstance(value, list):
+        lines = [line.split(COMMA) for line in value]
+        return lines if name == DIGITS else [entry for line in lines for entry in line]
+    return value
 
 
 def languages() -> tuple[str, ...]:
     """Return the languages that have a file."""
-    return tuple(_files())
+    return tuple(files())
 
 
 @lru_cache(maxsize=256)
@@ -83,7 +123,7 @@ def gaps(code: str) -> Iterator[tuple[str, str]]:
 @cache
 def table(language: str, name: str) -> Any:
     """Return a table of a language, for example `answers.yes`; None if the language lacks it."""
-    found: Any = _files().get(language, {})
+    found: Any = files().get(language, {})
     for key in name.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
     return found

@@ -10,7 +10,6 @@ from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..channels.people import Route, async_write_to, chats_of, read_targets, route_to
 from ..const import (
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_MAX_PER_DAY,
@@ -25,6 +24,7 @@ from ..events import EventEmitter
 from ..knowledge.speaker import PERSON
 from ..quiet_hours import Hours
 from ..tools.own_calls import async_notify
+from ..tools.people import Route, async_write_to, chats_of, read_targets, route_to
 from ..tools.resolving.resolver import plain
 from .state import ProactiveState
 

@@ -24,7 +24,6 @@ from homeassistant.util.ulid import ulid_now
 
 from ..agent.phrases import async_phrase
 from ..automating.records import Change, OwnAutomation, OwnAutomations
-from ..channels.people import user_id_of
 from ..channels.phones import EVENT_PHONE, async_user_of_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..domains import DOMAINS
@@ -38,6 +37,7 @@ from ..regex import lazy_regex
 from ..tools.automating.files import AutomationRefusedError, async_add, async_check, entity_of
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
+from ..tools.people import user_id_of
 from .messenger import Messenger, speakable
 from .state import ProactiveState, Suggestion, SuggestionAnswer, SuggestionState
 

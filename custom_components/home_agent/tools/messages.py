@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
@@ -23,6 +23,7 @@ from ..quiet_hours import Hours
 from ..safety.frozen import FrozenCall
 from ..safety.rules import Verdict
 from .base import ServiceCall
+from .people import People
 from .vetted import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, is_spoken
 
 NOTIFY_TOOL: Final = "notify_person"
@@ -33,14 +34,6 @@ SPEAKERS: Final = "media_player_entity_id"
 LANGUAGE: Final = "language"
 TELEVISION: Final = "tv"
 NO_SECRETS: Final = "A code or a password is not announced. Send it to the phone of one person"
-
-
-class Persons(Protocol):
-    """The persons whom messages reach."""
-
-    def receives(self, call: ServiceCall) -> bool:
-        """Return whether a call is a message to a phone or a chat that the household has named."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +56,12 @@ class Messages:
     """Which messages of the model may go where, and which of them a person has to confirm."""
 
     def __init__(
-        self, hass: HomeAssistant, settings: Mapping[str, Any], persons: Persons, view: AgentView
+        self, hass: HomeAssistant, settings: Mapping[str, Any], people: People, view: AgentView
     ) -> None:
         self._hass = hass
         self._excluded = frozenset(settings[CONF_ANNOUNCE_EXCLUDED])
         self._quiet = Hours.from_options(settings)
-        self._persons = persons
+        self._people = people
         self._view = view
 
     def are_quiet_hours(self, at: datetime | None = None) -> bool:
@@ -117,7 +110,7 @@ class Messages:
         A user who may not control a device does not speak through it either.
         """
         if not is_spoken(call.domain, call.service):
-            if not self._persons.receives(call):
+            if not self._people.receives(call):
                 raise PermissionDenied("Messages go only to targets that the household has named")
             return
         known = frozenset(self._entities())

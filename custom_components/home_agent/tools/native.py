@@ -26,7 +26,7 @@ from .ha_query import QueryTool
 from .knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .outside.external_llm import ExternalModelTool
 from .outside.web_search import SearchTool
-from .remembering.memory_tool import (
+from .remembering import (
     ForgetMemoryTool,
     GetProfileTool,
     MemoryTool,

@@ -40,7 +40,6 @@ from homeassistant.helpers.translation import async_get_translations
 
 from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from ..agents import stored_options
-from ..channels.people import TARGETS
 from ..config.choices import has_people
 from ..config.policy import async_applies
 from ..config.rule_names import RuleNames, async_rule_names
@@ -82,6 +81,7 @@ from ..safety.rules import (
     WHOM,
     as_texts,
 )
+from ..tools.people import TARGETS
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before names are looked at."""

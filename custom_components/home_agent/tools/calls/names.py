@@ -16,9 +16,8 @@ from ...knowledge.names import squash
 from ...knowledge.spoken_words import words_of
 from ...regex import lazy_regex
 from ...safety.redaction import UNPARSED
-from ..everyday.audience import self_words
 from ..everyday.media_tool import MediaTool
-from ..everyday.notify_tool import NotifyTool
+from ..everyday.notify_tool import NotifyTool, self_words
 from ..ha_control import ControlTool
 from ..ha_query import QueryTool
 from ..resolving.resolver import LISTS, SLOT_WORDS, SLOTS, texts, tidy

@@ -7,7 +7,7 @@ from ...planned.commands import PlannedCommands
 from ...timers.timers import Timers
 from ..base import HomeAgentTool
 from ..energy import EnergyTool
-from .audience import Receivers
+from ..people import People
 from .calendar_tool import CalendarTool
 from .camera_tool import CameraTool, See
 from .media_tool import MediaTool
@@ -16,9 +16,7 @@ from .todo_tool import TodoTool
 from .weather_tool import WeatherTool
 
 
-def everyday_tools(
-    timers: Timers, planned: PlannedCommands, people: Receivers, see: See
-) -> list[HomeAgentTool]:
+def everyday_tools(timers: Timers, planned: PlannedCommands, people: People, see: See) -> list[HomeAgentTool]:
     """Return the everyday tools; which of them a model gets depends on the home."""
     return [
         TodoTool(),

@@ -6,7 +6,6 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.core import State
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -65,46 +64,96 @@ class CalendarTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Read or create. Raises ValidationError for a time or a calendar that is not clear."""
-        said = readable(args.get("start") or "", run.speaker.language)
-        args = {**args, "end": readable(args.get("end") or "", run.speaker.language)}
-        if self.only_reads(args) and (period := read_period(said)) is not None:
-            return await _async_read(
-                run, period[0], {**args, "end": args.get("end") or period[1].isoformat()}
-            )
-        start = read_moment(said, "start") if said else None
-        if self.only_reads(args):
-            return await _async_read(run, start, args)
-        if start is None:
+        language = run.speaker.language
+        said, until = (readable(args.get(key) or "", language).strip() for key in ("start", "end"))
+        title = one_line(str(args.get("title") or "").strip(), MAX_TITLE)
+        if not title:
+            if (period := read_period(said)) is not None:
+                return await _async_read(run, period[0], until or period[1].isoformat(), args.get("calendar"))
+            start = read_moment(said, "start") if said else None
+            return await _async_read(run, start, until, args.get("calendar"))
+        if not said:
             raise ValidationError("start: say when it begins")
         if (args.get("repeat") or "").strip().casefold() not in ONCE:
             raise ValidationError(
                 "repeat: Home Assistant creates single events only. Say so, and offer the first one, "
                 "or a reminder that is repeated"
             )
-        return await _async_create(run, start, args)
+        return await _async_create(run, title, read_moment(said, "start"), until, args.get("calendar"))
 
 
-async def _async_read(run: ToolRun, start: date | datetime | None, args: Mapping[str, Any]) -> JsonValueType:
+async def _async_read(
+    run: ToolRun, start: date | datetime | None, until: str, name: str | None
+) -> JsonValueType:
     """Return the events of a period, those that are going on too, in their order."""
     begin = start_of(start) if start else dt_util.now()
-    end = end_of(_end(args, start) or _same_day(begin))
+    end = end_of(_end(until, start) or dt_util.as_local(begin).date())
     if end <= begin:
         raise ValidationError("end: must be later than start")
     if end - begin > MAX_PERIOD:
         raise ValidationError("end: a period of at most a year")
-    chosen = _calendars(run, args.get("calendar"))
-    found = await _async_events(run, chosen, begin, end)
-    events: list[JsonValueType] = [
-        _as_event(event, record if len(chosen) > 1 else None) for _, record, event in found[:MAX_EVENTS]
-    ]
+    records = records_of(run, DOMAIN)
+    if not records:
+        raise ValidationError("calendar: there is none that is exposed")
+    chosen = permitted(run, records)
+    if name:
+        chosen = named(records, name) or [choose_one(run, records, name, "calendar")]
+    rows = await _async_events(run, chosen, begin, end)
     result: dict[str, JsonValueType] = {
         "period": f"{format_local(begin)} to {format_local(end)}",
-        "events": events,
+        "events": _as_events(rows[:MAX_EVENTS], chosen),
     }
-    if more := len(found) - len(events):
-        result["left_out"] = more
-    if start is None and not found and (after := await _async_events(run, chosen, end, end + NEXT)):
-        result["next"] = _as_event(after[0][2], after[0][1] if len(chosen) > 1 else None)
+    if len(rows) > MAX_EVENTS:
+        result["left_out"] = len(rows) - MAX_EVENTS
+    if start is None and not rows and (after := await _async_events(run, chosen, end, end + NEXT)):
+        result["next"] = _as_events(after[:1], chosen)[0]
+    return result
+
+
+async def _async_create(
+    run: ToolRun, title: str, start: date | datetime, until: str, name: str | None
+) -> JsonValueType:
+    """Create an event: of one hour, or of the whole day, where no end is given."""
+    able = records_of(run, DOMAIN, lambda state: supports(state, "CREATE_EVENT"))
+    chosen = choose_one(run, able, name, "calendar")
+    end = _end(until, start)
+    if not isinstance(start, datetime) and not isinstance(end, datetime):
+        # In calendars the last day of an event is the one before its end.
+        last = max(end, start) if end else start
+        times = {"start_date": start.isoformat(), "end_date": (last + timedelta(days=1)).isoformat()}
+        begin, finish = start_of(start), end_of(last)
+        shown = start.isoformat() if last == start else f"{start.isoformat()} to {last.isoformat()}"
+    else:
+        begin = start_of(start)
+        finish = start_of(end) if end is not None else begin + DEFAULT_LENGTH
+        if finish <= begin:
+            raise ValidationError("end: must be later than start")
+        times = {"start_date_time": begin.isoformat(), "end_date_time": finish.isoformat()}
+        shown = f"{format_local(begin)} to {format_local(finish)}"
+    day = dt_util.as_local(begin).date()
+    everywhere = records_of(run, DOMAIN)
+    try:
+        others = await _async_events(run, everywhere, begin, finish)
+        of_day = await _async_events(run, everywhere, start_of(day), end_of(day))
+    except PermissionDenied, ToolExecutionError:  # not all calendars can be read
+        others, of_day = [], []
+    await run.call(
+        ServiceCall(
+            domain=DOMAIN,
+            service="create_event",
+            entity_ids=(chosen.entity_id,),
+            data={"summary": title, **times},
+        )
+    )
+    result: dict[str, JsonValueType] = {
+        "created": title,
+        "when": shown,
+        "calendar": one_line(chosen.name, MAX_TITLE),
+    }
+    if others:
+        result["at_the_same_time"] = _as_events(others[:MAX_CONFLICTS], everywhere)
+    if same := [row for row in of_day if squash(str(row[2].get("summary") or "")) == squash(title)]:
+        result |= {"already_there": _as_events(same[:MAX_CONFLICTS], ()), "note": STAYS}
     return result
 
 
@@ -119,27 +168,17 @@ async def _async_events(
         data={"start_date_time": begin.isoformat(), "end_date_time": end.isoformat()},
     )
     answer = await run.read(call)
-    found = [
+    rows = [
         (start_of(starts), record, event)
         for record in chosen
         for event in (answer.get(record.entity_id) or {}).get("events") or ()
         if (starts := _moment(event.get("start"))) is not None
     ]
-    return sorted(found, key=lambda item: item[0])
+    return sorted(rows, key=lambda row: row[0])
 
 
-def _calendars(run: ToolRun, said: str | None) -> list[EntityRecord]:
-    records = records_of(run, DOMAIN)
-    if not records:
-        raise ValidationError("calendar: there is none that is exposed")
-    if said and (found := named(records, said)):
-        return found
-    return [choose_one(run, records, said, "calendar")] if said else permitted(run, records)
-
-
-def _end(args: Mapping[str, Any], start: date | datetime | None) -> date | datetime | None:
+def _end(text: str, start: date | datetime | None) -> date | datetime | None:
     """Return the end that was given: a time, a day, or a length from the start."""
-    text = (args.get("end") or "").strip()
     if not text:
         return None
     if (length := read_length(text)) is not None and length > timedelta():
@@ -150,94 +189,30 @@ def _end(args: Mapping[str, Any], start: date | datetime | None) -> date | datet
     return read_moment(text, "end")
 
 
-def _same_day(begin: datetime) -> date:
-    return dt_util.as_local(begin).date()
+def _as_events(rows: Sequence[Event], calendars: Sequence[EntityRecord]) -> list[JsonValueType]:
+    """Return events as the model reads them; of one that takes whole days the end is its last day.
 
-
-async def _async_create(run: ToolRun, start: date | datetime, args: Mapping[str, Any]) -> JsonValueType:
-    """Create an event: of one hour, or of the whole day, where no end is given."""
-
-    def able(state: State) -> bool:
-        return supports(state, "CREATE_EVENT")
-
-    chosen = choose_one(run, records_of(run, DOMAIN, able), args.get("calendar"), "calendar")
-    end = _end(args, start)
-    if not isinstance(start, datetime) and not isinstance(end, datetime):
-        # In calendars the last day of an event is the one before its end.
-        last = max(end, start) if end else start
-        times = {"start_date": start.isoformat(), "end_date": (last + timedelta(days=1)).isoformat()}
-        begin, until = start_of(start), end_of(last)
-        shown = start.isoformat() if last == start else f"{start.isoformat()} to {last.isoformat()}"
-    else:
-        begin = start_of(start)
-        until = start_of(end) if end is not None else begin + DEFAULT_LENGTH
-        if until <= begin:
-            raise ValidationError("end: must be later than start")
-        times = {"start_date_time": begin.isoformat(), "end_date_time": until.isoformat()}
-        shown = f"{format_local(begin)} to {format_local(until)}"
-    title = one_line(args["title"].strip(), MAX_TITLE)
-    call = ServiceCall(
-        domain=DOMAIN,
-        service="create_event",
-        entity_ids=(chosen.entity_id,),
-        data={"summary": title, **times},
-    )
-    others = await _async_conflicts(run, begin, until)
-    same = await _async_same(run, title, begin)
-    await run.call(call)
-    result: dict[str, JsonValueType] = {
-        "created": title,
-        "when": shown,
-        "calendar": one_line(chosen.name, MAX_TITLE),
-    }
-    if others:
-        result["at_the_same_time"] = others
-    if same:
-        result |= {"already_there": same, "note": STAYS}
-    return result
-
-
-async def _async_same(run: ToolRun, title: str, begin: datetime) -> list[JsonValueType]:
-    """Return the events of the same title on a day; none if the calendars cannot be read."""
-    day = _same_day(begin)
-    try:
-        found = await _async_events(run, records_of(run, DOMAIN), start_of(day), end_of(day))
-    except PermissionDenied, ToolExecutionError:
-        return []
-    same = [event for _, _, event in found if squash(str(event.get("summary") or "")) == squash(title)]
-    return [_as_event(event, None) for event in same[:MAX_CONFLICTS]]
-
-
-async def _async_conflicts(run: ToolRun, begin: datetime, until: datetime) -> list[JsonValueType]:
-    """Return the events at the same time; none if the calendars cannot be read."""
-    records = records_of(run, DOMAIN)
-    try:
-        found = await _async_events(run, records, begin, until)
-    except PermissionDenied, ToolExecutionError:
-        return []
-    return [
-        _as_event(event, record if len(records) > 1 else None) for _, record, event in found[:MAX_CONFLICTS]
-    ]
-
-
-def _as_event(event: Mapping[str, Any], record: EntityRecord | None) -> dict[str, JsonValueType]:
-    """Return an event as the model reads it; the end of one that takes whole days is its last day."""
-    start, end = _moment(event.get("start")), _moment(event.get("end"))
-    result: dict[str, JsonValueType] = {"title": one_line(str(event.get("summary") or ""), MAX_TITLE)}
-    if isinstance(start, datetime):
-        result["start"] = format_local(start)
-        if isinstance(end, datetime):
-            result["end"] = format_local(end)
-    elif start is not None:
-        result["day"] = start.isoformat()
-        if end is not None and not isinstance(end, datetime) and end - start > timedelta(days=1):
-            result["last_day"] = (end - timedelta(days=1)).isoformat()
-    for key, limit in (("location", MAX_TITLE), ("description", MAX_DESCRIPTION)):
-        if text := str(event.get(key) or "").strip():
-            result[key] = one_line(text, limit)
-    if record is not None:
-        result["calendar"] = one_line(record.name, MAX_TITLE)
-    return result
+    The calendar is named where the events are of several.
+    """
+    events: list[JsonValueType] = []
+    for _, record, event in rows:
+        start, end = _moment(event.get("start")), _moment(event.get("end"))
+        shown: dict[str, JsonValueType] = {"title": one_line(str(event.get("summary") or ""), MAX_TITLE)}
+        if isinstance(start, datetime):
+            shown["start"] = format_local(start)
+            if isinstance(end, datetime):
+                shown["end"] = format_local(end)
+        elif start is not None:
+            shown["day"] = start.isoformat()
+            if end is not None and not isinstance(end, datetime) and end - start > timedelta(days=1):
+                shown["last_day"] = (end - timedelta(days=1)).isoformat()
+        for key, limit in (("location", MAX_TITLE), ("description", MAX_DESCRIPTION)):
+            if text := str(event.get(key) or "").strip():
+                shown[key] = one_line(text, limit)
+        if len(calendars) > 1:
+            shown["calendar"] = one_line(record.name, MAX_TITLE)
+        events.append(shown)
+    return events
 
 
 def _moment(value: object) -> date | datetime | None:

@@ -15,8 +15,8 @@ from ...inference.queue import Caller
 from ...safety.frozen import FrozenLook, frozen_call
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
+from ..people import People, Route
 from ..vetted import NOTIFY
-from .audience import Receiver, Receivers
 from .choosing import choose_one, records_of, user_of
 
 DOMAIN: Final = "camera"
@@ -45,7 +45,7 @@ class CameraTool(HomeAgentTool):
     untrusted = True
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=False)
 
-    def __init__(self, see: See, people: Receivers) -> None:
+    def __init__(self, see: See, people: People) -> None:
         self._see = see
         self._people = people
         slots: dict[Any, Any] = {probatio.Optional("camera"): str, probatio.Optional("question"): str}
@@ -86,9 +86,9 @@ class CameraTool(HomeAgentTool):
             result["picture"] = "sent to the speaker's phone"
         return result
 
-    def _phones(self, args: Mapping[str, Any], run: ToolRun) -> list[Receiver]:
+    def _phones(self, args: Mapping[str, Any], run: ToolRun) -> list[Route]:
         """Return the phones that are to show the picture: the one that is spoken to, or the speaker's own."""
-        own: list[Receiver] = self._people.phones(user_of(run))
+        own = self._people.phones(user_of(run))
         if args.get("send"):
             if not own:
                 raise ValidationError("no phone of the speaker is known; look without send")

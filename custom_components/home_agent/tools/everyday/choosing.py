@@ -48,42 +48,34 @@ def choose_one(
     """
     if not records:
         raise ValidationError(f"{slot}: there is none that is exposed and can do this")
-    if said:
-        found = named(records, said) or _in_family_words(run, records, said) or _in_place(run, records, said)
-        if one := _only(found, better):
-            return one
-        problem = "could be several" if found else "is not known here"
-        raise choose(run.house, found or records, f"{slot}: {said[:60]!r} {problem}. There are")
-    if len(records) == 1:
+    if not said and len(records) == 1:
         return records[0]
-    sentence = squash(run.sentence)
-    in_sentence = [item for item in records if any(squash(name) in sentence for name in item.names)]
-    places = places_in_sentence(run.house, run.sentence, run.speaker.language)
-    there = [item for item in records if any(place.holds(item) for place in places)]
-    here = [item for item in records if item.area_id and item.area_id == run.speaker.area_id]
-    for found in (in_sentence, there, [] if there else here):
-        if one := _only(found, better):
-            return one
-    raise choose(run.house, there or records, f"{slot}: say which one")
-
-
-def _only(found: list[EntityRecord], better: Sequence[Callable[[EntityRecord], bool]]) -> EntityRecord | None:
-    """Return the only one, or the only one of several that is left by the tests for better ones."""
-    for test in better if len(found) > 1 else ():
-        found = [item for item in found if test(item)] or found
-    return found[0] if len(found) == 1 else None
-
-
-def _in_family_words(run: ToolRun, records: list[EntityRecord], said: str) -> list[EntityRecord]:
-    """Return the entities that a name means in the words of any language: "Einkaufsliste" is Shopping."""
     language = run.speaker.language
-    spoken = (language, language_of(run.sentence, language) or DEFAULT)
-    return meant_by(run.house, records, said, spoken)
-
-
-def _in_place(run: ToolRun, records: list[EntityRecord], said: str) -> list[EntityRecord]:
-    place = find_place(run.house, said, "area")
-    return [item for item in records if place and place.holds(item)]
+    listed, problem = records, f"{slot}: say which one"
+    if said:
+        # In the words of any language: "Einkaufsliste" is Shopping.
+        spoken = (language, language_of(run.sentence, language) or DEFAULT)
+        meant = named(records, said) or meant_by(run.house, records, said, spoken)
+        if not meant and (place := find_place(run.house, said, "area")):
+            meant = [record for record in records if place.holds(record)]
+        groups = [meant]
+        listed = meant or records
+        problem = f"{slot}: {said[:60]!r} {'could be several' if meant else 'is not known here'}. There are"
+    else:
+        sentence = squash(run.sentence)
+        places = places_in_sentence(run.house, run.sentence, language)
+        there = [record for record in records if any(place.holds(record) for place in places)]
+        here = [record for record in records if record.area_id and record.area_id == run.speaker.area_id]
+        in_sentence = [record for record in records if any(squash(name) in sentence for name in record.names)]
+        groups = [in_sentence, there, [] if there else here]
+        listed = there or records
+    for group in groups:
+        left = group
+        for test in better if len(group) > 1 else ():
+            left = [record for record in left if test(record)] or left
+        if len(left) == 1:
+            return left[0]
+    raise choose(run.house, listed, problem)
 
 
 def named(records: Iterable[EntityRecord], said: str) -> list[EntityRecord]:

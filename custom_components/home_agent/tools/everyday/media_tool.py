@@ -1,10 +1,9 @@
 """play_media: music, radio and films by their names, found in what a player knows."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, override
 
 import probatio
@@ -80,31 +79,26 @@ class MediaMatch:
 
 
 async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
-    """Return the matches of a player, the best first.
+    """Return the matches of a player, the best first: of its own search, else of its folders.
 
     Raises PermissionDenied for what the speaker may not read, ToolExecutionError if the player fails.
     """
-    state = run.hass.states.get(entity_id)
-    if not supports(state, SEARCH):
+    if not supports(run.hass.states.get(entity_id), SEARCH):
         return await _async_browse(run, entity_id, query, kind)
-    found = await _async_search(run, entity_id, query, kind)
-    if not found and kind:
-        found = await _async_search(run, entity_id, query, None)
-    return found
-
-
-async def _async_search(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
-    """Return the matches of a player's own search; exact names first."""
-    data: dict[str, Any] = {"search_query": query}
-    if kind:
-        data["media_filter_classes"] = list(KINDS[kind])
-    call = ServiceCall(domain=DOMAIN, service="search_media", entity_ids=(entity_id,), data=data)
-    result = (await run.read(call)).get(entity_id)
-    found = list(_playable(getattr(result, "result", ())))
-    return sorted(found, key=lambda item: squash(item.title) != squash(query))
+    matches: list[MediaMatch] = []
+    for classes in ([list(KINDS[kind])] if kind else []) + [[]]:
+        data: dict[str, Any] = {"search_query": query}
+        if classes:
+            data["media_filter_classes"] = classes
+        call = ServiceCall(domain=DOMAIN, service="search_media", entity_ids=(entity_id,), data=data)
+        result = (await run.read(call)).get(entity_id)
+        if matches := list(_playable(getattr(result, "result", ()))):
+            break
+    return sorted(matches, key=lambda match: squash(match.title) != squash(query))
 
 
 async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
+    """Return what fits in the folders of a player; those of the kind that is meant are opened first."""
     fits: dict[MediaMatch, float] = {}
     folders: list[tuple[int, int, dict[str, str]]] = [(0, 0, {})]
     with suppress(TimeoutError):
@@ -114,43 +108,29 @@ async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | No
                     break
                 folders.sort(key=lambda item: item[:2])
                 _, depth, data = folders.pop(0)
+                call = ServiceCall(domain=DOMAIN, service="browse_media", entity_ids=(entity_id,), data=data)
                 try:
-                    children = await _async_open(run, entity_id, data)
+                    folder = (await run.read(call)).get(entity_id)
                 except ToolExecutionError:
                     if opened == 0:
                         raise
                     continue
-                for item in _playable(children):
-                    if (likeness := _likeness(query, item.title)) >= SURE:
-                        fits[item] = likeness - (0.1 if kind and item.kind not in KINDS[kind] else 0)
-                if depth < MAX_DEPTH:
-                    folders += _folders(children, depth + 1, kind)
-    return sorted(fits, key=lambda item: -fits[item])
-
-
-async def _async_open(run: ToolRun, entity_id: str, data: dict[str, str]) -> Sequence[Any]:
-    call = ServiceCall(domain=DOMAIN, service="browse_media", entity_ids=(entity_id,), data=data)
-    opened = (await run.read(call)).get(entity_id)
-    return list(getattr(opened, "children", None) or ())[:MAX_CHILDREN]
-
-
-def _folders(
-    children: Iterable[Any], depth: int, kind: str | None
-) -> Iterator[tuple[int, int, dict[str, str]]]:
-    """Yield the folders among children, with their rank: those of the kind that is meant go first."""
-    for child in children:
-        if not child.can_expand or not is_harmless(str(child.media_content_id)):
-            continue
-        classes = {str(child.media_class), str(child.children_media_class)}
-        rank = 0 if kind and classes & set(KINDS[kind]) else 1
-        yield (
-            rank,
-            depth,
-            {
-                "media_content_id": str(child.media_content_id),
-                "media_content_type": str(child.media_content_type),
-            },
-        )
+                children = list(getattr(folder, "children", None) or ())[:MAX_CHILDREN]
+                for match in _playable(children):
+                    if (likeness := _likeness(query, match.title)) >= SURE:
+                        fits[match] = likeness - (0.1 if kind and match.kind not in KINDS[kind] else 0)
+                for child in children if depth < MAX_DEPTH else ():
+                    content_id = str(child.media_content_id)
+                    if not child.can_expand or not is_harmless(content_id):
+                        continue
+                    classes = {str(child.media_class), str(child.children_media_class)}
+                    rank = 0 if kind and classes & set(KINDS[kind]) else 1
+                    own = {
+                        "media_content_id": content_id,
+                        "media_content_type": str(child.media_content_type),
+                    }
+                    folders.append((rank, depth + 1, own))
+    return sorted(fits, key=lambda match: -fits[match])
 
 
 def _playable(items: Iterable[Any]) -> Iterator[MediaMatch]:
@@ -231,7 +211,9 @@ class MediaTool(HomeAgentTool):
         """Return the titles: their publishers choose them."""
         if not isinstance(result, dict):
             return []
-        items = [result.get("started"), *_as_list(result.get("found")), *_as_list(result.get("others"))]
+        items = [result.get("started")]
+        for key in ("found", "others"):
+            items += rows if isinstance(rows := result.get(key), list) else []
         return [str(item["title"]) for item in items if isinstance(item, dict)]
 
     @override
@@ -274,11 +256,6 @@ class MediaTool(HomeAgentTool):
         return result
 
 
-def _finds(state: State, needed: str) -> bool:
-    """Return whether a player can look for media, play them and do what else is needed."""
-    return all(supports(state, features) for features in (FINDING, PLAY, needed))
-
-
 def _player(run: ToolRun, args: Mapping[str, Any], *, needed: str) -> EntityRecord:
     """Return the player that is meant.
 
@@ -287,21 +264,21 @@ def _player(run: ToolRun, args: Mapping[str, Any], *, needed: str) -> EntityReco
     """
     wants_screen = args.get("kind") in WATCHED
 
-    def searches(state: State) -> bool:
-        return supports(state, SEARCH)
+    def state(record: EntityRecord) -> State | None:
+        return run.hass.states.get(record.entity_id)
 
-    def shows(state: State) -> bool:
-        return (state.attributes.get(ATTR_DEVICE_CLASS) == MediaPlayerDeviceClass.TV) == wants_screen
+    def shows(record: EntityRecord) -> bool:
+        attributes = found.attributes if (found := state(record)) else {}
+        return (attributes.get(ATTR_DEVICE_CLASS) == MediaPlayerDeviceClass.TV) == wants_screen
 
-    def plays(state: State) -> bool:
-        return state.state == STATE_PLAYING
+    def plays(record: EntityRecord) -> bool:
+        return (found := state(record)) is not None and found.state == STATE_PLAYING
 
-    def better(record: EntityRecord, test: Callable[[State], bool]) -> bool:
-        return (state := run.hass.states.get(record.entity_id)) is not None and test(state)
-
-    able = records_of(run, DOMAIN, lambda state: _finds(state, needed))
-    tests = [partial(better, test=test) for test in (searches, shows, plays)]
-    return choose_one(run, able, args.get("player"), "player", better=tests)
+    able = records_of(
+        run, DOMAIN, lambda found: all(supports(found, features) for features in (FINDING, PLAY, needed))
+    )
+    better = (lambda record: supports(state(record), SEARCH), shows, plays)
+    return choose_one(run, able, args.get("player"), "player", better=better)
 
 
 async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue: bool) -> str:
@@ -324,8 +301,3 @@ async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue:
 
 def _as_match(found: MediaMatch) -> dict[str, JsonValueType]:
     return {"title": one_line(found.title, MAX_TITLE), "kind": found.kind}
-
-
-def _as_list(value: object) -> list[Any]:
-    """Return a list, an empty one for anything else."""
-    return value if isinstance(value, list) else []

@@ -6,7 +6,7 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -52,80 +52,6 @@ NEEDED: Final = {
 TOLD: Final = {"add": "list_added", "complete": "list_completed", "remove": "list_removed"}
 """The sentences that tell of the actions."""
 PAST: Final = {"complete": "completed", "remove": "removed", "change": "changed", "move": "moved"}
-
-
-async def async_items(run: ToolRun, chosen: EntityRecord) -> list[Item]:
-    """Return the items of a list, completed or not."""
-    call = ServiceCall(domain=DOMAIN, service="get_items", entity_ids=(chosen.entity_id,))
-    answer = await run.read(call)
-    return list((answer.get(chosen.entity_id) or {}).get("items") or ())
-
-
-async def lists_with(
-    run: ToolRun, records: Iterable[EntityRecord], items: Sequence[str]
-) -> list[EntityRecord]:
-    """Return the lists that contain all of these."""
-    found = []
-    for record in records:
-        still = [item for item in await async_items(run, record) if item.get("status") != DONE]
-        if all(fitting(said, still) for said in items):
-            found.append(record)
-    return found
-
-
-def due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, str]:
-    """Return when something is due as the list keeps it; nothing if no time is given.
-
-    Raises ValidationError for a time that is not clear, and for a list that keeps none.
-    """
-    if not (text or "").strip():
-        return {}
-    moment = read_moment(readable(str(text), run.speaker.language), "due")
-    state = run.hass.states.get(chosen.entity_id)
-    if isinstance(moment, datetime) and supports(state, TIME_KEPT):
-        return {"due_datetime": moment.isoformat()}
-    if supports(state, DAY_KEPT):
-        day = moment.date() if isinstance(moment, datetime) else moment
-        return {"due_date": day.isoformat()}
-    if supports(state, TIME_KEPT):
-        return {"due_datetime": start_of(moment).isoformat()}
-    raise ValidationError("due: this list keeps no dates; leave it out, or set a reminder instead")
-
-
-def meant(said: str, items: Sequence[Item]) -> Item:
-    """Return the item that words mean. Raises ValidationError that lists the items."""
-    found = fitting(said, items)
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(text_of(item)[:40] for item in (found or items)[:8])
-    reason = "could be several" if found else "does not stand on the list"
-    raise ValidationError(f"items: {said[:60]!r} {reason}. There are: {listed or 'none'}"[:300])
-
-
-def fitting(said: str, items: Sequence[Item]) -> list[Item]:
-    """Return the items that words may mean: as written, by its words, else those that are near."""
-    wanted = squash(said)
-    by_id = [item for item in items if squash(str(item.get("uid") or "")) == wanted]
-    found = by_id or called(items, said, lambda item: (text_of(item),), sure=SURE)
-    return found[:1] if any(squash(text_of(item)) == wanted for item in found) else found
-
-
-def key_of(item: Item) -> str:
-    """Return the key of an item for the services."""
-    return str(item.get("uid") or item.get("summary"))
-
-
-def text_of(item: Item) -> str:
-    """Return the text of an item."""
-    return one_line(str(item.get("summary") or ""), MAX_TEXT)
-
-
-def shown(item: Item) -> str:
-    """Return an item as the model reads it."""
-    if not (due := str(item.get("due") or "")):
-        return text_of(item)
-    moment = dt_util.parse_datetime(due) if "T" in due else None
-    return f"{text_of(item)} (due {format_local(moment) if moment else one_line(due, 20)})"
 
 
 class TodoTool(HomeAgentTool):
@@ -178,111 +104,115 @@ class TodoTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do one thing with one list. Raises ValidationError for a list or an item that is not clear."""
-        async with run.calls.in_order:
-            return await self._async_run(args, run)
-
-    async def _async_run(self, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
-        action, said = args["action"], args.get("list")
-        items = list(dict.fromkeys(text for item in as_list(args.get("items")) if (text := item.strip())))
+        action, name = args["action"], args.get("list")
+        texts = [one_line(item.strip(), MAX_TEXT) for item in as_list(args.get("items")) if item.strip()]
+        items = list(dict.fromkeys(texts))
         if action != "read" and not items:
             raise ValidationError("items: say what is meant")
         if len(items) > MAX_ITEMS:
             raise ValidationError(f"items: at most {MAX_ITEMS} at once")
         records = _lists(run, NEEDED[action])
-        if action == "read":
-            return await _async_read(run, records, said)
-        if action == "add":
-            return await _async_add(run, await _async_list_for(run, records, said), items, args.get("due"))
-        target = _target(run, args.get("to")) if action == "move" else None
-        records = [record for record in records if record != target]
-        return await _async_settle(run, await _async_list_of(run, records, said, items), items, args, target)
+        async with run.calls.in_order:
+            if action == "read":
+                return await _async_read(run, records, name)
+            if action == "add":
+                chosen = await _async_list(run, records, name, items, is_new=True)
+                return await _async_add(run, chosen, items, args.get("due"))
+            target = None
+            if action == "move":
+                if not (args.get("to") or "").strip():
+                    raise ValidationError("to: say to which list")
+                target = choose_one(run, _lists(run, CREATE), args["to"], "to")
+                records = [record for record in records if record != target]
+            chosen = await _async_list(run, records, name, items)
+            return await _async_settle(run, chosen, items, args, target)
 
 
 def _lists(run: ToolRun, needed: str) -> list[EntityRecord]:
-    def able(state: State) -> bool:
-        return not needed or supports(state, needed)
-
-    return records_of(run, DOMAIN, able)
+    return records_of(run, DOMAIN, lambda state: not needed or supports(state, needed))
 
 
-async def _async_read(run: ToolRun, records: list[EntityRecord], said: str | None) -> JsonValueType:
-    """Return the open items: of the named list, else of all."""
-    try:
-        chosen = [choose_one(run, records, said, "list")]
-    except ValidationError:
-        if said or not records:
-            raise
-        chosen = permitted(run, records)[:MAX_LISTS]
-    room = MAX_READ // len(chosen)
-    results = [_open_items(record, await async_items(run, record), room) for record in chosen]
-    return results[0] if len(results) == 1 else {"lists": list[JsonValueType](results)}
+async def _async_items(run: ToolRun, chosen: EntityRecord) -> list[Item]:
+    """Return the items of a list, completed or not."""
+    call = ServiceCall(domain=DOMAIN, service="get_items", entity_ids=(chosen.entity_id,))
+    answer = await run.read(call)
+    return list((answer.get(chosen.entity_id) or {}).get("items") or ())
 
 
-def _open_items(chosen: EntityRecord, items: Sequence[Item], room: int) -> dict[str, JsonValueType]:
-    still = [item for item in items if item.get("status") != DONE]
-    listed: list[JsonValueType] = [shown(item) for item in still[:room]]
-    result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), "items": listed}
-    if more := len(still) - len(listed):
-        result["left_out"] = more
-    return result
+async def _async_open_items(run: ToolRun, chosen: EntityRecord) -> list[Item]:
+    return [item for item in await _async_items(run, chosen) if item.get("status") != DONE]
 
 
-async def _async_list_of(
-    run: ToolRun, records: list[EntityRecord], said: str | None, items: Sequence[str]
+async def _async_list(
+    run: ToolRun, records: list[EntityRecord], name: str | None, items: Sequence[str], *, is_new: bool = False
 ) -> EntityRecord:
-    """Return the named list, else the only one that contains all of the items."""
-    try:
-        return choose_one(run, records, said, "list")
-    except ValidationError:
-        if said:
-            raise
-        found = await lists_with(run, permitted(run, records)[:MAX_LISTS], items)
-        if len(found) != 1:
-            raise
-        return found[0]
+    """Return the named list, else the only one that contains all of the items.
 
-
-async def _async_list_for(run: ToolRun, records: list[EntityRecord], said: str | None) -> EntityRecord:
-    """Return the named list, else the one that this turn has changed or whose items the sentence names.
-
-    "Tick off bread and add cheese" means the list with the bread.
+    New items go on the list that this turn has changed, or whose items the sentence names: "Tick off bread
+    and add cheese" means the list with the bread.
     """
     try:
-        return choose_one(run, records, said, "list")
+        return choose_one(run, records, name, "list")
     except ValidationError:
-        if said:
+        if name:
             raise
-        changed = [record for record in records if record.entity_id in run.calls.touched]
-        if len(changed) != 1:
-            changed = [record for record in records[:MAX_LISTS] if await _async_is_mentioned(run, record)]
-        if len(changed) != 1:
+        likely = [record for record in records if is_new and record.entity_id in run.calls.touched]
+        if len(likely) != 1:
+            sentence = set(words(run.sentence))
+            likely = []
+            for record in permitted(run, records)[:MAX_LISTS]:
+                there = await _async_open_items(run, record)
+                named = (words(_text_of(item)) for item in there)
+                if (
+                    any(item and sentence.issuperset(item) for item in named)
+                    if is_new
+                    else all(_fitting(item, there) for item in items)
+                ):
+                    likely.append(record)
+        if len(likely) != 1:
             raise
-        return changed[0]
+        return likely[0]
 
 
-async def _async_is_mentioned(run: ToolRun, record: EntityRecord) -> bool:
-    said = set(words(run.sentence))
-    still = [item for item in await async_items(run, record) if item.get("status") != DONE]
-    return any(said.issuperset(named) for item in still if (named := words(text_of(item))))
+async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | None) -> JsonValueType:
+    """Return the open items: of the named list, else of all."""
+    try:
+        chosen = [choose_one(run, records, name, "list")]
+    except ValidationError:
+        if name or not records:
+            raise
+        chosen = permitted(run, records)[:MAX_LISTS]
+    most = MAX_READ // len(chosen)
+    results: list[JsonValueType] = []
+    for record in chosen:
+        items = await _async_open_items(run, record)
+        result: dict[str, JsonValueType] = {
+            "list": one_line(record.name, MAX_TEXT),
+            "items": [_shown(item) for item in items[:most]],
+        }
+        if len(items) > most:
+            result["left_out"] = len(items) - most
+        results.append(result)
+    return results[0] if len(results) == 1 else {"lists": results}
 
 
 async def _async_add(
     run: ToolRun, chosen: EntityRecord, items: Sequence[str], due: str | None
 ) -> JsonValueType:
     """Add missing items; completed ones are reopened."""
-    dated = due_of(run, chosen, due)
-    items_there = await async_items(run, chosen)
-    there = {squash(text_of(item)) for item in items_there if item.get("status") != DONE}
-    before = {squash(text_of(item)): item for item in items_there if item.get("status") == DONE}
+    dated = _due_of(run, chosen, due)
+    rows = await _async_items(run, chosen)
+    there = {squash(_text_of(item)) for item in rows if item.get("status") != DONE}
+    completed = {squash(_text_of(item)): item for item in rows if item.get("status") == DONE}
     done: dict[str, list[JsonValueType]] = {"added": [], "already_there": []}
     problem = ""
-    for text in (one_line(item, MAX_TEXT) for item in items):
+    for text in items:
         if squash(text) in there:
             done["already_there"].append(text)
             continue
         service, data = "add_item", {"item": text, **dated}
-        if (done_before := before.get(squash(text))) is not None:
-            service, data = "update_item", {"item": key_of(done_before), "status": OPEN, **dated}
+        if (earlier := completed.get(squash(text))) is not None:
+            service, data = "update_item", {"item": _key_of(earlier), "status": OPEN, **dated}
         try:
             await _async_call(run, chosen, service, data)
         except ToolExecutionError as err:
@@ -302,55 +232,95 @@ async def _async_settle(
 ) -> JsonValueType:
     """Complete, remove, change or move items; nothing happens where one of them is not clear."""
     action, to = args["action"], one_line((args.get("to") or "").strip(), MAX_TEXT)
-    still = [item for item in await async_items(run, chosen) if item.get("status") != DONE]
-    found = [meant(said, still) for said in items]
-    dated = due_of(run, chosen, args.get("due")) if action == "change" else {}
-    if action == "change" and not (to or dated):
-        raise ValidationError("to: say what the item is to say, or due: when it is due")
-    if to and action == "change" and len(found) > 1:
-        raise ValidationError("items: only one can be given a new text at once")
+    there = await _async_open_items(run, chosen)
+    meant = [_meant(item, there) for item in items]
+    changes: dict[str, str] = {}
+    if action == "change":
+        dated = _due_of(run, chosen, args.get("due"))
+        changes = {**({"rename": to} if to else {}), **dated}
+        if not changes:
+            raise ValidationError("to: say what the item is to say, or due: when it is due")
+        if to and len(meant) > 1:
+            raise ValidationError("items: only one can be given a new text at once")
     done: dict[str, list[JsonValueType]] = {PAST[action]: []}
     problem = ""
-    for item in found:
+    for item in meant:
         try:
             if target is not None:
-                await _async_call(
-                    run, target, "add_item", {"item": text_of(item), **_carried(run, target, item)}
-                )
-            await _async_call(run, chosen, *_service(action, item, to, dated))
+                try:
+                    dated = _due_of(run, target, str(item.get("due") or ""))
+                except ValidationError:  # the other list keeps no dates
+                    dated = {}
+                await _async_call(run, target, "add_item", {"item": _text_of(item), **dated})
+            if action in ("remove", "move"):
+                await _async_call(run, chosen, "remove_item", {"item": [_key_of(item)]})
+            else:
+                data = {"status": DONE} if action == "complete" else changes
+                await _async_call(run, chosen, "update_item", {"item": _key_of(item), **data})
         except ToolExecutionError as err:
             problem = str(err)
             break
-        done[PAST[action]].append(text_of(item))
-    details: dict[str, Any] = dict(dated)
+        done[PAST[action]].append(_text_of(item))
+    details: dict[str, JsonValueType] = {key: value for key, value in changes.items() if key != "rename"}
     if to:
         details["to"] = one_line(target.name, MAX_TEXT) if target else to
     return _result(chosen, done, problem, details)
 
 
-def _service(action: str, item: Item, to: str, dated: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    if action in ("remove", "move"):
-        return "remove_item", {"item": [key_of(item)]}
-    if action == "complete":
-        return "update_item", {"item": key_of(item), "status": DONE}
-    return "update_item", {"item": key_of(item), **({"rename": to} if to else {}), **dated}
-
-
-def _target(run: ToolRun, to: str | None) -> EntityRecord:
-    if not (to or "").strip():
-        raise ValidationError("to: say to which list")
-    return choose_one(run, _lists(run, CREATE), to, "to")
-
-
-def _carried(run: ToolRun, target: EntityRecord, item: Item) -> dict[str, str]:
-    try:
-        return due_of(run, target, str(item.get("due") or ""))
-    except ValidationError:
-        return {}
-
-
 async def _async_call(run: ToolRun, chosen: EntityRecord, service: str, data: Mapping[str, Any]) -> None:
     await run.call(ServiceCall(domain=DOMAIN, service=service, entity_ids=(chosen.entity_id,), data=data))
+
+
+def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, str]:
+    """Return when something is due as the list keeps it; nothing if no time is given.
+
+    Raises ValidationError for a time that is not clear, and for a list that keeps none.
+    """
+    if not (text or "").strip():
+        return {}
+    moment = read_moment(readable(str(text), run.speaker.language), "due")
+    state = run.hass.states.get(chosen.entity_id)
+    if isinstance(moment, datetime) and supports(state, TIME_KEPT):
+        return {"due_datetime": moment.isoformat()}
+    if supports(state, DAY_KEPT):
+        day = moment.date() if isinstance(moment, datetime) else moment
+        return {"due_date": day.isoformat()}
+    if supports(state, TIME_KEPT):
+        return {"due_datetime": start_of(moment).isoformat()}
+    raise ValidationError("due: this list keeps no dates; leave it out, or set a reminder instead")
+
+
+def _meant(text: str, items: Sequence[Item]) -> Item:
+    """Return the item that words mean. Raises ValidationError that lists the items."""
+    fitting = _fitting(text, items)
+    if len(fitting) == 1:
+        return fitting[0]
+    listed = ", ".join(_text_of(item)[:40] for item in (fitting or items)[:8])
+    reason = "could be several" if fitting else "does not stand on the list"
+    raise ValidationError(f"items: {text[:60]!r} {reason}. There are: {listed or 'none'}"[:300])
+
+
+def _fitting(text: str, items: Sequence[Item]) -> list[Item]:
+    """Return the items that words may mean: as written, by its words, else those that are near."""
+    wanted = squash(text)
+    by_id = [item for item in items if squash(str(item.get("uid") or "")) == wanted]
+    fitting = by_id or called(items, text, lambda item: (_text_of(item),), sure=SURE)
+    return fitting[:1] if any(squash(_text_of(item)) == wanted for item in fitting) else fitting
+
+
+def _key_of(item: Item) -> str:
+    return str(item.get("uid") or item.get("summary"))
+
+
+def _text_of(item: Item) -> str:
+    return one_line(str(item.get("summary") or ""), MAX_TEXT)
+
+
+def _shown(item: Item) -> str:
+    if not (due := str(item.get("due") or "")):
+        return _text_of(item)
+    moment = dt_util.parse_datetime(due) if "T" in due else None
+    return f"{_text_of(item)} (due {format_local(moment) if moment else one_line(due, 20)})"
 
 
 def _result(

@@ -6,7 +6,6 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.core import State
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -65,6 +64,10 @@ BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 """The values that are shown if there are several entries."""
 
 
+type Timed = tuple[datetime, Mapping[str, Any]]
+"""The local time that an entry of a forecast is about, and the entry."""
+
+
 class WeatherTool(HomeAgentTool):
     """Reads the forecast; the state of the entity already says the current weather."""
 
@@ -85,47 +88,57 @@ class WeatherTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Return the forecast. Raises ValidationError for a day or a place that is not clear."""
-        chosen = choose_one(run, records_of(run, DOMAIN, _forecasts), args.get("name"), "name")
+        able = records_of(run, DOMAIN, lambda state: supports(state, " ".join(KINDS.values())))
+        chosen = choose_one(run, able, args.get("name"), "name")
         state = run.hass.states.get(chosen.entity_id)
         assert state is not None
         said, part = _split_part(args.get("day") or "", run.speaker.language)
         moment = read_moment(said, "day") if said else None
         day = moment.date() if isinstance(moment, datetime) else moment
         is_hour = isinstance(moment, datetime) or part is not None
-        kind = _kind(state, "hourly" if part else args.get("type") or ("hourly" if is_hour else None))
-        answer = await run.read(
-            ServiceCall(
-                domain=DOMAIN, service="get_forecasts", entity_ids=(chosen.entity_id,), data={"type": kind}
-            )
+        wanted = "hourly" if part else args.get("type") or ("hourly" if is_hour else None)
+        kinds = [kind for kind, needed in KINDS.items() if supports(state, needed)]
+        kind = wanted if wanted in kinds else kinds[0]
+        call = ServiceCall(
+            domain=DOMAIN, service="get_forecasts", entity_ids=(chosen.entity_id,), data={"type": kind}
         )
-        entries = (answer.get(chosen.entity_id) or {}).get("forecast") or []
-        shown = _of_day(entries, day, kind)
-        if not shown:
-            raise ValidationError(f"day: the forecast does not reach it; {_reach(entries)}")
-        if isinstance(moment, datetime) and kind == "hourly":
-            shown = _around(shown, moment)
-        entries = shown[: LIMITS[kind]]
-        listed: list[JsonValueType]
-        if kind == "hourly" and not isinstance(moment, datetime) and len(shown) > FEW_HOURS:
-            listed = _by_part(shown if day else entries, part)
+        answer = await run.read(call)
+        entries = _timed((answer.get(chosen.entity_id) or {}).get("forecast") or ())
+        now = dt_util.now()
+        begin = now - timedelta(hours=1) if kind == "hourly" else dt_util.start_of_local_day(now)
+        if day is not None:
+            shown = [entry for entry in entries if entry[0].date() == day]
         else:
-            keys = [key for key in UNITS if len(entries) == 1 or key in BRIEF]
-            listed = [_as_entry(entry, kind, keys) for entry in entries]
+            shown = [entry for entry in entries if entry[0] >= begin] or entries
+        if not shown:
+            days = sorted({at.date() for at, _entry in entries})
+            reach = f"it is about {days[0]} to {days[-1]}" if days else "there is none now"
+            raise ValidationError(f"day: the forecast does not reach it; {reach}")
+        if isinstance(moment, datetime) and kind == "hourly":
+            shown = [entry for entry in shown if abs(entry[0] - moment) <= AROUND] or shown
+        most = shown[: LIMITS[kind]]
+        listed: list[dict[str, JsonValueType]]
+        if kind == "hourly" and not isinstance(moment, datetime) and len(shown) > FEW_HOURS:
+            listed = _by_part(shown if day else most, part)
+        else:
+            keys = [key for key in UNITS if len(most) == 1 or key in BRIEF]
+            listed = [_as_entry(at, entry, kind, keys) for at, entry in most]
+        units: dict[str, JsonValueType] = {}
+        for key, attribute in UNITS.items():
+            unit = state.attributes.get(attribute) if attribute else "%" if key in PERCENT else None
+            if unit and any(key in entry for entry in listed):
+                units[key] = one_line(str(unit), 12)
         return {
             "place": one_line(chosen.name, 80),
             "type": kind,
-            "units": _units(state, listed),
-            "forecast": listed,
+            "units": units,
+            "forecast": list[JsonValueType](listed),
         }
 
 
-def _forecasts(state: State) -> bool:
-    return supports(state, " ".join(KINDS.values()))
-
-
-def _kind(state: State, wanted: str | None) -> str:
-    there = [kind for kind, needed in KINDS.items() if supports(state, needed)]
-    return wanted if wanted in there else there[0]
+def _timed(entries: Iterable[Mapping[str, Any]]) -> list[Timed]:
+    timed = ((dt_util.parse_datetime(str(entry.get("datetime") or "")), entry) for entry in entries)
+    return [(dt_util.as_local(moment), entry) for moment, entry in timed if moment is not None]
 
 
 def _split_part(text: str, language: str) -> tuple[str, str | None]:
@@ -139,90 +152,45 @@ def _split_part(text: str, language: str) -> tuple[str, str | None]:
     return readable(text, language), None
 
 
-def _by_part(entries: Iterable[Mapping[str, Any]], wanted: str | None) -> list[JsonValueType]:
-    """Return one entry for each part of a day, or only for one part if there is any of it."""
-    found: dict[tuple[date, str], list[Mapping[str, Any]]] = {}
-    for entry in entries:
-        if (moment := _moment(entry)) is not None:
-            part = next(name for name, (first, end) in PARTS.items() if first <= moment.hour < end)
-            found.setdefault((moment.date(), part), []).append(entry)
-    named = {key: hours for key, hours in found.items() if key[1] == wanted}
-    return [_part_entry(*key, hours) for key, hours in (named or found).items()]
+def _by_part(entries: Iterable[Timed], wanted: str | None) -> list[dict[str, JsonValueType]]:
+    """Return an entry for each part of a day, or only for one part if there is any of it.
+
+    It has the conditions in their order, and the most or the sum of the numbers.
+    """
+    parts: dict[tuple[date, str], list[Mapping[str, Any]]] = {}
+    for moment, entry in entries:
+        part = next(name for name, (first, end) in PARTS.items() if first <= moment.hour < end)
+        parts.setdefault((moment.date(), part), []).append(entry)
+    results = []
+    for (day, part), hours in ({key: parts[key] for key in parts if key[1] == wanted} or parts).items():
+        result: dict[str, JsonValueType] = {"at": f"{day:%a %Y-%m-%d} {part}"}
+        conditions = (str(hour.get("condition")) for hour in hours)
+        if known := [each for each in dict.fromkeys(conditions) if each in CONDITIONS]:
+            result["condition"] = ", ".join(known)
+        for key in UNITS:
+            values = [value for hour in hours if (value := _number(hour.get(key))) is not None]
+            if values and key in HIGHEST:
+                result[key] = max(values)
+            elif values and key == "precipitation":
+                result[key] = round(sum(values), 1)
+            if values and key == "temperature" and min(values) != max(values):
+                result["templow"] = min(values)
+        results.append(result)
+    return results
 
 
-def _part_entry(day: date, part: str, hours: Sequence[Mapping[str, Any]]) -> dict[str, JsonValueType]:
-    """Return a part of a day: its conditions in order, and the most or the sum of its numbers."""
-    result: dict[str, JsonValueType] = {"at": f"{day:%a %Y-%m-%d} {part}"}
-    said = dict.fromkeys(str(hour["condition"]) for hour in hours if hour.get("condition") in CONDITIONS)
-    if said:
-        result["condition"] = ", ".join(said)
-    for key in BRIEF & UNITS.keys():
-        values = [
-            value
-            for hour in hours
-            if isinstance(value := hour.get(key), int | float) and not isinstance(value, bool)
-        ]
-        if values and key in HIGHEST:
-            result[key] = max(values)
-        elif values and key == "precipitation":
-            result[key] = round(sum(values), 1)
-        if values and key == "temperature" and min(values) != max(values):
-            result["templow"] = min(values)
-    return result
-
-
-def _around(entries: Sequence[Mapping[str, Any]], moment: datetime) -> list[Mapping[str, Any]]:
-    """Return the entries of the hours around a moment; all of the day if there are none."""
-    near = [entry for entry in entries if (at := _moment(entry)) is not None and abs(at - moment) <= AROUND]
-    return near or list(entries)
-
-
-def _of_day(entries: Sequence[Mapping[str, Any]], day: date | None, kind: str) -> list[Mapping[str, Any]]:
-    """Return the entries of a day, all without one; what is over is left out where anything else is left."""
-    timed = [(moment, entry) for entry in entries if (moment := _moment(entry)) is not None]
-    if day is not None:
-        return [entry for moment, entry in timed if moment.date() == day]
-    now = dt_util.now()
-    begin = now - timedelta(hours=1) if kind == "hourly" else dt_util.start_of_local_day(now)
-    return [entry for moment, entry in timed if moment >= begin] or [entry for _, entry in timed]
-
-
-def _moment(entry: Mapping[str, Any]) -> datetime | None:
-    """Return the local time that an entry is about."""
-    moment = dt_util.parse_datetime(str(entry.get("datetime") or ""))
-    return dt_util.as_local(moment) if moment else None
-
-
-def _reach(entries: Sequence[Mapping[str, Any]]) -> str:
-    days = sorted({moment.date() for entry in entries if (moment := _moment(entry)) is not None})
-    return f"it is about {days[0]} to {days[-1]}" if days else "there is none now"
-
-
-def _as_entry(entry: Mapping[str, Any], kind: str, keys: Sequence[str]) -> dict[str, JsonValueType]:
+def _as_entry(
+    moment: datetime, entry: Mapping[str, Any], kind: str, keys: Sequence[str]
+) -> dict[str, JsonValueType]:
     """Return one entry: time, condition and numbers."""
-    moment = _moment(entry)
     form = "%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M"
-    result: dict[str, JsonValueType] = {"at": moment.strftime(form) if moment else ""}
+    result: dict[str, JsonValueType] = {"at": moment.strftime(form)}
     if kind == "twice_daily" and "is_daytime" in entry:
         result["part"] = "day" if entry["is_daytime"] else "night"
     if (condition := entry.get("condition")) in CONDITIONS:
         result["condition"] = str(condition)
-    for key in keys:
-        value = entry.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            result[key] = value
-    return result
+    return result | {key: value for key in keys if (value := _number(entry.get(key))) is not None}
 
 
-def _units(state: State, listed: Sequence[JsonValueType]) -> dict[str, JsonValueType]:
-    """Return the units of the values in a forecast."""
-    keys = {key for entry in listed if isinstance(entry, dict) for key in entry}
-    units: dict[str, JsonValueType] = {}
-    for key, attribute in UNITS.items():
-        if key not in keys:
-            continue
-        if key in PERCENT:
-            units[key] = "%"
-        elif attribute and (unit := state.attributes.get(attribute)):
-            units[key] = one_line(str(unit), 12)
-    return units
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

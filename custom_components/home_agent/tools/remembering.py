@@ -1,0 +1,658 @@
+"""memory: the one tool for what people want remembered, in memories and in profiles.
+
+Five earlier tools keep their names and their arguments; they do the same work for one of both stores.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+import re
+from typing import Any, Final, NotRequired, TypedDict, override
+
+import probatio
+
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+
+from ..domains import DOMAINS
+from ..errors import PermissionDenied, ValidationError
+from ..knowledge.names import without_article
+from ..knowledge.speaker import persons
+from ..languages.phrases import all_words
+from ..memory.memories import MAX_CONTENT, Memories, SaveOutcome, make_memory
+from ..memory.profile import CALLED, CONFIDENCE, HOUSEHOLD, MAX_NAME, SINGLE, Profile, default_sensitivity
+from ..memory.records import (
+    Memory,
+    MemoryType,
+    Origin,
+    ProfileEntry,
+    Provenance,
+    Sensitivity,
+    is_entry_visible,
+    is_visible,
+)
+from ..memory.sentences import (
+    ALIKE,
+    asks_to_change,
+    asks_to_remember,
+    corrects,
+    holds_secret,
+    is_households,
+    is_own_words,
+    name_told,
+    takes_back,
+    touched,
+)
+from ..regex import lazy_regex
+from ..safety.disclosure import DataCategory
+from ..safety.firewall import firewall
+from ..safety.sanitizer.private_names import ordinary_words
+from ..texts import fold_letters, words
+from .base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun
+from .telling import Told
+
+REMEMBER: Final = "remember"
+RECALL: Final = "recall"
+FORGET: Final = "forget"
+DEFAULT_LIMIT: Final = 5
+MAX_LISTED: Final = 20
+MOST: Final = 50
+"""Profile entries in one answer of get_user_profile."""
+EVERYTHING: Final = frozenset({"", "*", "all", "everything"})
+SURE: Final = 0.6
+"""Relevance from which words mean a memory, if no other one comes near."""
+APART: Final = 0.25
+DEFAULT_IMPORTANCE: Final = 0.6
+MAX_TOUCHED: Final = 2
+LEAST_LETTERS: Final = 3
+"""Letters from which a word is enough to recognize a value."""
+PERSON: Final = "person"
+"""The category of a person's profile entries that have no other one."""
+NAME: Final = "name"
+OUTSIDE: Final = "What is known of people stays in the house; the option cloud_send_profile is off"
+WITHHELD: Final = (
+    "It is stored in the house and kept from models outside: you will not be told it again and cannot use it "
+    "later. Tell the person so"
+)
+SWITCH: Final = "The option cloud_send_profile (page Web and other models) changes this"
+ON_DISK: Final = (
+    "It is forgotten, but the disk cannot be written, so the old words are still in a file. It is written "
+    "again later. Tell the person so, and that the disk needs room"
+)
+ONLY_VALUES: Final = "text: only values of the profile are kept here. Write key: value, such as diet: vegan"
+_PAIR: Final = lazy_regex(rf"(?:[^\d:]{{1,{MAX_NAME}}}, )?([^\d:,]{{1,{MAX_NAME}}}):\s*(\S.*)", re.DOTALL)
+_ENTITY_ID: Final = lazy_regex(r"\b[a-z_]+\.[a-z0-9_]+\b")
+
+
+class Remembered(TypedDict):
+    """What was kept, and what a model outside the home must know about it."""
+
+    remembered: str
+    known_before: NotRequired[bool]
+    replaced: NotRequired[str]
+    """The earlier memory that was corrected."""
+    also_remembered: NotRequired[list[str]]
+    """What is still remembered of what the sentence takes back."""
+    note: NotRequired[str]
+
+
+class Recalled(TypedDict):
+    """What is known, one line each; `more` counts what is not shown."""
+
+    remembered: list[str]
+    more: NotRequired[int]
+
+
+class Forgotten(TypedDict):
+    """What is no longer known."""
+
+    forgotten: list[str]
+
+
+class Remembering(HomeAgentTool):
+    """What the tools for memories and profiles do, in the stores that they are given."""
+
+    discloses = DataCategory.PEOPLE
+    max_text = MAX_CONTENT
+    private = True
+
+    def __init__(self, memories: Memories | None, profile: Profile | None) -> None:
+        self._store = self._recall = self._forget = memories
+        self._profile = self._noting = profile
+
+    async def async_store(
+        self,
+        content: str,
+        run: ToolRun,
+        *,
+        household: bool,
+        kind: MemoryType = MemoryType.FACT,
+        importance: float = DEFAULT_IMPORTANCE,
+    ) -> Remembered:
+        """Store a memory. Raises PermissionDenied and ValidationError for what must not be kept."""
+        assert self._store is not None
+        speaker = run.speaker
+        asked = asks_to_remember(run.sentence)
+        own = is_own_words(content, run.sentence, speaker.person or "")
+        secret = holds_secret(content)
+        earlier = [] if secret else self._taken_back(content, run)
+        wrong = earlier[0] if len(earlier) == 1 else None
+        if wrong is None:  # a correction consists of the person's words only
+            check_said(run, content)
+        if secret:
+            _check_secret(content, run, asked=asked)
+        shared = household and not secret and is_households(content, run.sentence, speaker.person or "")
+        if speaker.person_id is None and not (asked or shared):
+            raise PermissionDenied(
+                "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
+            )
+        if speaker.person_id is None and firewall.clean(content, addressed=True).found:
+            raise PermissionDenied(
+                "It reads like an order to the assistant. Of that only what a known person says is kept"
+            )
+        heard = Provenance(
+            at=dt_util.utcnow(),
+            person=speaker.person_id,
+            conversation_id=speaker.conversation_id,
+            said=run.sentence[:200],
+        )
+        if wrong is not None:
+            outcome = SaveOutcome.ADDED
+            memory = await self._store.async_rewrite(replace(wrong, content=content), heard, speaker.context)
+        else:
+            new = make_memory(
+                content,
+                type=kind,
+                importance=min(max(importance, 0.0), 1.0),
+                person=None if shared else speaker.person_id,
+                origin=Origin.TOLD if asked or own else Origin.EXTRACTED,
+                private=secret,
+                heard=heard,
+            )
+            outcome, memory = await self._store.async_remember(new, speaker.context)
+        if outcome is SaveOutcome.FULL:
+            raise ValidationError("There is no room for it; everything that is remembered counts more")
+        result: Remembered = {"remembered": memory.content}
+        if outcome is SaveOutcome.MERGED:
+            result["known_before"] = True
+        if wrong is not None:
+            result["replaced"] = wrong.content
+        if not secret and (others := await self._async_touched(memory, run)):
+            result["also_remembered"] = others
+        if not run.disclosure.home and not is_visible(memory, speaker.person_id, run.disclosure):
+            result["note"] = _withheld(run)
+        return result
+
+    def _taken_back(self, content: str, run: ToolRun) -> list[Memory]:
+        """Return the memories in whose place a correction goes; they keep whose they are.
+
+        Who corrects must be known and may do no more than one who forgets. What the home has observed is not
+        the word of a person, so nobody's sentence replaces it.
+        """
+        speaker = run.speaker
+        if speaker.person_id is None or self._store is None or not corrects(run.sentence):
+            return []
+        may_see = partial(is_visible, person_id=speaker.person_id, model=run.disclosure)
+        return [
+            memory
+            for memory in self._store.alike(content, ALIKE, may_see=may_see)
+            if not memory.private
+            and memory.origin is not Origin.OBSERVED
+            and takes_back(memory.content, content, run.sentence, speaker.person or "")
+        ]
+
+    async def _async_touched(self, stored: Memory, run: ToolRun) -> list[str]:
+        if not run.disclosure.people or self._store is None or not corrects(run.sentence):
+            return []
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        rows = await self._store.async_search(run.sentence, DEFAULT_LIMIT, may_see=may_see)
+        others = (row.memory for row in rows if row.memory.id != stored.id and not row.memory.private)
+        texts = [other.content for other in others if touched(other.content, stored.content, run.sentence)]
+        return texts[:MAX_TOUCHED]
+
+    async def async_note(
+        self, category: str, key: str, value: str, run: ToolRun, sensitivity: str | None = None
+    ) -> Remembered | Forgotten:
+        """Note a value in the profile of the speaker or the household; an empty one deletes the entry.
+
+        Raises PermissionDenied and ValidationError for what must not be kept.
+        """
+        assert self._noting is not None
+        check_said(run, value.strip() or key)
+        person = None if fold_letters(category).strip() == HOUSEHOLD else run.speaker.person_id
+        if person is None and fold_letters(category).strip() != HOUSEHOLD:
+            raise PermissionDenied("Who speaks is not known; only the household's profile can be changed")
+        is_said = asks_to_remember(run.sentence) or set(words(run.sentence)).issuperset(words(value))
+        origin = Origin.TOLD if is_said else Origin.INFERRED
+        now = dt_util.utcnow()
+        new = ProfileEntry(
+            category=category,
+            key=key,
+            value=value,
+            person=person,
+            sensitivity=default_sensitivity(category, key, person),
+            confidence=CONFIDENCE[origin],
+            origin=origin,
+            first_seen=now,
+            last_seen=now,
+        )
+        old = self._noting.get(new.id)
+        if old is not None and not is_entry_visible(old, run.speaker.person_id):
+            raise PermissionDenied("This entry is not for somebody whom nobody knows")
+        if not value.strip():
+            return await self._async_erase([], [new], run)
+        if sensitivity is not None:
+            new = replace(new, sensitivity=Sensitivity(sensitivity))
+        elif old is not None:
+            new = replace(new, sensitivity=old.sensitivity)
+        kept = await self._noting.async_note(new)
+        result: Remembered = {"remembered": f"{kept.key}: {kept.value}"}
+        if not run.disclosure.home and not is_entry_visible(kept, run.speaker.person_id, run.disclosure):
+            result["note"] = _withheld(run)
+        return result
+
+    async def async_recall(self, text: str, run: ToolRun, limit: int | None = None) -> Recalled | str:
+        """Return what is known of something, the best first, or all. Raises PermissionDenied."""
+        if not run.disclosure.people:
+            raise PermissionDenied(OUTSIDE)
+        is_all = text.strip().casefold() in EVERYTHING or _is_speaker(text, run)
+        limit = limit or (MAX_LISTED if is_all else DEFAULT_LIMIT)
+        entries = self._entries(run) if self._profile is not None else []
+        if self._profile is not None and not is_all:
+            wanted = fold_letters(text)
+            named = [e for e in entries if wanted in (fold_letters(e.key), fold_letters(e.category))]
+            may_see_entry = partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
+            near = await self._profile.async_search(text, limit, may_see=may_see_entry)
+            entries = list({entry.id: entry for entry in (*named, *near)}.values())[:limit]
+        memories: list[Memory] = []
+        if self._recall is not None:
+            may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+            if is_all:
+                memories = [memory for memory in self._recall.all() if may_see(memory)]
+            else:
+                rows = await self._recall.async_search(text, limit, may_see=may_see)
+                memories = [row.memory for row in rows]
+            shown = memories[: max(0, limit - len(entries))]
+            self._recall.touch([memory.id for memory in shown], dt_util.utcnow())
+        names = {person.id: person.name for person in persons(run.hass)}
+        if run.speaker.person_id and run.speaker.person:
+            names.setdefault(run.speaker.person_id, run.speaker.person)
+        lines = [*map(_entry_line, entries), *(_memory_line(memory, names) for memory in memories)]
+        if not lines:
+            return "Nothing is remembered about that." + ("" if is_all else " Recall * for everything.")
+        result: Recalled = {"remembered": lines[:limit]}
+        if is_all and len(lines) > limit:
+            result["more"] = len(lines) - limit
+        return result
+
+    async def async_forget(self, text: str, run: ToolRun) -> Forgotten:
+        """Forget the one entry and the one memory that a text means.
+
+        The text is an id, a key of the profile, or words. Raises ValidationError if it is not clear what is
+        meant, PermissionDenied where nothing may be forgotten.
+        """
+        if not run.disclosure.people:
+            raise PermissionDenied(OUTSIDE)
+        entries = self._entries_meant(text, run) if self._noting is not None else []
+        if len(entries) > 1:
+            listed = "; ".join(f"{entry.key}: {entry.value[:60]}" for entry in entries[:3])
+            raise ValidationError(f"text: which is meant? {listed}")
+        for entry in entries:
+            check_said(run, text, entry.key, entry.value)
+        memories: list[Memory] = []
+        if self._forget is not None:
+            try:
+                memories = [await self._async_memory_meant(text, self._forget, run)]
+            except ValidationError, PermissionDenied:
+                if not entries:
+                    raise
+        elif not entries:
+            raise ValidationError(f"text: nothing is remembered about {text[:80]!r}")
+        return await self._async_erase(memories, entries, run)
+
+    def _entries_meant(self, text: str, run: ToolRun) -> list[ProfileEntry]:
+        """Return the entries that an id, a key or a sentence with their value means."""
+        entries, said = self._entries(run), set(words(text))
+        key = text.partition(":")[0].rpartition(",")[2].strip()
+        return [entry for entry in entries if entry.id == text or _has_key(entry, key)] or [
+            entry
+            for entry in entries
+            if said.issuperset(value := words(entry.value))
+            and any(len(word) >= LEAST_LETTERS or not word.isascii() or word.isdigit() for word in value)
+        ]
+
+    async def _async_memory_meant(self, text: str, memories: Memories, run: ToolRun) -> Memory:
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        if (memory := memories.get(text.strip())) is not None and may_see(memory):
+            check_said(run, memory.content)
+            return memory
+        check_said(run, text)
+        rows = await memories.async_search(text, DEFAULT_LIMIT, may_see=may_see)
+        if not rows:
+            raise ValidationError(f"nothing is remembered about {text[:80]!r}")
+        best = max(rows, key=lambda row: row.relevance)
+        near = [row for row in rows if row is not best and best.relevance - row.relevance < APART]
+        if best.relevance < SURE or near:
+            listed = "; ".join(f"{row.memory.id} {row.memory.content[:60]!r}" for row in rows[:3])
+            raise ValidationError(f"which is meant? Give the id of one of {listed}")
+        return best.memory
+
+    async def _async_erase(
+        self, memories: Sequence[Memory], entries: Sequence[ProfileEntry], run: ToolRun
+    ) -> Forgotten:
+        """Forget, and write it at once. Raises PartlyFailed where a file cannot be written."""
+        forgotten: list[str] = []
+        is_written = True
+        if memories and self._forget is not None:
+            for memory in await self._forget.async_forget([memory.id for memory in memories]):
+                run.calls.forgotten.extend(memory.texts)
+                forgotten.append(memory.content)
+            is_written = await self._forget.async_flush()
+        if entries and self._noting is not None:
+            for entry in await self._noting.async_forget([entry.id for entry in entries]):
+                run.calls.forgotten.append(entry.value)
+                forgotten.append(f"{entry.key}: {entry.value}")
+            is_written = await self._noting.async_flush() and is_written
+        if not is_written:
+            raise PartlyFailed(ON_DISK, {"forgotten": [*forgotten]})
+        return {"forgotten": forgotten}
+
+    def _entries(self, run: ToolRun) -> list[ProfileEntry]:
+        """Return the entries that the speaker may see with this model."""
+        profile = self._noting if self._noting is not None else self._profile
+        assert profile is not None
+        return profile.entries(
+            partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        )
+
+
+class MemoryTool(Remembering):
+    """Remembers, recalls and forgets, in whichever store is meant."""
+
+    name = "memory"
+    stores_memory = True
+    title = "Memory"
+    description = "What people want remembered about themselves or the household."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
+
+    def __init__(
+        self, memories: Memories | None, profile: Profile | None, disabled: Collection[str] = ()
+    ) -> None:
+        """Take the stores; the names of earlier tools in `disabled` mean the part that those were."""
+        self._store = None if StoreMemoryTool.name in disabled else memories
+        self._recall = None if RecallMemoryTool.name in disabled else memories
+        self._forget = None if ForgetMemoryTool.name in disabled else memories
+        self._profile = None if GetProfileTool.name in disabled else profile
+        self._noting = None if UpdateProfileTool.name in disabled else profile
+        stores = {
+            REMEMBER: (self._store, self._noting),
+            RECALL: (self._recall, self._profile),
+            FORGET: (self._forget, self._noting),
+        }
+        self.actions = [action for action, either in stores.items() if either != (None, None)]
+        self.parameters = probatio.Schema(
+            {
+                probatio.Required("action"): probatio.In(self.actions),
+                probatio.Required("text", description="one sentence, or nickname: Ann; * recalls all"): str,
+                probatio.Optional("household"): bool,
+            }
+        )
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments; a call that recalls without words means everything."""
+        recalls_all = args.get("action") == RECALL and not args.get("text")
+        return {**args, "text": "*"} if recalls_all else args
+
+    @override
+    def only_reads(self, args: Mapping[str, Any]) -> bool:
+        """Return whether nothing is remembered or forgotten."""
+        return args.get("action") == RECALL
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
+        """Remember, recall or forget. Raises PermissionDenied and ValidationError for what must not be."""
+        text = args["text"].strip()
+        if not text:
+            raise ValidationError("text: say what is meant")
+        match args["action"]:
+            case "remember":
+                return await self._async_remember(text, household=args.get("household", False), run=run)
+            case "recall":
+                return await self.async_recall(text, run)
+            case _:
+                return await self.async_forget(text, run)
+
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return that something is remembered or forgotten."""
+        if not isinstance(result, Mapping) or not result.keys().isdisjoint(("note", "also_remembered")):
+            return ()
+        key = {REMEMBER: "remembered", FORGET: "forgotten"}.get(args["action"])
+        return () if key is None else (Told(key=key),)
+
+    async def _async_remember(self, text: str, *, household: bool, run: ToolRun) -> ToolOutput:
+        """Note an entry of the profile where the text is one; else store a memory.
+
+        An entry is "key: value" for a key of which there is one value, and the name by which the person wants
+        to be called. Text that is judged more strictly, with a code or of an unknown speaker, is a memory's.
+        """
+        text = _about_device(text)
+        name = run.speaker.person or ""
+        shared = household and is_households(text, run.sentence, name)
+        is_strict = holds_secret(text) or (run.speaker.person_id is None and not shared)
+        if self._noting is not None and not is_strict:
+            category = HOUSEHOLD if shared else PERSON
+            key, value, is_single = "", "", False
+            if pair := _PAIR.fullmatch(text):
+                key, value = pair[1].strip(), pair[2].strip()
+                is_single = fold_letters(key) in SINGLE or self._store is None
+            elif not shared:
+                ordinary = await run.hass.async_add_executor_job(ordinary_words)
+                key, value = NAME, name_told(text, run.sentence, name, ordinary) or ""
+                is_single = bool(value)
+            owner = None if shared else run.speaker.person_id
+            old = next(
+                (entry for entry in self._entries(run) if entry.person == owner and _has_key(entry, key)),
+                None,
+            )
+            if value and (old or is_single):
+                category, key = (old.category, old.key) if old else (category, key)
+                return await self.async_note(category, key, value, run)
+        if self._store is None:
+            raise ValidationError(ONLY_VALUES)
+        return await self.async_store(text, run, household=household)
+
+
+class StoreMemoryTool(Remembering):
+    """Stores a memory."""
+
+    name = "store_memory"
+    offered = False
+    stores_memory = True
+    title = "Remember"
+    description = "Remember a lasting fact or wish, as one sentence."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("content"): str,
+            probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
+            probatio.Optional("importance", description="0 to 1"): probatio.Coerce(float),
+            probatio.Optional("household", description="for everybody"): bool,
+        }
+    )
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
+        """Store one memory."""
+        return await self.async_store(
+            args["content"],
+            run,
+            household=args.get("household", False),
+            kind=MemoryType(args.get("memory_type", MemoryType.FACT)),
+            importance=args.get("importance", DEFAULT_IMPORTANCE),
+        )
+
+
+class RecallMemoryTool(Remembering):
+    """Finds memories."""
+
+    name = "recall_memory"
+    offered = False
+    title = "Recall"
+    description = "Search memories; '*' lists all."
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {probatio.Required("query"): str, probatio.Optional("limit"): probatio.Coerce(int)}
+    )
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
+        """Answer one search."""
+        limit = min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
+        return await self.async_recall(args["query"], run, limit)
+
+
+class ForgetMemoryTool(Remembering):
+    """Forgets a memory."""
+
+    name = "forget_memory"
+    offered = False
+    title = "Forget"
+    description = "Forget a memory: its id, or words."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
+    parameters = probatio.Schema({probatio.Required("memory"): str})
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
+        """Forget one memory."""
+        return await self.async_forget(args["memory"], run)
+
+
+class GetProfileTool(Remembering):
+    """Tells what is known of the speaker and the household."""
+
+    name = "get_user_profile"
+    offered = False
+    title = "Read the profile"
+    description = "Profile of speaker and household."
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema({probatio.Optional("category"): str})
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
+        """Answer one question."""
+        return await self.async_recall(args.get("category") or "*", run, MOST)
+
+
+class UpdateProfileTool(Remembering):
+    """Notes what is known about the speaker or the household."""
+
+    name = "update_user_profile"
+    offered = False
+    title = "Note in the profile"
+    description = (
+        f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes."
+    )
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("category"): str,
+            probatio.Required("key"): str,
+            probatio.Required("value"): str,
+            probatio.Optional("sensitivity"): probatio.In([level.value for level in Sensitivity]),
+        }
+    )
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
+        """Note one value."""
+        return await self.async_note(
+            args["category"], args["key"], args["value"], run, args.get("sensitivity")
+        )
+
+
+def check_said(run: ToolRun, *texts: str) -> None:
+    """Raise PermissionDenied where a marked turn would remember or forget what the person did not say.
+
+    One of `texts` has to be in the person's own words.
+    """
+    name = run.speaker.person or ""
+    if run.tainted and not any(asks_to_change(run.sentence, text, name) for text in texts):
+        raise PermissionDenied(
+            "After text from outside was read, only what the person's sentence asks for is remembered or "
+            "forgotten, in the person's own words"
+        )
+
+
+def _withheld(run: ToolRun) -> str:
+    """Return the result for an external model that has noted something it may not read again."""
+    return WITHHELD if run.disclosure.people else f"{WITHHELD}. {SWITCH}"
+
+
+def _check_secret(content: str, run: ToolRun, *, asked: bool) -> None:
+    """Raise unless a known person has just said this very secret and asked to remember it."""
+    if run.speaker.person_id is None:
+        raise PermissionDenied("A code or password is remembered only for a known person")
+    digits = re.findall(r"\d+", content)
+    if not asked or any(number not in run.sentence for number in digits):
+        raise PermissionDenied("It looks like a code or password. It is kept only if the person asks for it")
+
+
+def _has_key(entry: ProfileEntry, key: str) -> bool:
+    return fold_letters(entry.key) == fold_letters(key)
+
+
+def _about_device(text: str) -> str:
+    """Return a name for a device as a memory: no profile of a person takes "nickname: Sparky = light.desk".
+
+    Raises ValidationError for an entity ID without a name.
+    """
+    pair = _PAIR.fullmatch(text)
+    if pair is None or fold_letters(pair[1].strip()) not in CALLED:
+        return text
+    if (found := _ENTITY_ID.search(pair[2])) is None or found[0].partition(".")[0] not in DOMAINS:
+        return text
+    name = (pair[2][: found.start()] + pair[2][found.end() :]).strip(" =:>-→()\"'")
+    if not name:
+        raise ValidationError("text: this is a device. Write what it is called: NAME means its entity_id")
+    return f"{name} means {found[0]}"
+
+
+def _entry_line(entry: ProfileEntry) -> str:
+    return f"{entry.key}: {entry.value}" + (f" ({HOUSEHOLD})" if entry.person is None else "")
+
+
+def _memory_line(memory: Memory, names: Mapping[str, str]) -> str:
+    """Return a memory with who said it and when, and how it was learned unless it was told."""
+    sayers = dict.fromkeys(names[by] for heard in memory.provenance if (by := heard.person) and by in names)
+    how = [] if memory.origin is Origin.TOLD else [memory.origin.value]
+    since = dt_util.as_local(memory.created_at).strftime("%Y-%m-%d")
+    return f"{memory.content} ({', '.join((*how, *sayers, since))})"
+
+
+@cache
+def _speaker_words() -> frozenset[str]:
+    """Return the words by which speakers, and models that speak of them, mean the speaker, folded."""
+    entries = (*all_words("memory.self"), *all_words("memory.speakers"))
+    return frozenset(word for entry in entries for word in words(entry))
+
+
+def _is_speaker(text: str, run: ToolRun) -> bool:
+    said = set(words(without_article(text)))
+    return bool(said) and said <= {*_speaker_words(), *words(run.speaker.person or "")}
+
+
+def remembering_tools(
+    memories: Memories | None, profile: Profile | None, disabled: Collection[str]
+) -> list[HomeAgentTool]:
+    """Return the tool for memories and profiles with its earlier names; none if the options allow no part."""
+    tool = MemoryTool(memories, profile, disabled)
+    if tool.name in disabled or not tool.actions:
+        return []
+    earlier: list[HomeAgentTool] = []
+    if memories is not None:
+        earlier += [kind(memories, None) for kind in (StoreMemoryTool, RecallMemoryTool, ForgetMemoryTool)]
+    if profile is not None:
+        earlier += [kind(None, profile) for kind in (GetProfileTool, UpdateProfileTool)]
+    return [tool, *earlier]
