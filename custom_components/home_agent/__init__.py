@@ -23,7 +23,6 @@ from .agents.building import build
 from .agents.llm_api import async_register_own_api as async_register_own_api
 from .agents.removal import async_forget_agent, async_forget_removed, async_look_after_kept
 from .agents.starting import async_hide_panel, async_run_agent, async_start_agent, async_stop_agent
-from .automating.records import AutomationStore
 from .channels.phones import NotificationChannel as NotificationChannel, PhoneChannel as PhoneChannel
 from .const import (
     CONF_DEBUG_LOGGING,
@@ -75,6 +74,7 @@ from .services.tools import async_load_custom_tools
 from .settings import settings_of
 from .timers.timers import TimerStore
 from .timespans import read_span as read_span
+from .tools.automating.records import AutomationStore
 from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 from .usage import UsageStore
 from .watching.server import ServerWatch

@@ -39,9 +39,6 @@ GAPS: dict[str, set[str]] = {
     "memory": set(
         "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
     ),
-    "automations": set(
-        "ar bg ca cs el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
-    ),
     "times": set(
         "ar bg ca cs el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
     ),

@@ -5,12 +5,12 @@ from typing import Any
 
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 
-from ..automating.records import OwnAutomations
 from ..channels.asking import Asker
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS
 from ..events import EventEmitter
 from ..knowledge.view import ViewedHouse
 from ..memory.learner.habits import KnownHabit
+from ..tools.automating.records import OwnAutomations
 from ..tools.guard import Guard
 from .messenger import Messenger
 from .rules import read_rules

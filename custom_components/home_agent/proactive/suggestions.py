@@ -14,7 +14,6 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.phrases import async_phrase
-from ..automating.records import Change, OwnAutomation, OwnAutomations
 from ..channels.people import user_id_of
 from ..channels.phones import EVENT_PHONE, async_user_of_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
@@ -26,6 +25,7 @@ from ..knowledge.speaker import Speaker
 from ..memory.learner.habits import KnownHabit
 from ..memory.learner.presentation import async_sentence, clock, days_key
 from ..tools.automating.files import AutomationRefusedError, async_add, async_check, entity_of
+from ..tools.automating.records import Change, OwnAutomation, OwnAutomations
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from .automations import AutomationDraft, draft

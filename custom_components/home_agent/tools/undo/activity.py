@@ -11,13 +11,13 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...automating.records import Change, OwnAutomations
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...planned.commands import PlannedCommands
 from ...planned.records import PlannedCommand
 from ...safety.firewall.own_values import texts_in
 from ...safety.ledger import Ledger, RecordedAction
+from ..automating.records import Change, OwnAutomations
 from ..automating.undoing import async_undo_change, change_rows, last_change
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.mentions import mention
