@@ -30,7 +30,6 @@ from .agents.starting import (
     async_stop_agent,
     build,
 )
-from .automating.records import AutomationStore
 from .channels.phones import NotificationChannel as NotificationChannel, PhoneChannel as PhoneChannel
 from .const import (
     CONF_DEBUG_LOGGING,
@@ -82,6 +81,7 @@ from .services.tools import async_load_custom_tools
 from .settings import settings_of
 from .timers.timers import TimerStore
 from .timespans import read_span as read_span
+from .tools.automating.records import AutomationStore
 from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 from .usage import UsageStore
 from .watching.server import ServerWatch

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict
 
 from .agent.conversations import RecentConversations
-from .automating.records import OwnAutomations
 from .conversations.turns import Line, PersonTurn
 from .errors import NotErased
 from .knowledge.speaker import Person
@@ -14,6 +13,7 @@ from .proactive.state import StoredSuggestion
 from .runtime import HomeAgentData, SharedData
 from .safety.journal import AuditEntry, Journal
 from .tools.automating.files import async_forget_person
+from .tools.automating.records import OwnAutomations
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:

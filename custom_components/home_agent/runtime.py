@@ -20,7 +20,6 @@ from .agent.tool_schemas import OwnTools
 from .agent.turn_log import TurnLog
 from .agent.warm import Warmer
 from .agent_records import AgentRecords
-from .automating.records import AutomationStore
 from .channels.announcing import Announcer
 from .channels.asking import Asker
 from .const import (
@@ -53,6 +52,7 @@ from .safety.policy import Policy, Throttle
 from .self_test_reports import SelfTestStore
 from .store import StoredFile
 from .timers.timers import Timers, TimerStore
+from .tools.automating.records import AutomationStore
 from .tools.base import HomeAgentTool
 from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler

@@ -12,7 +12,7 @@ HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
 
 def automate(action: str, when: str) -> Reply:
     """Return a call of the tool."""
-    args = {"action": action, "name": "Morning", "when": when, "do": [HALLWAY]}
+    args = {"action": action, "name": "Morning", "triggers": [{"time": when}], "actions": [HALLWAY]}
     return tool_calls([("automation", args)])
 
 

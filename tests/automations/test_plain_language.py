@@ -12,7 +12,12 @@ from tests.servers.replies import Reply, text, tool_calls
 
 WHEN_HOME = "When I come home, turn on the hallway light"
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
-COMES_HOME = {"action": "create", "when": [{"person": "me", "to": "home"}], "do": [HALLWAY]}
+HALLWAY_ID = {"target": {"entity_id": "light.hallway"}}
+COMES_HOME = {
+    "action": "create",
+    "triggers": [{"trigger": "state", "person": "me", "to": "home"}],
+    "actions": [HALLWAY],
+}
 SORRY = text("Sorry, I cannot do that.")
 MOTION = {"entity_id": "binary_sensor.hallway_motion", "to": "on"}
 COFFEE_OFF = {"action": "turn_off", "entity_id": "switch.coffee_machine"}
@@ -82,7 +87,7 @@ async def test_it_survives_a_restart(home: OwnHome) -> None:
 async def test_a_number_for_a_while_tells_a_person(home: OwnHome) -> None:
     said = await home.say(
         "If the fridge is above 8 degrees, tell me",
-        automate(when=[{"entity": FRIDGE, "above": 8}], do=[WARM]),
+        automate(triggers=[{"trigger": "numeric_state", "entity_id": FRIDGE, "above": 8}], actions=[WARM]),
     )
     assert said.startswith("When the Fridge Temperature is above 8 °C: send “")
     await home.say("yes")
@@ -93,125 +98,136 @@ async def test_a_number_for_a_while_tells_a_person(home: OwnHome) -> None:
 
 FORMS: list[tuple[dict[str, Any], str]] = [
     (
-        {"when": "I come home", "do": "turn on the hallway light"},
-        "When Anna comes home: turn on the Hallway Light",
-    ),
-    (
         {
-            "when": [{"trigger": "state", "entity_id": "person.anna", "to": "home"}],
-            "do": [{"service": "light.turn_on", "target": {"entity_id": "light.hallway"}}],
+            "triggers": [{"trigger": "state", "entity_id": "person.anna", "to": "home"}],
+            "actions": [{"action": "light.turn_on", "target": {"entity_id": "light.hallway"}}],
         },
         "When Anna comes home: turn on the Hallway Light",
     ),
     (
         {
-            "when": {"person": "me", "event": "comes home"},
-            "do": {"tool": "ha_control", "arguments": HALLWAY},
+            "triggers": [
+                {"platform": "zone", "entity_id": "person.mia", "zone": "zone.home", "event": "enter"}
+            ],
+            "actions": [{"tool": "ha_control", "arguments": HALLWAY}],
         },
-        "When Anna comes home: turn on the Hallway Light",
+        "When Mia comes home: turn on the Hallway Light",
     ),
     (
         {"when": '[{"person": "Tom", "to": "away"}]', "do": [{"ha_control": HALLWAY}]},
         "When Tom leaves home: turn on the Hallway Light",
     ),
     (
-        {
-            "when": [
-                {"trigger": "zone", "entity_id": "person.mia", "zone": "zone.home", "event": "enter"},
-            ],
-            "do": [HALLWAY],
-        },
-        "When Mia comes home: turn on the Hallway Light",
-    ),
-    (
-        {"trigger": "somebody comes home", "actions": [HALLWAY]},
+        {"triggers": [{"trigger": "state", "person": "somebody", "to": "home"}], "actions": [HALLWAY]},
         "When somebody comes home: turn on the Hallway Light",
     ),
     (
-        {"when": "the fridge temperature is above 8 degrees for ten minutes", "do": [COFFEE_OFF]},
-        "When the Fridge Temperature is above 8 °C for 10 min: turn off the Coffee Machine",
+        {
+            "triggers": [{"trigger": "state", "entity_id": "me", "from": "home"}],
+            "conditions": [{"condition": "state", "person": "Tom", "state": "not_home"}],
+            "actions": [HALLWAY],
+        },
+        "When Anna leaves home, but only if Tom is not at home: turn on the Hallway Light",
     ),
     (
         {
-            "when": [
-                {"trigger": "numeric_state", "entity_id": FRIDGE, "above": "8 °C", "for": {"minutes": 10}}
+            "triggers": [
+                {"trigger": "numeric_state", "entity_id": FRIDGE, "above": 8, "for": {"minutes": 10}}
             ],
-            "do": [COFFEE_OFF],
+            "actions": [COFFEE_OFF],
         },
         "When the Fridge Temperature is above 8 °C for 10 min: turn off the Coffee Machine",
     ),
     (
-        {"when": [{"entity": FRIDGE, "to": "< 2"}], "do": [COFFEE_OFF]},
-        "When the Fridge Temperature is below 2 °C: turn off the Coffee Machine",
+        {
+            "triggers": [{"trigger": "numeric_state", "entity_id": FRIDGE, "below": "2", "for": "00:10:00"}],
+            "actions": [COFFEE_OFF],
+        },
+        "When the Fridge Temperature is below 2 °C for 10 min: turn off the Coffee Machine",
     ),
     (
-        {"when": [{"time": "23:00"}], "if": [{"person": "nobody", "to": "home"}], "do": [COFFEE_OFF]},
+        {
+            "triggers": [{"trigger": "time", "at": "23:00:00"}],
+            "conditions": [{"condition": "state", "person": "nobody", "state": "home"}],
+            "actions": [COFFEE_OFF],
+        },
         "At 23:00, but only if nobody is at home: turn off the Coffee Machine",
     ),
     (
-        {"when": "every day at 23:00", "if": "nobody is home", "do": [COFFEE_OFF]},
-        "At 23:00, but only if nobody is at home: turn off the Coffee Machine",
-    ),
-    (
-        {"when": ["everybody leaves"], "do": [COFFEE_OFF]},
+        {
+            "triggers": [{"trigger": "numeric_state", "entity_id": "zone.home", "below": 1}],
+            "actions": [COFFEE_OFF],
+        },
         "When nobody is at home: turn off the Coffee Machine",
     ),
     (
         {
-            "when": [{"sun": "sunset", "offset": "-00:30:00"}],
-            "if": [{"days": "weekdays"}, {"after": "16:00", "before": "23:00"}],
-            "do": [{"action": "turn_on", "area": "Garden", "domain": "light"}],
+            "triggers": [{"trigger": "time", "at": ["7:00", "9:30"], "weekday": ["sat", "sun"]}],
+            "actions": [HALLWAY],
         },
-        "30 min before sunset on workdays, but only between 16:00 and 23:00: turn on the Terrace Lights",
-    ),
-    (
-        {"when": "30 minutes before sunset on weekdays", "do": [{**HALLWAY, "for": "2 hours"}]},
-        "30 min before sunset on workdays: turn on the Hallway Light for 2 h",
+        "At 07:00 at weekends or at 09:30 at weekends: turn on the Hallway Light",
     ),
     (
         {
-            "when": [{"entity": "front door", "to": "open"}],
-            "if": [{"condition": "sun", "after": "sunset", "before": "sunrise"}],
-            "do": [HALLWAY],
+            "triggers": [{"trigger": "sun", "event": "sunset", "offset": "-00:30:00"}],
+            "conditions": [{"condition": "time", "after": "16:00", "before": "23:00", "weekday": "weekdays"}],
+            "actions": [{"action": "turn_on", "area": "Garden", "domain": "light"}],
+        },
+        "30 min before sunset, but only between 16:00 and 23:00 and on workdays: turn on the Terrace Lights",
+    ),
+    (
+        {"triggers": {"time": "sunset"}, "actions": [{**HALLWAY, "for": "2 hours"}]},
+        "At sunset: turn on the Hallway Light for 2 h",
+    ),
+    (
+        {
+            "triggers": [{"entity": "front door contact", "to": "open"}],
+            "conditions": [{"condition": "sun", "after": "sunset", "before": "sunrise"}],
+            "actions": [HALLWAY],
         },
         "When the Front Door Contact is open, but only between sunset and sunrise: turn on the Hallway Light",
     ),
     (
-        {"when": [{"entity_id": "lock.front_door", "to": "unlocked"}], "do": [HALLWAY]},
-        "When the Front Door Lock is unlocked: turn on the Hallway Light",
-    ),
-    (
-        {"when": "the front door opens", "do": [HALLWAY]},
-        "When the Front Door Contact is open: turn on the Hallway Light",
-    ),
-    (
-        {"when": [{**MOTION, "to": True, "from": False}], "do": [HALLWAY]},
-        "When the Hallway Motion changes from clear to detected: turn on the Hallway Light",
-    ),
-    (
-        {"when": [MOTION], "if": "after sunset", "do": [HALLWAY]},
-        "When the Hallway Motion is detected, but only between sunset and sunrise: turn on the Hallway Light",
+        {
+            "triggers": [{"trigger": "state", "entity_id": "lock.front_door", "from": "locked"}],
+            "actions": [HALLWAY],
+        },
+        "When the Front Door Lock is no longer locked: turn on the Hallway Light",
     ),
     (
         {
-            "when": [{"time": "7:00"}],
-            "do": [{"action": "set_value", "name": "living room thermostat", "temperature": 21}],
+            "triggers": [{"trigger": "state", "entity_id": "lock.front_door", "to": "unlocked"}],
+            "actions": [{"delay": "00:05:00"}, {"action": "light.turn_on", **HALLWAY_ID}],
+        },
+        "When the Front Door Lock is unlocked: wait 5 min and turn on the Hallway Light",
+    ),
+    (
+        {"triggers": [{**MOTION, "to": True, "from": False}], "actions": [HALLWAY]},
+        "When the Hallway Motion changes from clear to detected: turn on the Hallway Light",
+    ),
+    (
+        {"triggers": [{"trigger": "state", "entity_id": "switch.coffee_machine"}], "actions": [HALLWAY]},
+        "When the Coffee Machine changes: turn on the Hallway Light",
+    ),
+    (
+        {
+            "triggers": [{"trigger": "time", "at": "7:00"}],
+            "actions": [{"action": "set_value", "name": "living room thermostat", "temperature": 21}],
         },
         "At 07:00: set the Living Room Thermostat to 21 °C",
     ),
     (
-        {"when": [{"time": "7:00"}], "do": [{"action": "activate", "name": "Movie Night"}]},
+        {
+            "triggers": [{"trigger": "time", "at": "7:00"}],
+            "actions": [{"action": "activate", "name": "Movie Night"}],
+        },
         "At 07:00: activate the scene Movie Night",
-    ),
-    (
-        {"when": {"event": "sunset"}, "do": [{"action": "light.turn_on", "entity_id": "light.hallway"}]},
-        "At sunset: turn on the Hallway Light",
     ),
 ]
 
 
-async def test_forms_of_small_models(home: OwnHome) -> None:
-    """However it is written, it means the same."""
+async def test_the_forms(home: OwnHome) -> None:
+    """What Home Assistant's own form means is asked in a sentence."""
     said = []
     for args, _ in FORMS:
         home.conversation_id = None
@@ -219,39 +235,67 @@ async def test_forms_of_small_models(home: OwnHome) -> None:
     assert said == [f"{question}. Should I create this automation?" for _, question in FORMS]
 
 
+AT_SEVEN = [{"trigger": "time", "at": "7:00"}]
+STATE_FORM = "Give {trigger: state, entity_id, to, for: '00:05:00'}"
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {
-            "when": [{"person": "me", "to": "home"}],
-            "do": [{"action": "unlock", "entity_id": "lock.front_door"}],
+            "triggers": [{"person": "me", "to": "home"}],
+            "actions": [{"action": "unlock", "entity_id": "lock.front_door"}],
         },
         "needs a person's confirmation each time",
     ),
-    ({"when": [{"value_template": "{{ true }}"}], "do": [HALLWAY]}, "is no part of it"),
-    ({"when": [{"trigger": "template"}], "do": [HALLWAY]}, "is not available here"),
-    ({"when": "{{ is_state('light.hallway', 'on') }}", "do": [HALLWAY]}, "templates are not available"),
     (
-        {"when": [{"time": "7:00"}], "do": [{"tell": "me", "message": "{{ states }}"}]},
+        {"triggers": [{"trigger": "template", "value_template": "true"}], "actions": [HALLWAY]},
+        "is not available here",
+    ),
+    ({"triggers": [{"trigger": "state", "value_template": "true"}], "actions": [HALLWAY]}, STATE_FORM),
+    ({"triggers": "the front door opens", "actions": [HALLWAY]}, STATE_FORM),
+    (
+        {"triggers": [{"entity_id": "{{ states }}", "to": "on"}], "actions": [HALLWAY]},
         "templates are not available",
     ),
-    ({"when": [{"time": "7:00"}], "do": [{"action": "shell_command.rm", "data": {}}]}, "is not available"),
-    ({"when": [{"time": "7:00"}], "do": [{"action": "homeassistant.restart"}]}, "is not available"),
+    (
+        {"triggers": AT_SEVEN, "actions": [{"tell": "me", "message": "{{ states }}"}]},
+        "templates are not available",
+    ),
+    ({"triggers": AT_SEVEN, "actions": [{"action": "shell_command.rm", "data": {}}]}, "is not available"),
+    ({"triggers": AT_SEVEN, "actions": [{"action": "homeassistant.restart"}]}, "is not available"),
     (
         {
-            "when": [{"time": "7:00"}],
-            "do": [{"action": "notify.mobile_app_tom", "message": "Hi", "person": "Tom"}],
+            "triggers": AT_SEVEN,
+            "actions": [{"action": "notify.mobile_app_tom", "message": "Hi", "person": "Tom"}],
         },
         "is not reached",
     ),
-    ({"when": [{"time": "7:00"}], "do": []}, "say what is to be done"),
-    ({"do": [HALLWAY]}, "say what starts it"),
-    ({"when": [{"time": "10 minutes"}], "do": [HALLWAY]}, "is no time of the day"),
-    ({"when": [{"entity": "light.attic", "to": "on"}], "do": [HALLWAY]}, "light.attic"),
-    ({"when": [{"entity": "light.hallway", "to": "purple"}], "do": [HALLWAY]}, "is no state of"),
-    ({"when": [{"entity": "light.hallway", "above": 3}], "do": [HALLWAY]}, "has no number"),
-    ({"when": [{"person": "Bob", "to": "home"}], "do": [HALLWAY]}, "Anna, Mia, Tom"),
-    ({"when": [MOTION], "do": [{"action": "turn_on", "name": "tool cabinet"}]}, "nothing is called"),
-    ({"when": [{"entity": "lock.tool_cabinet", "to": "unlocked"}], "do": [HALLWAY]}, "exposed"),
+    ({"triggers": AT_SEVEN, "actions": []}, "say what is to be done"),
+    ({"actions": [HALLWAY]}, "say what starts it"),
+    ({"triggers": [{"time": "10 minutes"}], "actions": [HALLWAY]}, "is no time of the day"),
+    (
+        {"triggers": [{**AT_SEVEN[0], "weekday": "sometimes"}], "actions": [HALLWAY]},
+        "'sometimes' is not one of daily, weekdays",
+    ),
+    (
+        {"triggers": AT_SEVEN, "conditions": [{"condition": "time", "at": "22:00"}], "actions": [HALLWAY]},
+        "Give {condition: time, after: '22:00'",
+    ),
+    (
+        {"triggers": AT_SEVEN, "conditions": [{"condition": "sun", "after": "dawn"}], "actions": [HALLWAY]},
+        "'dawn' is no time of the day",
+    ),
+    ({"triggers": [{"entity": "light.attic", "to": "on"}], "actions": [HALLWAY]}, "light.attic"),
+    ({"triggers": [{"entity": "light.hallway", "to": "purple"}], "actions": [HALLWAY]}, "is no state of"),
+    ({"triggers": [{"entity": "light.hallway", "above": 3}], "actions": [HALLWAY]}, "has no number"),
+    (
+        {
+            "triggers": [{"trigger": "zone", "person": "me", "zone": "home", "event": "enter", "for": 60}],
+            "actions": [HALLWAY],
+        },
+        "'for' is no part of it",
+    ),
+    ({"triggers": [{"person": "Bob", "to": "home"}], "actions": [HALLWAY]}, "Anna, Mia, Tom"),
+    ({"triggers": [MOTION], "actions": [{"action": "turn_on", "name": "tool cabinet"}]}, "nothing is called"),
+    ({"triggers": [{"entity": "lock.tool_cabinet", "to": "unlocked"}], "actions": [HALLWAY]}, "exposed"),
 ]
 
 
@@ -269,10 +313,11 @@ async def test_what_does_not_fit_is_refused_with_the_reason(home: OwnHome) -> No
 async def test_changed_turned_off_deleted_and_undone(home: OwnHome) -> None:
     """All of it by talking; each step can be undone."""
     await home.say(
-        "Coffee at half past six", automate(name="Coffee", when=[{"time": "6:30"}], do=[COFFEE_OFF])
+        "Coffee at half past six",
+        automate(name="Coffee", triggers=[{"trigger": "time", "at": "6:30"}], actions=[COFFEE_OFF]),
     )
     await home.say("yes")
-    asked = await home.say("Change it to seven", automate("change", when="at 7"))
+    asked = await home.say("Change it to seven", automate("change", triggers=AT_SEVEN))
     assert asked == "The automation Coffee, changed: At 07:00. Should I change it?"
     await home.say("yes")
     (written,) = await home.automations()
@@ -348,10 +393,10 @@ async def test_a_song_title_creates_nothing_without_a_yes(home: OwnHome) -> None
     home.hass.states.async_set(speaker.entity_id, "playing", {**speaker.attributes, "media_title": title})
     read = tool_calls([("ha_query", {"entity_id": [speaker.entity_id], "attributes": ["media_title"]})])
     opens = [{"entity": "binary_sensor.front_door", "to": "open"}]
-    asked = await home.say("What is playing?", read, automate(when=opens, do=[HALLWAY]))
+    asked = await home.say("What is playing?", read, automate(triggers=opens, actions=[HALLWAY]))
     assert asked.startswith("When the Front Door Contact is open: turn on the Hallway Light.")
     unlock = {"action": "unlock", "entity_id": "lock.front_door"}
-    await home.say("What is playing?", read, automate(when=opens, do=[unlock]), SORRY)
+    await home.say("What is playing?", read, automate(triggers=opens, actions=[unlock]), SORRY)
     assert "needs a person's confirmation each time" in results(home)[-1]
     off = automate("off", name="Wake up")
     asked = await home.say("What is playing?", read, off)
@@ -360,3 +405,21 @@ async def test_a_song_title_creates_nothing_without_a_yes(home: OwnHome) -> None
     await home.say("no")
     assert await home.automations() == []
     assert home.shows("automation.wake_up") == "on"
+
+
+async def test_a_home_without_persons(home: OwnHome) -> None:
+    """The model learns why nobody comes home, and what the household can do."""
+    for name in ("anna", "tom", "mia"):
+        home.hass.states.async_remove(f"person.{name}")
+    for who in ("me", "Anna", "nobody"):
+        home.conversation_id = None
+        call = automate(triggers=[{"person": who, "to": "home"}], actions=[HALLWAY])
+        await home.say("Make an automation of it", call, SORRY)
+        assert "The household adds them under Settings > People" in results(home)[-1]
+
+
+async def test_a_speaker_without_a_person(home: OwnHome) -> None:
+    """They are told so, with the persons that there are."""
+    home.hass.states.async_remove("person.anna")
+    await home.say(WHEN_HOME, automate(**COMES_HOME), SORRY)
+    assert "the user has no person. Give the name of a person: Mia, Tom" in results(home)[-1]

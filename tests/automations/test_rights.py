@@ -13,6 +13,7 @@ from tests.helpers.own_automations import OwnHome, async_own_home
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 
+AT_SEVEN = [{"trigger": "time", "at": "7:00"}]
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
 ALARM = {
     "id": "alarm_at_night",
@@ -61,7 +62,7 @@ async def test_what_was_switched_is_still_the_households(home: OwnHome) -> None:
     assert "was not made by this assistant" in result(home)
     await home.say("Undo that", tool_calls([("activity", {"action": "undo"})]), SORRY)
     assert home.shows(ENTITY) == "on"
-    await home.say("Change it", automate("change", name="Alarm at night", do=[HALLWAY]), SORRY)
+    await home.say("Change it", automate("change", name="Alarm at night", actions=[HALLWAY]), SORRY)
     assert "was not made by this assistant" in result(home)
     await home.say("Yes", SORRY)
     assert await home.automations() == [ALARM]
@@ -91,13 +92,15 @@ async def test_a_rule_about_automations(home: OwnHome) -> None:
 async def test_a_part_that_stays_is_judged(home: OwnHome) -> None:
     """Another trigger does not bring along a call that somebody has added, and that is never free."""
     when = [{"entity": "binary_sensor.hallway_motion", "to": "on"}]
-    await home.say("Hallway light on motion", automate("create", name="Motion", when=when, do=[HALLWAY]))
+    await home.say(
+        "Hallway light on motion", automate("create", name="Motion", triggers=when, actions=[HALLWAY])
+    )
     await home.say("Yes")
     *others, own = await home.automations()
     unlock = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}
     edited = [*others, {**own, "actions": [{"repeat": {"count": 1, "sequence": [unlock]}}]}]
     await write(home, edited)
-    await home.say("At seven", automate("change", name="Motion", when=[{"time": "7:00"}]), SORRY)
+    await home.say("At seven", automate("change", name="Motion", triggers=AT_SEVEN), SORRY)
     assert "Motion calls lock.unlock, which needs a confirmation now, so it is not changed" in result(home)
     await home.say("Yes", SORRY)
     assert await home.automations() == edited
@@ -131,7 +134,7 @@ async def test_a_file_that_is_not_included(home: OwnHome, configuration: str, as
     """Nobody is asked for a yes to what surely would not load."""
     path = home.folder / "configuration.yaml"
     await home.hass.async_add_executor_job(path.write_text, configuration)
-    said = await home.say("Light at seven", automate("create", when=[{"time": "7:00"}], do=[HALLWAY]), SORRY)
+    said = await home.say("Light at seven", automate("create", triggers=AT_SEVEN, actions=[HALLWAY]), SORRY)
     assert said.endswith("Should I create this automation?") is asks
     if not asks:
         assert "does not contain the line automation: !include automations.yaml" in result(home)
@@ -140,9 +143,9 @@ async def test_a_file_that_is_not_included(home: OwnHome, configuration: str, as
 async def test_what_was_edited_after_the_question_stays(home: OwnHome) -> None:
     """Neither a yes nor an undo overwrites what somebody has written in the meantime."""
     undo = tool_calls([("activity", {"action": "undo"})])
-    await home.say("Light at seven", automate("create", name="Light", when=[{"time": "7:00"}], do=[HALLWAY]))
+    await home.say("Light at seven", automate("create", name="Light", triggers=AT_SEVEN, actions=[HALLWAY]))
     await home.say("Yes", SORRY)
-    await home.say("Change it to eight", automate("change", name="Light", when=[{"time": "8:00"}]), SORRY)
+    await home.say("Change it to eight", automate("change", name="Light", triggers=[{"time": "8:00"}]), SORRY)
     edited = [{**one, "mode": "queued"} for one in await home.automations()]
     await write(home, edited)
     said = await home.say("Yes", SORRY)

@@ -63,8 +63,8 @@ async def test_corrected(home: OwnHome) -> None:
     early = tool_calls([("notify_person", {"person": "me", "message": "The washing machine is done."})])
     args = {
         "action": "create",
-        "when": [{"entity": "sensor.washing_machine", "to": "idle"}],
-        "do": [{"tell": "me", "message": "The washing machine is done."}],
+        "triggers": [{"entity_id": "sensor.washing_machine", "to": "idle"}],
+        "actions": [{"tell": "me", "message": "The washing machine is done."}],
     }
     asked = await home.say(
         "Tell me when the washing machine is done", early, tool_calls([("automation", args)])

@@ -40,9 +40,6 @@ GAPS: dict[str, set[str]] = {
     "memory": set(
         "fi hi hu ja ko th tr uk zh".split(),  # noqa: SIM905 - as above
     ),
-    "automations": set(
-        "cs fi hi hu ja ko th tr uk zh".split(),  # noqa: SIM905 - as above
-    ),
     "times": set(
         "cs fi hi hu ja ko th tr uk zh".split(),  # noqa: SIM905 - as above
     ),

@@ -34,7 +34,7 @@ LAYERS = (
     ),
     ("store", "inference", "vector", "connection"),
     ("domains",),
-    ("safety", "knowledge", "memory", "timers", "planned", "automating"),
+    ("safety", "knowledge", "memory", "timers", "planned"),
     (
         *("tools", "context", "conversations"),
         *("agent_records", "self_test_reports", "usage"),

@@ -28,7 +28,6 @@ from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..automating.records import OwnAutomations
 from ..channels.asking import Asker, Lead, Receivers
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS, LOGGER
 from ..errors import ValidationError
@@ -36,6 +35,7 @@ from ..events import EventEmitter
 from ..knowledge.view import ViewedHouse
 from ..memory.learner.habits import KnownHabit
 from ..safety.confirmation import ActionOutcome
+from ..tools.automating.records import OwnAutomations
 from ..tools.guard import Guard
 from .messenger import Messenger, speakable
 from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule, read_rules

@@ -10,7 +10,6 @@ from typing import Any
 from homeassistant.helpers import llm
 from homeassistant.util.ulid import ulid_now
 
-from ..automating.clauses import Rule
 from ..errors import TooMuchAtOnce
 from ..knowledge.speaker import Speaker
 from .disclosure import AT_HOME, Disclosure
@@ -121,8 +120,9 @@ class FrozenAutomation(Waiting):
 
     change: AutomationChange
     name: str
-    rule: Rule | None = None
-    """What it waits for, where it is written."""
+    triggers: tuple[Mapping[str, Any], ...] = ()
+    """What it waits for, as Home Assistant writes it; of one that is changed what is new."""
+    conditions: tuple[Mapping[str, Any], ...] = ()
     steps: tuple[FrozenPlan, ...] = ()
     """What it does, step by step; a step without calls waits for its time."""
     calls: tuple[FrozenCall, ...] = ()

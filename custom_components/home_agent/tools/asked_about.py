@@ -24,6 +24,7 @@ from ..safety.frozen import (
 from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import cut, leaves, visible
+from .automating.own_rules import entities_of_clause
 from .named import entities_in, registry_ids
 from .outside.other_apis import inner_name
 from .vetted import is_message
@@ -180,10 +181,10 @@ def _is_visible(call: Frozen) -> bool:
 
 def _is_short(call: FrozenPlan | FrozenAutomation) -> bool:
     """Return whether a spoken question names all that an automation is about; a plan is short anyway."""
-    if not isinstance(call, FrozenAutomation) or call.rule is None:
+    if not isinstance(call, FrozenAutomation):
         return True
-    clauses = (*call.rule.triggers, *call.rule.conditions)
-    named = (*(one.entity_ids for one in clauses), *(one.entity_ids for one in call.calls))
+    clauses = (*call.triggers, *call.conditions)
+    named = (*map(entities_of_clause, clauses), *(one.entity_ids for one in call.calls))
     return len(clauses) + len(call.steps) <= MAX_KINDS and all(len(ids) <= MAX_THINGS for ids in named)
 
 

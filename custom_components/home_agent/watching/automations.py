@@ -12,12 +12,12 @@ from homeassistant.core import CALLBACK_TYPE, Context, CoreState, HassJob, HomeA
 from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.start import async_at_started
 
-from ..automating.records import OwnAutomation
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..runtime import Agent
 from ..tools.automating.files import AutomationRefusedError, async_read, entity_of
 from ..tools.automating.own_rules import calls_in, entities_in_clauses
+from ..tools.automating.records import OwnAutomation
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before automations are looked at."""

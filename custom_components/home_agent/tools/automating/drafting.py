@@ -8,100 +8,71 @@ import yaml
 
 from homeassistant.util import dt as dt_util
 
-from ...automating.clauses import Clause, Rule
-from ...automating.records import RECORDED
 from ...errors import ValidationError
 from ...texts import leaves, one_line
 from ..base import ServiceCall, ToolRun
 from ..resolving.resolver import plain
-from .deeds import Deed, DeedReader
-from .reading import TEMPLATE_MARKS, ClauseReader, StateWords
+from .actions import ActionReader, Step
+from .clauses import TEMPLATE_MARKS, ClauseReader, Config, StateWords, check_plain
+from .records import RECORDED
 
 MAX_ALIAS: Final = 80
 MAX_SENTENCE: Final = 400
 SHOWN_WIDTH: Final = 34
 """Characters after which a line ends with its word. Long lines cut off the question in Assist's dialog."""
-PARTS: Final[Mapping[str, str]] = {"when": "triggers", "if": "conditions", "do": "actions"}
-"""What the parts of a call are in Home Assistant's YAML."""
-IMPLIED: Final[Mapping[str, frozenset[str]]] = {
-    "comes_home": frozenset({"is_home"}),
-    "leaves_home": frozenset({"is_away"}),
-    "somebody_comes": frozenset({"somebody_home"}),
-    "sunset": frozenset({"is_after_sunset", "is_after_sunset_before_sunrise"}),
-    "sunrise": frozenset({"is_after_sunrise", "is_after_sunrise_before_sunset"}),
-}
-"""Conditions that hold when a trigger starts something, where they have other names than the trigger."""
+PARTS: Final = ("triggers", "conditions", "actions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a call makes of an automation."""
 
-    config: dict[str, Any] = field(hash=False)
+    config: Config = field(hash=False)
     """As Home Assistant writes it, without its id."""
-    rule: Rule
-    deeds: tuple[Deed, ...] = ()
+    triggers: Sequence[Config] = ()
+    """What is new about it, as are the conditions and the steps."""
+    conditions: Sequence[Config] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def calls(self) -> tuple[ServiceCall, ...]:
         """Return all that it calls, as far as it was written now."""
-        return tuple(call for deed in self.deeds for call in (*deed.calls, *deed.ends))
+        return tuple(call for step in self.steps for call in (*step.calls, *step.ends))
 
-    @property
-    def yaml(self) -> str:
-        """Return it as YAML, in lines that fit into a chat on a phone."""
-        return str(yaml.safe_dump(self.config, allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH))
+
+def as_yaml(config: Mapping[str, Any]) -> str:
+    """Return an automation as YAML, in lines that fit into a chat on a phone."""
+    return str(yaml.safe_dump(dict(config), allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH))
 
 
 async def async_draft(
-    args: Mapping[str, Any], run: ToolRun, deeds: DeedReader, earlier: Mapping[str, Any] | None = None
+    args: Mapping[str, Any], run: ToolRun, actions: ActionReader, earlier: Mapping[str, Any] | None = None
 ) -> Draft:
     """Return the automation of a call; of one that is changed, parts that the call leaves out stay.
 
     Raises ValidationError, and PermissionDenied for what the speaker may not do.
     """
-    states = await StateWords.async_load(run.hass, run.speaker.language)
-    reader = ClauseReader(run, states)
-    triggers: tuple[Clause, ...] = ()
-    conditions: tuple[Clause, ...] = ()
-    steps: tuple[Deed, ...] = ()
+    reader = ClauseReader(run, await StateWords.async_load(run.hass, run.speaker.language))
     config = dict(earlier or {})
-    if earlier is None or args.get("when"):
-        triggers = reader.triggers(args.get("when"))
+    triggers: list[Config] = []
+    conditions: list[Config] = []
+    steps: tuple[Step, ...] = ()
+    if earlier is None or args.get("triggers"):
+        triggers = config["triggers"] = reader.triggers(args.get("triggers"))
         if not triggers:
-            raise ValidationError("when: say what starts it")
-        config["triggers"] = [dict(clause.config) for clause in triggers]
-    if earlier is None or args.get("if") is not None:
-        conditions = reader.conditions(args.get("if"))
-    if triggers:
-        conditions = (*reader.conditions_beside(args.get("when")), *_needed(conditions, triggers))
-    if earlier is None or args.get("if") is not None or conditions:
-        written = [dict(clause.config) for clause in conditions]
-        # A window may be said as two clauses.
-        config["conditions"] = [one for at, one in enumerate(written) if one not in written[:at]]
-    if earlier is None or args.get("do"):
-        steps = await deeds.async_read(args.get("do"))
-        config["actions"] = [step for deed in steps for step in deed.config()]
-        config["mode"] = "restart" if any(deed.seconds for deed in steps) else "single"
+            raise ValidationError("triggers: say what starts it")
+    if earlier is None or args.get("conditions") is not None:
+        conditions = config["conditions"] = reader.conditions(args.get("conditions"))
+    if earlier is None or args.get("actions"):
+        steps = await actions.async_read(args.get("actions"))
+        config["actions"] = [action for step in steps for action in step.config()]
+        config["mode"] = "restart" if any(step.seconds for step in steps) else "single"
     if earlier is not None and config == dict(earlier) and not args.get("name"):
-        raise ValidationError("Nothing would change. Give the new when, if or do, as a whole")
-    check_texts(config)
-    whole = earlier is None or bool(triggers and steps)
-    return Draft(config=config, rule=Rule(triggers=triggers, conditions=conditions, known=whole), deeds=steps)
-
-
-def _needed(conditions: Sequence[Clause], triggers: Sequence[Clause]) -> list[Clause]:
-    """Return conditions without those that the only trigger fulfils by itself."""
-    if len(triggers) != 1:
-        return list(conditions)
-    (begins,) = triggers
-    fulfilled = IMPLIED.get(begins.key, frozenset({begins.key}))
-    said = (begins.entity_ids, begins.states, begins.values)
-    return [
-        one
-        for one in conditions
-        if one.key not in fulfilled or (one.entity_ids, one.states, one.values) != said
-    ]
+        raise ValidationError("Nothing would change. Give new triggers, conditions or actions, as a whole")
+    for text in leaves(config, keys=True):
+        if isinstance(text, str):
+            check_plain(text, "automation")
+    return Draft(config=config, triggers=triggers, conditions=conditions, steps=steps)
 
 
 def described(
@@ -114,37 +85,22 @@ def described(
     if changed and (earlier := str(config.get("description") or "")):
         text = f"{earlier}\n{text}"
     rest = {key: value for key, value in config.items() if key not in ("alias", "description")}
-    return {"alias": _free_name(alias, taken), "description": text, **rest}
+    known = {name.casefold() for name in taken}
+    free, number = alias, 1
+    while free.casefold() in known:
+        number += 1
+        free = f"{alias} {number}"
+    return {"alias": free, "description": text, **rest}
 
 
 def alias_of(args: Mapping[str, Any], run: ToolRun) -> str:
     """Return the name of a new automation: the one that was given, else the sentence."""
     said = str(args.get("name") or "") or run.sentence or "Home Agent"
-    name = _shortened(_without_marks(said).strip().rstrip(".!?"))
-    return name[:1].upper() + name[1:]
-
-
-def _shortened(text: str) -> str:
-    """Return a name of at most MAX_ALIAS characters, cut between words."""
+    text = _without_marks(said).strip().rstrip(".!?")
     name = one_line(text, MAX_ALIAS)
     head, space, _ = name.rpartition(" ") if len(" ".join(text.split())) > MAX_ALIAS else ("", "", "")
-    return f"{head}…" if space else name
-
-
-def check_texts(config: Mapping[str, Any]) -> None:
-    """Raise ValidationError for a template: Home Assistant would render it when the automation runs."""
-    for value in leaves(config, keys=True):
-        if isinstance(value, str) and any(mark in value for mark in TEMPLATE_MARKS):
-            raise ValidationError("templates are not available in automations; write plain values")
-
-
-def _free_name(alias: str, taken: Sequence[str]) -> str:
-    known = {name.casefold() for name in taken}
-    number, name = 1, alias
-    while name.casefold() in known:
-        number += 1
-        name = f"{alias} {number}"
-    return name
+    name = f"{head}…" if space else name
+    return name[:1].upper() + name[1:]
 
 
 def _without_marks(text: str) -> str:

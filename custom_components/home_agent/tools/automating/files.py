@@ -22,9 +22,9 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util.file import WriteError, write_utf8_file_atomic
 from homeassistant.util.yaml import dump
 
-from ...automating.records import without_record
 from ...errors import HomeAgentError, ValidationError
 from ..own_calls import async_reload_automation
+from .records import without_record
 
 AUTOMATION: Final = "automation"
 NOT_INCLUDED: Final = (

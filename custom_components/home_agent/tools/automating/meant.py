@@ -7,13 +7,13 @@ from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 
-from ...automating.records import OwnAutomation, OwnAutomations
 from ...errors import ValidationError
 from ...knowledge.names import called, content_words, word_similarity
 from ...texts import words
 from ..base import ToolRun
 from ..resolving.resolver import MAX_ERROR, listed
 from .files import AUTOMATION, entity_of
+from .records import OwnAutomation, OwnAutomations
 
 SAME = 0.86
 

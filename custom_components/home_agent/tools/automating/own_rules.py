@@ -7,11 +7,11 @@ from typing import Any, Final
 from homeassistant.auth.models import User
 from homeassistant.const import ATTR_ENTITY_ID
 
-from ...automating.records import OwnAutomation
 from ...errors import PermissionDenied
 from ...knowledge.speaker import Speaker
 from ...safety.rules import Verdict
 from ..base import ServiceCall, ToolRun
+from .records import OwnAutomation
 
 NESTED: Final = ("sequence", "then", "else", "default", "parallel", "choose", "repeat")
 MAX_DEPTH: Final = 6
@@ -29,14 +29,16 @@ def calls_in(config: Mapping[str, Any]) -> list[ServiceCall]:
     return list(_calls(config.get("actions") or config.get("action") or ()))
 
 
+def entities_of_clause(clause: Mapping[str, Any]) -> list[str]:
+    """Return the entities that a trigger or a condition is about."""
+    inner = [each for each in _listed(clause.get("conditions")) if isinstance(each, Mapping)]
+    return [str(each) for part in (clause, *inner) for each in _listed(part.get(ATTR_ENTITY_ID))]
+
+
 def entities_in_clauses(config: Mapping[str, Any]) -> list[str]:
-    """Return the entities that triggers and conditions are about."""
-    found: list[str] = []
-    for part in ("triggers", "conditions"):
-        items = [item for item in _listed(config.get(part)) if isinstance(item, Mapping)]
-        inner = [one for item in items for one in _listed(item.get("conditions")) if isinstance(one, Mapping)]
-        found += [str(one) for clause in (*items, *inner) for one in _listed(clause.get(ATTR_ENTITY_ID))]
-    return list(dict.fromkeys(found))
+    """Return the entities that the triggers and conditions of an automation are about."""
+    clauses = (*_listed(config.get("triggers")), *_listed(config.get("conditions")))
+    return [each for clause in clauses if isinstance(clause, Mapping) for each in entities_of_clause(clause)]
 
 
 def unattended(speaker: Speaker) -> Speaker:

@@ -3,13 +3,13 @@
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...automating.records import Change, OwnAutomation, OwnAutomations
 from ...errors import PermissionDenied, ToolExecutionError
 from ...safety.journal import AuditKind
 from ..base import ToolRun
 from ..own_calls import async_switch_automation
 from .files import AUTOMATION, async_add, async_read, async_remove, entity_of
 from .own_rules import async_check_allowed, check_administrator, judge_switch
+from .records import Change, OwnAutomation, OwnAutomations
 
 MAX_ROWS = 5
 TAINTED = (

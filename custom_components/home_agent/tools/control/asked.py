@@ -48,7 +48,7 @@ NEEDS_AUTOMATION: Final = (
 )
 CREATE_AUTOMATION: Final = (
     "This depends on a condition, so nothing was done and nothing is planned. Call automation with action "
-    "create: when for what starts it, if for what must hold, do for the actions. The person is asked before"
+    "create: triggers for what starts it, conditions for what must hold, actions. The person is asked before"
 )
 
 

@@ -13,7 +13,6 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 from homeassistant.util.ulid import ulid_now
 
-from ...automating.records import ID_PREFIX, Change, OwnAutomation, OwnAutomations
 from ...const import CONF_ALLOW_AUTOMATIONS, CONF_ALLOW_SCRIPTS
 from ...errors import WAITS, ChangedSinceAsked, PermissionDenied, ValidationError
 from ...knowledge.house import HouseSnapshot
@@ -21,8 +20,10 @@ from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenCall, Fro
 from ...safety.journal import AuditKind
 from ...safety.rules import Verdict
 from ...texts import leaves
-from ..automating.deeds import Deed, DeedReader
-from ..automating.drafting import PARTS, Draft, alias_of, async_draft, described
+from ..automating import actions
+from ..automating.actions import ActionReader
+from ..automating.clauses import CONDITION, FORMS, TRIGGER
+from ..automating.drafting import PARTS, Draft, alias_of, as_yaml, async_draft, described
 from ..automating.files import (
     AUTOMATION,
     async_add,
@@ -33,6 +34,7 @@ from ..automating.files import (
 )
 from ..automating.meant import Known, choose_automation, known_automations, seen_automations
 from ..automating.own_rules import async_check_allowed, calls_in, check_administrator, judge_switch
+from ..automating.records import ID_PREFIX, Change, OwnAutomation, OwnAutomations
 from ..base import HomeAgentTool, ServiceCall, TargetsFailed, ToolRun
 from ..ha_control import ControlTool
 from ..own_calls import async_switch_automation
@@ -52,9 +54,9 @@ FOREIGN: Final = (
 
 
 SLOT_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("trigger", "triggers", "on_trigger"), "when"),
-    **dict.fromkeys(("condition", "conditions", "only_if"), "if"),
-    **dict.fromkeys(("actions", "then", "sequence", "does"), "do"),
+    **dict.fromkeys(("trigger", "when"), "triggers"),
+    **dict.fromkeys(("condition", "if"), "conditions"),
+    **dict.fromkeys(("do", "then", "sequence"), "actions"),
     **dict.fromkeys(("alias", "title", "automation", "id", "automation_id", "entity_id"), "name"),
 }
 ACTION_WORDS: Final[Mapping[str, str]] = {
@@ -73,8 +75,9 @@ class AutomationTool(HomeAgentTool):
     name = "automation"
     title = "Automations"
     description = (
-        "Automations. when, if: {entity, to or above, for}, {time: sunset, days}, {person: me, to: home}. "
-        "do: as ha_control, or {tell: me, message}."
+        f"Automations in Home Assistant's form. triggers: {', '.join(FORMS[TRIGGER].values())}. "
+        f"conditions: {', '.join(FORMS[CONDITION][kind] for kind in ('state', 'time', 'sun'))}. "
+        f"actions: as ha_control, {actions.FORMS}."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     max_text = 1000
@@ -109,9 +112,11 @@ class AutomationTool(HomeAgentTool):
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
         """Return an action that there is, and each part as a list, whose items say later what is wrong."""
         action = str(args.get("action") or "create").casefold().replace(" ", "_")
-        parts = {part: args[part] for part in PARTS if part in args}
-        lists = {part: value if isinstance(value, list) else [value] for part, value in parts.items()}
-        return {**args, "action": ACTION_WORDS.get(action, action), **lists}
+        ordered: dict[str, Any] = {**args, "action": ACTION_WORDS.get(action, action)}
+        for part in PARTS:
+            if part in args and not isinstance(args[part], list):
+                ordered[part] = [args[part]]
+        return ordered
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
@@ -170,10 +175,10 @@ class AutomationTool(HomeAgentTool):
         if self.own.full:
             raise ValidationError("There are too many automations; delete some first")
         await async_check_included(run.hass)
-        draft = await async_draft(args, run, self._deeds(run))
+        draft = await async_draft(args, run, self._actions(run))
         known = known_automations(run.hass, self.own)
         for one in known:
-            if one.own is not None and _same(one.own.config, draft.config):
+            if one.own is not None and all(one.own.config.get(part) == draft.config[part] for part in PARTS):
                 raise ValidationError(
                     f"This automation exists already: {one.name}. Nothing was created; say so"
                 )
@@ -196,7 +201,7 @@ class AutomationTool(HomeAgentTool):
         written = await async_read(run.hass, before.id)
         if written is None:
             raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
-        draft = await async_draft(args, run, self._deeds(run), written)
+        draft = await async_draft(args, run, self._actions(run), written)
         config = described(draft.config, str(written.get("alias") or known.name), run, changed=True, taken=())
         outside = before.outside or run.tainted
         after = replace(before, alias=str(config["alias"]), config=config, outside=outside)
@@ -225,10 +230,14 @@ class AutomationTool(HomeAgentTool):
         item = FrozenAutomation(
             change=change,
             name=after.alias,
-            rule=draft.rule,
-            steps=tuple(_step(deed) for deed in draft.deeds),
-            calls=tuple(_frozen(call) for call in (calls_in(after.config) if before else draft.calls)),
-            yaml=replace(draft, config=dict(after.config)).yaml,
+            triggers=tuple(draft.triggers),
+            conditions=tuple(draft.conditions),
+            steps=tuple(
+                FrozenPlan(calls=tuple(map(_frozen, step.calls)), hold=step.seconds, begin=_async_nothing)
+                for step in draft.steps
+            ),
+            calls=tuple(map(_frozen, calls_in(after.config) if before else draft.calls)),
+            yaml=as_yaml(after.config),
             begin=write,
         )
         return self._ask(run, item)
@@ -243,8 +252,8 @@ class AutomationTool(HomeAgentTool):
             shown["yaml"] = item.yaml
         raise TargetsFailed(f"{item.name}: {WAITS}", shown)
 
-    def _deeds(self, run: ToolRun) -> DeedReader:
-        return DeedReader(run, self._control, self._messages, gated=self._gated)
+    def _actions(self, run: ToolRun) -> ActionReader:
+        return ActionReader(run, self._control, self._messages, gated=self._gated)
 
     async def _async_switch(self, said: str, run: ToolRun, user: User | None, *, on: bool) -> JsonValueType:
         """Switch an automation on or off: an administrator any of them, others those that are exposed."""
@@ -289,7 +298,7 @@ class AutomationTool(HomeAgentTool):
     async def _async_row(self, one: Known, run: ToolRun) -> JsonValueType:
         """Return an automation with what it does, as Home Assistant writes it."""
         config = await async_read(run.hass, one.id) or (one.own.config if one.own else {})
-        shown = {key: _told(config[part]) for key, part in PARTS.items() if config.get(part)}
+        shown = {part: _told(config[part]) for part in PARTS if config.get(part)}
         outside = {"from": OUTSIDE} if one.own is not None and one.own.outside else {}
         return {**_short(one, run.hass), **shown, **outside}
 
@@ -337,15 +346,8 @@ def _frozen(call: ServiceCall) -> FrozenCall:
     return frozen_call(call.domain, call.service, call.entity_ids, call.data)
 
 
-def _step(deed: Deed) -> FrozenPlan:
-    async def begin() -> None:
-        """Do nothing: a step is a part of what is asked about."""
-
-    return FrozenPlan(calls=tuple(map(_frozen, deed.calls)), hold=deed.seconds, begin=begin)
-
-
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(one.get(part) == other.get(part) for part in ("triggers", "conditions", "actions"))
+async def _async_nothing() -> None:
+    """Begin nothing: a step is a part of what is asked about."""
 
 
 def _short(one: Known, hass: HomeAssistant) -> dict[str, JsonValueType]:

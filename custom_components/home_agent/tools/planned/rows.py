@@ -9,7 +9,6 @@ from homeassistant.util.json import JsonValueType
 
 from ...context.topics import class_concepts
 from ...errors import ValidationError
-from ...knowledge.house import EntityRecord
 from ...knowledge.names import content_words, word_similarity
 from ...knowledge.spoken_words import stop_words
 from ...languages import DEFAULT, find
@@ -24,27 +23,21 @@ from ..everyday.moments import read_clock
 SAME: Final = 0.88
 """How alike two forms of a word are."""
 _TODAY: Final = ("today", "tonight")
+_TOMORROW: Final = ("tomorrow",)
 _BESIDE: Final = frozenset({"at", "on", "in", "for", "every", "oclock", "next", "this"})
 """English words beside a time that name nothing."""
-
-
-def time_words(due: datetime, days: Collection[int]) -> frozenset[str]:
-    """Return the English words for a time to come, and for the days on which it is repeated."""
-    local, today = dt_util.as_local(due), dt_util.now().date()
-    known = {fold(WEEKDAYS[day]) for day in (*days, local.weekday())}
-    known |= {day[:3] for day in known} | {fold(local.date().isoformat())}
-    if days:
-        known.update(words(told_days(tuple(days))))
-    ahead = (local.date() - today).days
-    known.update(_TODAY if ahead == 0 else ("tomorrow",) if ahead == 1 else ())
-    return frozenset(known)
 
 
 def is_described(
     said: str, language: str, due: datetime, days: Collection[int], named: Collection[str]
 ) -> bool:
     """Return whether each word is one of a name or of a time: `named` are the folded words of the name."""
-    times, clock = time_words(due, days), dt_util.as_local(due).time()
+    local = dt_util.as_local(due)
+    clock, ahead = local.time(), (local.date() - dt_util.now().date()).days
+    times = {fold(WEEKDAYS[day]) for day in (*days, local.weekday())}
+    times |= {day[:3] for day in times} | {fold(local.date().isoformat())}
+    times.update(words(told_days(tuple(days))) if days else ())
+    times.update({0: _TODAY, 1: _TOMORROW}.get(ahead, ()))
 
     def fits(word: str) -> bool:
         if (told := read_clock(word)) is not None:
@@ -57,15 +50,11 @@ def is_described(
 
     written = " ".join(said.casefold().replace(",", " ").split())
     for form in (written, *in_english(written, language)):
-        asked = [word for word in map(_folded, form.split()) if word not in stop_words() | _BESIDE]
+        asked = [word if read_clock(word) is not None else fold(word) for word in form.split()]
+        asked = [word for word in asked if word not in stop_words() | _BESIDE]
         if asked and all(map(fits, asked)):
             return True
     return False
-
-
-def _folded(word: str) -> str:
-    """Return a folded word; a time stays as it is."""
-    return word if read_clock(word) is not None else fold(word)
 
 
 OUTSIDE: Final = "a text from outside"
@@ -140,11 +129,10 @@ def called_so(commands: Collection[PlannedCommand], said: str, run: ToolRun) -> 
     """Return the commands of an id, of the name of an entity, or of an action in words."""
     by_id = [command for command in commands if command.id == said]
     wanted = fold(said)
-    found = by_id or [command for command in commands if wanted and _is_called(command, wanted, run)]
-    if not found:
-        described = [command for command in commands if _is_described(command, said, run)]
-        found = described if len(described) == 1 else []
-    return found
+    if found := by_id or [command for command in commands if wanted and _is_called(command, wanted, run)]:
+        return found
+    described = [command for command in commands if _is_described(command, said, run)]
+    return described if len(described) == 1 else []
 
 
 def _is_described(command: PlannedCommand, said: str, run: ToolRun) -> bool:
@@ -152,17 +140,16 @@ def _is_described(command: PlannedCommand, said: str, run: ToolRun) -> bool:
 
     Words for times may be of any language: "das am Samstag".
     """
+    languages = tuple(dict.fromkeys((find(run.speaker.language) or DEFAULT, DEFAULT)))
     known = {*words(command.told), *words(command.schedule.told(dt_util.utcnow()))}
     if command.message is not None:
         known |= {*words(command.message.text)}
     for entity_id in command.entity_ids:
         if (record := run.house.entities.get(entity_id)) is not None:
-            known |= _words_for(record, run.speaker.language)
+            known |= {word for name in record.names for word in content_words(name)}
+            known |= {*words(class_concepts(record.domain, record.device_class, languages))}
             area = run.house.areas.get(record.area_id or "")
             known.update(word for name in (area.names if area else ()) for word in words(name))
-    asked = content_words(said)
-    if asked and all(any(word_similarity(word, other) >= SAME for other in known) for word in asked):
-        return True
     return is_described(said, run.speaker.language, command.due, command.schedule.days, known)
 
 
@@ -217,9 +204,3 @@ def newest_of(commands: Collection[PlannedCommand], run: ToolRun) -> list[Planne
             f"name: which one is meant? Give the name and the time of one of: {listed_plans(commands, run)}"
         )
     return together
-
-
-def _words_for(record: EntityRecord, language: str) -> frozenset[str]:
-    named = {word for name in record.names for word in content_words(name)}
-    languages = tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT)))
-    return frozenset(words(class_concepts(record.domain, record.device_class, languages))) | named

@@ -80,7 +80,12 @@ class PlannedRuns:
         origin = CallOrigin(speaker=command.owner.speaker(due))
         run = replace(await self._handler.async_run_of(origin), approved=command.approved)
         turn, outcome = run.calls, ControlOutcome(run.house)
-        call = _call_of(command)
+        if (message := command.message) is not None:
+            call = llm.ToolInput(NotifyTool.name, {"person": message.receiver, "message": message.text})
+        else:
+            given = {"parameters": dict(command.given)} if command.given else {}
+            called = {"action": command.verb, "entity_id": list(command.entity_ids), **given}
+            call = llm.ToolInput(ControlTool.name, called)
         attempt = Attempt(call.tool_name, ran=True)
         started = monotonic()
         self._events.started(turn, call)
@@ -124,12 +129,7 @@ class PlannedRuns:
     ) -> llm.ToolResult:
         try:
             async with asyncio.timeout(self._handler.timeout):
-                if command.message is not None:
-                    return succeeded(await self._notify_tool().async_run_planned(command, run))
-                tool = self._tool_for(command)
-                if command.restores:
-                    return succeeded(await self._async_restore(command, run, outcome))
-                return succeeded(await tool.async_run_planned(command, run, outcome))
+                return succeeded(await self._async_act(command, run, outcome))
         except PartlyFailed as err:
             attempt.error_type = _kind_of(outcome, err)
             return partly(str(err), err.result)
@@ -146,24 +146,23 @@ class PlannedRuns:
             outcome.failed |= dict.fromkeys(command.entity_ids, "failed unexpectedly")
             return failed("It failed unexpectedly")
 
-    def _tool_for(self, command: PlannedCommand) -> ControlTool:
-        """Return the tool that runs a command.
-
-        Raises PermissionDenied if it is off, or if an entity id means another entity than at that time.
-        """
-        tool = self._handler.tools.get(ControlTool.name)
-        if not isinstance(tool, ControlTool):
+    async def _async_act(
+        self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome
+    ) -> JsonValueType:
+        """Do what a command says. Raises HomeAgentError, PermissionDenied if the tool for it is off."""
+        if command.message is not None:
+            messages = self._handler.tools.get(NotifyTool.name)
+            if not isinstance(messages, NotifyTool):
+                raise PermissionDenied("notify_person is off")
+            return await messages.async_run_planned(command, run)
+        control = self._handler.tools.get(ControlTool.name)
+        if not isinstance(control, ControlTool):
             raise PermissionDenied("ha_control is off")
         if registry_ids(self._handler.hass, command.registered) != dict(command.registered):
             raise PermissionDenied("An entity ID refers to another entity now")
-        return tool
-
-    def _notify_tool(self) -> NotifyTool:
-        """Return the tool that delivers a message. Raises PermissionDenied if it is off."""
-        tool = self._handler.tools.get(NotifyTool.name)
-        if not isinstance(tool, NotifyTool):
-            raise PermissionDenied("notify_person is off")
-        return tool
+        if command.restores:
+            return await self._async_restore(command, run, outcome)
+        return await control.async_run_planned(command, run, outcome)
 
     async def _async_restore(
         self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome
@@ -184,22 +183,14 @@ class PlannedRuns:
                     plans[entity_id], before[entity_id] = made, state
             if plans:
                 await async_carry_out(plans, before, command.verb, run, outcome)
-        await self._async_wait_for(command, waiting, outcome)
-        return outcome.result()
-
-    async def _async_wait_for(
-        self, command: PlannedCommand, waiting: dict[str, Held], outcome: ControlOutcome
-    ) -> None:
-        if not waiting:
-            return
         now = dt_util.utcnow()
-        if now - (command.ends or command.due) > GIVE_UP:
+        if waiting and now - (command.ends or command.due) > GIVE_UP:
             for entity_id in waiting:
                 outcome.fail(entity_id, "is unavailable (offline)")
-            return
-        await self._planned.async_add(
-            replace(command, held=waiting, entity_ids=tuple(waiting)).at(now + AGAIN)
-        )
+        elif waiting:
+            later = replace(command, held=waiting, entity_ids=tuple(waiting)).at(now + AGAIN)
+            await self._planned.async_add(later)
+        return outcome.result()
 
 
 def _restoring(held: Held, state: State, outcome: ControlOutcome) -> Plan | None:
@@ -215,15 +206,6 @@ def _restoring(held: Held, state: State, outcome: ControlOutcome) -> Plan | None
     except (CannotRestoreError, ValueError) as err:
         outcome.fail(state.entity_id, str(err))
         return None
-
-
-def _call_of(command: PlannedCommand) -> llm.ToolInput:
-    if (message := command.message) is not None:
-        return llm.ToolInput(NotifyTool.name, {"person": message.receiver, "message": message.text})
-    given = {"parameters": dict(command.given)} if command.given else {}
-    return llm.ToolInput(
-        ControlTool.name, {"action": command.verb, "entity_id": list(command.entity_ids), **given}
-    )
 
 
 def _kind_of(outcome: ControlOutcome, err: Exception) -> str:

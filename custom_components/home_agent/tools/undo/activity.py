@@ -1,7 +1,8 @@
 """activity: lists the agent's recent actions, and undoes them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, NotRequired, TypedDict, override
 
 import probatio
@@ -11,13 +12,13 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...automating.records import Change, OwnAutomations
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...planned.commands import PlannedCommands
-from ...planned.records import PlannedCommand
+from ...planned.records import Owner, PlannedCommand
 from ...safety.firewall.own_values import texts_in
 from ...safety.ledger import Ledger, RecordedAction
+from ..automating.records import Change, OwnAutomations
 from ..automating.undoing import async_undo_change, change_rows, last_change
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..causes import async_why
@@ -39,7 +40,6 @@ from .undoing import (
     last_cancellation,
     last_change as last_action,
     newest_changes,
-    time_of,
 )
 
 MAX_LISTED: Final = 10
@@ -56,15 +56,15 @@ def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
     return ledger.of_speaker(*whose) if any(whose) else []
 
 
-def is_here(speaker: Speaker, conversation_id: str, device_id: str | None, at: datetime) -> bool:
+def is_here(speaker: Speaker, owner: RecordedAction | Change | Owner, at: datetime) -> bool:
     """Return whether something was done in this conversation or at this device.
 
     What a person types has no device: it belongs together for a while, whichever window it is typed in.
     """
-    if speaker.conversation_id and conversation_id == speaker.conversation_id:
+    if speaker.conversation_id and owner.conversation_id == speaker.conversation_id:
         return True
-    if speaker.device_id is not None or device_id is not None:
-        return device_id == speaker.device_id
+    if speaker.device_id is not None or owner.device_id is not None:
+        return owner.device_id == speaker.device_id
     return dt_util.utcnow() - at < HERE_FOR
 
 
@@ -116,11 +116,13 @@ class ActivityTool(HomeAgentTool):
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the content of free text fields."""
-        yield from outside_rows(result.get("planned") if isinstance(result, dict) else None)
-        yield from outside_rows(result.get("cancelled") if isinstance(result, dict) else None)
-        found = result.get("newest_first") if isinstance(result, dict) else None
-        for told in found if isinstance(found, list) else ():
-            changes = told.get("to") if isinstance(told, dict) else None
+        if not isinstance(result, dict):
+            return
+        yield from outside_rows(result.get("planned"))
+        yield from outside_rows(result.get("cancelled"))
+        rows = result.get("newest_first")
+        for row in rows if isinstance(rows, list) else ():
+            changes = row.get("to") if isinstance(row, dict) else None
             for entity_id, change in changes.items() if isinstance(changes, dict) else ():
                 if any(True for _ in texts_in(hass, entity_id, _values(str(change)))):
                     yield str(change)
@@ -139,71 +141,59 @@ class ActivityTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
         """List or undo."""
         actions = self._actions(run.guard.journal.ledger, run.speaker)
+        target = Target.from_args(args)
         if args["action"] == "undo":
             # What this turn has done itself is not what the person wants undone.
             actions = [one for one in actions if one.turn_id != run.speaker.turn_id]
-            here = [
-                one for one in actions if is_here(run.speaker, one.conversation_id, one.device_id, one.at)
-            ]
-            here = here if self._is_spoken else list(actions)
-            target = Target.from_args(args)
-            if target.is_empty and (change := self._last_automation(here, run)) is not None:
-                assert self._automations is not None
-                return await async_undo_change(change, self._automations, run)
-            if not target.is_empty:
-                return await self._async_undo_named(target, here, run, actions)
-            return await self._async_undo(here, run, actions)
-        told = [shown for action in actions if (shown := _told(action, run))]
-        result = ActivityResult(newest_first=told[:MAX_LISTED])
+            here = actions
+            if self._is_spoken:
+                here = [one for one in actions if is_here(run.speaker, one, one.at)]
+            if target.is_empty:
+                return await self._async_undo(here, run, actions)
+            return await self._async_undo_named(target, here, run, actions)
+        result = ActivityResult(newest_first=[])
+        result["newest_first"] = [row for action in actions if (row := _row(action, run))][:MAX_LISTED]
         if planned := planned_rows(self._planned, run):
             result["planned"] = planned
-        if why := await _async_why(Target.from_args(args), run):
-            result["why"] = why
+        if not target.is_empty:
+            found = await async_found(target, run, with_doors=False, everything=False)
+            result["why"] = (await async_why(run, found, {}, None))["why"]
         if automations := change_rows(self._automations, run):
             result["automations"] = automations
-        return result if told or planned or why or automations else "Nothing was done here lately."
-
-    def _last_automation(self, actions: Sequence[RecordedAction], run: ToolRun) -> Change | None:
-        """Return the change of an automation that is the last thing that was done here; None for others."""
-        change = last_change(self._automations, run)
-        if change is None or not is_here(run.speaker, change.conversation_id, change.device_id, change.at):
-            return None
-        turn_id = last_action(actions, run.hass)
-        others = [action.at for action in actions if action.turn_id == turn_id]
-        others += [command.created for command in self._planned_here(run)]
-        cancelled = last_cancellation(self._planned, run)
-        others += [cancelled.at] if cancelled is not None else []
-        return None if any(at > change.at for at in others) else change
+        return result if any(result.values()) else "Nothing was done here lately."
 
     async def _async_undo(
         self, actions: Sequence[RecordedAction], run: ToolRun, all_actions: Sequence[RecordedAction]
     ) -> JsonValueType:
-        """Cancel what was planned last, set again what was cancelled, or undo the last changes.
-
-        The latest of them counts.
+        """Undo the last thing that was done here: changes, a plan, a cancellation, or one of an automation.
 
         Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
         nothing, PartlyFailed or TargetsFailed for what stays.
         """
-        turn_id = last_action(actions, run.hass)
-        changed = next((action.at for action in actions if action.turn_id == turn_id), None)
-        own = self._planned_here(run)
-        newest = max(own, default=None, key=lambda command: command.created)
-        cancelled = last_cancellation(self._planned, run) if self._is_spoken else None
-        if cancelled is not None and is_here(
-            run.speaker, cancelled.owner.conversation_id, cancelled.owner.device_id, cancelled.at
-        ):
-            before = max(filter(None, (changed, newest.created if newest else None)), default=None)
-            if self._planned is not None and (before is None or cancelled.at > before):
-                return await async_set_again(cancelled, self._planned, run)
-        if newest is not None and (changed is None or newest.created > changed):
-            same_turn = [one for one in own if one.owner.turn_id == newest.owner.turn_id]
-            return await self._async_cancel(same_turn, run)
-        if turn_id is None:
-            elsewhere = _told_elsewhere(all_actions, run) if self._is_spoken else None
-            raise ValidationError(
-                elsewhere or "There is nothing to put back: nothing was changed here lately"
-            )
+        found: list[tuple[datetime, Callable[[], Awaitable[JsonValueType]]]] = []
+        own, planned = self._automations, self._planned
+        change = last_change(own, run)
+        if own is not None and change is not None and is_here(run.speaker, change, change.at):
+            found.append((change.at, partial(async_undo_change, change, own, run)))
+        if (turn_id := last_action(actions, run.hass)) is not None:
+            last = next(action.at for action in actions if action.turn_id == turn_id)
+            found.append((last, partial(self._async_undo_turn, actions, turn_id, run)))
+        commands = self._planned_here(run)
+        if newest := max(commands, default=None, key=lambda command: command.created):
+            same_turn = [one for one in commands if one.owner.turn_id == newest.owner.turn_id]
+            found.append((newest.created, partial(self._async_cancel, same_turn, run)))
+        cancelled = last_cancellation(planned, run) if self._is_spoken else None
+        if planned and cancelled and is_here(run.speaker, cancelled.owner, cancelled.at):
+            found.append((cancelled.at, partial(async_set_again, cancelled, planned, run)))
+        if found:
+            _, undo = max(found, key=lambda one: one[0])
+            return await undo()
+        elsewhere = _told_elsewhere(all_actions, run) if self._is_spoken else None
+        raise ValidationError(elsewhere or "There is nothing to put back: nothing was changed here lately")
+
+    async def _async_undo_turn(
+        self, actions: Sequence[RecordedAction], turn_id: str, run: ToolRun
+    ) -> JsonValueType:
         try:
             return await async_undo(changes_of_turn(actions, turn_id), run, whole=True)
         finally:
@@ -263,7 +253,7 @@ class ActivityTool(HomeAgentTool):
             if not one.restores
             and one.owner.turn_id != run.speaker.turn_id
             and given_by(one, run)
-            and is_here(run.speaker, one.owner.conversation_id, one.owner.device_id, one.created)
+            and is_here(run.speaker, one.owner, one.created)
         ]
 
     async def _async_cancel(self, commands: Sequence[PlannedCommand], run: ToolRun) -> JsonValueType:
@@ -290,8 +280,9 @@ def _told_elsewhere(actions: Sequence[RecordedAction], run: ToolRun) -> str | No
     names = [run.house.entities[one].name for one in action.entity_ids if one in run.house.entities]
     if not names:
         return None
+    at = f"{dt_util.as_local(action.at):%H:%M}"
     return (
-        f"Nothing was changed here. This person's last change was elsewhere, at {time_of(action)}: "
+        f"Nothing was changed here. This person's last change was elsewhere, at {at}: "
         f"{action.domain}.{action.service} of {', '.join(names[:MAX_NAMED])}. It stays "
         "unless the person names it; say so"
     )
@@ -319,15 +310,7 @@ class ActivityResult(TypedDict):
     """Who or what changed the entities that were named, which others may have done."""
 
 
-async def _async_why(target: Target, run: ToolRun) -> JsonValueType:
-    """Return who or what changed what is named; None if nothing is named. Raises ValidationError."""
-    if target.is_empty:
-        return None
-    found = await async_found(target, run, with_doors=False, everything=False)
-    return (await async_why(run, found, {}, None))["why"]
-
-
-def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
+def _row(action: RecordedAction, run: ToolRun) -> ActionRow | None:
     """Return a description of a call; None if none of its entities is exposed any more."""
     shown = [
         entity_id
@@ -337,20 +320,20 @@ def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
     ]
     if not shown:
         return None
-    told: ActionRow = {
+    row: ActionRow = {
         "at": dt_util.as_local(action.at).strftime("%Y-%m-%d %H:%M"),
         "did": f"{action.domain}.{action.service}",
         "to": {entity_id: _difference(action, entity_id) for entity_id in shown[:MAX_NAMED]},
     }
     if len(shown) > MAX_NAMED:
-        told["more"] = len(shown) - MAX_NAMED
+        row["more"] = len(shown) - MAX_NAMED
     if not action.success:
-        told["failed"] = action.error or "failed"
+        row["failed"] = action.error or "failed"
     if action.undone:
-        told["undone"] = True
+        row["undone"] = True
     if action.planned is not None:
-        told["planned_for"] = f"{dt_util.as_local(action.planned):%Y-%m-%d %H:%M}"
-    return told
+        row["planned_for"] = f"{dt_util.as_local(action.planned):%Y-%m-%d %H:%M}"
+    return row
 
 
 def _difference(action: RecordedAction, entity_id: str) -> str:

@@ -99,11 +99,6 @@ def is_held(action: RecordedAction, entity_id: str) -> bool:
     return action.domain == SCENE and not entity_id.startswith(f"{SCENE}.")
 
 
-def time_of(action: RecordedAction) -> str:
-    """Return when a call was made, in the time of the home."""
-    return f"{dt_util.as_local(action.at):%H:%M}"
-
-
 async def async_undo(changes: Mapping[str, TurnChange], run: ToolRun, *, whole: bool) -> JsonValueType:
     """Restore what changes have changed; `whole` if they are all of their turn.
 

@@ -9,7 +9,6 @@ from homeassistant.const import ATTR_ENTITY_ID, STATE_OFF, STATE_ON, STATE_UNAVA
 from homeassistant.core import State
 from homeassistant.helpers import llm
 
-from ...automating.clauses import WAIT
 from ...domains import DOMAINS, domains_of, verbs
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
@@ -20,23 +19,18 @@ from ..base import ServiceCall, ToolRun
 from ..calls.arguments import fit
 from ..calls.names import adapt
 from ..control.arguments import read_args
-from ..control.planning import Plan, plan
+from ..control.planning import plan
 from ..control.scripts import SCRIPT, plan_script, resolve_gated
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names
 from ..resolving.resolver import Target, resolve
 from ..vetted import NOTIFY
+from .clauses import MAX_ITEMS, as_duration, check_plain, read_for
 from .own_rules import unattended
-from .reading import MAX_ITEMS, TEMPLATE_MARKS, as_duration, check_plain, read_for
 
-DO_FORMS: Final = (
-    "{action: turn_on, name: Hallway Light}, {action: turn_on, area, domain, brightness: 40}, "
-    "{tell: me, message: ...}"
-)
-TELLS: Final = ("tell", "notify", NotifyTool.name, "say", "announce", "person", "send")
-MESSAGES: Final = ("message", "text", "msg", "content", "say", "body")
-WAITS: Final = ("wait", "delay")
+FORMS: Final = "{action: turn_on, entity_id}, {delay: '00:05:00'}, {tell: me, message}"
+WAITS: Final = ("delay", "wait")
 MAX_TARGETS: Final = 50
 ENDS: Final[Mapping[str, str]] = {"turn_on": "turn_off", "start": "stop", "play": "pause", "open": "close"}
 """How an action for a while ends. What was open before is never opened again by itself."""
@@ -46,7 +40,7 @@ NEEDS_YES: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class Step:
     """One step of an automation."""
 
     calls: tuple[ServiceCall, ...] = ()
@@ -54,11 +48,6 @@ class Deed:
     """For how long; without calls, how long to wait."""
     ends: tuple[ServiceCall, ...] = ()
     """What is called afterwards."""
-
-    @property
-    def kind(self) -> str:
-        """Return what kind of step it is."""
-        return "" if self.calls else WAIT
 
     def config(self) -> list[dict[str, Any]]:
         """Return it as Home Assistant writes it."""
@@ -68,7 +57,7 @@ class Deed:
         return [*steps, *(_as_action(call) for call in _merged(self.ends))]
 
 
-class DeedReader:
+class ActionReader:
     """Reads what an automation is to do."""
 
     def __init__(
@@ -79,17 +68,17 @@ class DeedReader:
         self._messages = messages
         self._gated = gated
 
-    async def async_read(self, value: Any) -> tuple[Deed, ...]:
+    async def async_read(self, value: Any) -> tuple[Step, ...]:
         """Return the steps. Raises ValidationError, and PermissionDenied for what is refused."""
         value = opened(value)
-        items = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+        items = value if isinstance(value, list | tuple) else [] if value is None else [value]
         if not items:
-            raise ValidationError(f"do: say what is to be done. Give {DO_FORMS}")
+            raise ValidationError(f"actions: say what is to be done. Give {FORMS}")
         if len(items) > MAX_ITEMS:
-            raise ValidationError(f"do: at most {MAX_ITEMS}")
-        deeds = [await self._async_deed(opened(item)) for item in items]
-        await self.async_judge([call for deed in deeds for call in (*deed.calls, *deed.ends)])
-        return tuple(deeds)
+            raise ValidationError(f"actions: at most {MAX_ITEMS}")
+        steps = [await self._async_step(opened(item)) for item in items]
+        await self.async_judge([call for step in steps for call in (*step.calls, *step.ends)])
+        return tuple(steps)
 
     async def async_judge(self, calls: Sequence[ServiceCall]) -> None:
         """Raise PermissionDenied for calls that are not free for the speaker at any time."""
@@ -99,62 +88,62 @@ class DeedReader:
                 names = ", ".join(call.entity_ids[:3])
                 raise PermissionDenied(f"{call.domain}.{call.service} of {names} {NEEDS_YES}")
 
-    async def _async_deed(self, item: Any) -> Deed:
+    async def _async_step(self, item: Any) -> Step:
         if isinstance(item, str):
-            item = self._in_words(check_plain(item, "do"))
+            item = self._in_words(check_plain(item, "actions"))
         if not isinstance(item, Mapping):
-            raise ValidationError(f"do: {str(item)[:40]!r} is not understood. Give {DO_FORMS}")
-        _check_texts(item)
+            raise ValidationError(f"actions: {str(item)[:40]!r} is not understood. Give {FORMS}")
+        for text in leaves(item, keys=True):
+            if isinstance(text, str):
+                check_plain(text, "actions")
         args = {str(key): value for key, value in item.items() if key not in ("id", "alias", "enabled")}
         if len(args) == 1 and (name := next(iter(args))) in WAITS:
-            return Deed(seconds=read_for(args[name], self._run.speaker.language))
-        if (message := await self._async_message(args)) is not None:
-            return message
+            return Step(seconds=read_for(args[name], self._run.speaker.language))
+        data = opened(args.get("data") or args.get("arguments"))
+        told = {**args, **data} if isinstance(data, Mapping) else args
+        name = str(args.get("action") or args.get("tool") or "").casefold()
+        if "tell" in told or name.partition(".")[0] in (NOTIFY, NotifyTool.name):
+            return await self._async_message(told)
         return await self._async_control(args)
 
     def _in_words(self, text: str) -> dict[str, Any]:
         """Return the arguments of an action that was written as text: its verb, and what it names."""
-        run = self._run
-        if (verb := _first_verb(text)) is None:
-            raise ValidationError(f"do: {text[:40]!r} is not understood. Give {DO_FORMS}")
+        spoken = f"{' '.join(fold(text).split())} "
+        leading = [verb for verb in verbs() if spoken.startswith(f"{verb.replace('_', ' ')} ")]
+        if not leading:
+            raise ValidationError(f"actions: {text[:40]!r} is not understood. Give {FORMS}")
+        verb = max(leading, key=len)
         named = resolve(
-            run.house, Target(), speaker=run.speaker, sentence=text, allowed_domains=domains_of(verb)
+            self._run.house,
+            Target(),
+            speaker=self._run.speaker,
+            sentence=text,
+            allowed_domains=domains_of(verb),
         )
         return {"action": verb, "entity_id": [record.entity_id for record in named]}
 
-    async def _async_message(self, args: Mapping[str, Any]) -> Deed | None:
-        """Return a message to persons or rooms; None if the step is none."""
-        action = str(args.get("action") or args.get("tool") or "").casefold()
-        args = {**args, **_inner(args)}
-        said = next((str(args[key]) for key in MESSAGES if isinstance(args.get(key), str)), "")
-        whom = next((args[key] for key in TELLS if key in args), None)
-        is_message = whom is not None or action.partition(".")[0] in (NOTIFY, *TELLS)
-        if not is_message:
-            return None
-        if isinstance(whom, Mapping):
-            return await self._async_message({"tell": whom.get("person", "me"), **whom})
-        if not said and isinstance(whom, str):
-            said, whom = whom, "me"
-        message = one_line(check_plain(said, "message"), MAX_MESSAGE)
+    async def _async_message(self, args: Mapping[str, Any]) -> Step:
+        message = one_line(str(args.get("message") or ""), MAX_MESSAGE)
         if not message:
             raise ValidationError("message: say what is to be told")
         if (messages := self._messages) is None:
-            raise ValidationError("do: messages cannot be sent here")
+            raise ValidationError("actions: messages cannot be sent here")
         room = args.get("area") or args.get("room")
-        said = ", ".join(map(str, whom)) if isinstance(whom, list | tuple) else str(whom or "me")
-        calls = await messages.async_calls(str(room or said), message, self._run, to_phone=not room)
-        return Deed(calls=tuple(calls))
+        whom = room or args.get("tell") or args.get("person") or "me"
+        receivers = ", ".join(map(str, whom)) if isinstance(whom, list | tuple) else str(whom)
+        calls = await messages.async_calls(receivers, message, self._run, to_phone=not room)
+        return Step(calls=tuple(calls))
 
-    async def _async_control(self, args: dict[str, Any]) -> Deed:
+    async def _async_control(self, args: dict[str, Any]) -> Step:
         if (control := self._control) is None:
-            raise ValidationError("do: devices cannot be controlled here")
+            raise ValidationError("actions: devices cannot be controlled here")
         args = self._as_call(args, control)
         verb, target, given = read_args(args)
         run = self._run
         if any(is_secret(name) for name in given):
-            raise ValidationError("do: a code is not stored, so this cannot be part of an automation")
+            raise ValidationError("actions: a code is not stored, so this cannot be part of an automation")
         if args.get("when") or args.get("repeat"):
-            raise ValidationError("do: when and repeat belong to the automation, not to an action of it")
+            raise ValidationError("actions: when and repeat belong to the automation, not to an action of it")
         await async_prepare_names(run.hass, run.house)
 
         def found(domains: Collection[str]) -> list[EntityRecord]:
@@ -169,14 +158,14 @@ class DeedReader:
 
         records = resolve_gated(target, domains_of(verb), found, gated=self._gated)
         if len(records) > MAX_TARGETS:
-            raise ValidationError(f"do: {len(records)} entities are too many; name the area")
+            raise ValidationError(f"actions: {len(records)} entities are too many; name the area")
         calls = self._calls(verb, given, records)
         if not args.get("for"):
-            return Deed(calls=calls)
+            return Step(calls=calls)
         if verb not in ENDS:
-            raise ValidationError(f"do: for fits turn_on, start, play and open only, not {verb}")
+            raise ValidationError(f"actions: for fits turn_on, start, play and open only, not {verb}")
         seconds = read_for(args["for"], run.speaker.language)
-        return Deed(calls=calls, seconds=seconds, ends=self._calls(ENDS[verb], {}, records))
+        return Step(calls=calls, seconds=seconds, ends=self._calls(ENDS[verb], {}, records))
 
     def _as_call(self, args: dict[str, Any], control: ControlTool) -> dict[str, Any]:
         """Return the arguments of ha_control, however the call was written. Raises ValidationError."""
@@ -185,12 +174,12 @@ class DeedReader:
             rest = {key: value for key, value in args.items() if key not in ("tool", "service", "action")}
             parts = adapt(llm.ToolInput(name, rest), {control.name: control})
             if len(parts) != 1 or parts[0].call.tool_name != control.name:
-                raise ValidationError(f"do: {name[:40]!r} is not available. Give {DO_FORMS}")
+                raise ValidationError(f"actions: {name[:40]!r} is not available. Give {FORMS}")
             args = dict(parts[0].call.tool_args)
         try:
             return fit(control, args).args
         except ValidationError as err:
-            raise ValidationError(f"do: {err}"[:300]) from err
+            raise ValidationError(f"actions: {err}"[:300]) from err
 
     def _calls(
         self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord]
@@ -202,10 +191,20 @@ class DeedReader:
             state = self._run.hass.states.get(record.entity_id)
             if state is None or not self._run.guard.is_exposed(record.entity_id):
                 raise ValidationError(f"{record.entity_id} does not exist or is not exposed to the assistant")
+            action = DOMAINS[state.domain].actions.get(verb)
+            if action is not None and action.direction and state.domain != SCRIPT:
+                raise ValidationError(
+                    f"actions: {verb} takes no step in an automation; give the value that it is set to"
+                )
+            alone, neutral = len(records) == 1, _neutral(state)
             try:
-                made = self._plan(_neutral(state), verb, given, units, alone=len(records) == 1)
+                made = (
+                    plan_script(self._run, neutral, verb, given, gated=self._gated)
+                    if state.domain == SCRIPT
+                    else plan(neutral, verb, given, units, gated=self._gated, alone=alone)
+                )
             except ValidationError as err:
-                raise ValidationError(f"do: {record.entity_id} {err}"[:300]) from err
+                raise ValidationError(f"actions: {record.entity_id} {err}"[:300]) from err
             calls += (
                 ServiceCall(
                     domain=made.domain,
@@ -216,22 +215,8 @@ class DeedReader:
                 for call in made.calls
             )
         if not calls:
-            raise ValidationError(f"do: {verb} would do nothing")
+            raise ValidationError(f"actions: {verb} would do nothing")
         return tuple(_merged(calls))
-
-    def _plan(self, state: State, verb: str, given: Mapping[str, Any], units: Units, *, alone: bool) -> Plan:
-        if state.domain == SCRIPT:
-            return plan_script(self._run, state, verb, given, gated=self._gated)
-        if DOMAINS[state.domain].actions.get(verb) and DOMAINS[state.domain].actions[verb].direction:
-            raise ValidationError("takes no step in an automation; give the value that it is set to")
-        return plan(state, verb, given, units, gated=self._gated, alone=alone)
-
-
-def _first_verb(text: str) -> str | None:
-    said = f"{' '.join(fold(text).split())} "
-    return max(
-        (verb for verb in verbs() if said.startswith(f"{verb.replace('_', ' ')} ")), key=len, default=None
-    )
 
 
 def _neutral(state: State) -> State:
@@ -240,22 +225,6 @@ def _neutral(state: State) -> State:
     if state.state in resting:
         return State(state.entity_id, "idle", state.attributes)
     return State(state.entity_id, STATE_OFF, state.attributes) if state.state == STATE_ON else state
-
-
-def _inner(args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of a call within a step; empty if it holds none."""
-    for key in ("arguments", "args", "parameters", "data"):
-        inner = opened(args.get(key))
-        if isinstance(inner, Mapping) and ("tool" in args or "message" in inner):
-            return inner
-    return {}
-
-
-def _check_texts(item: Mapping[str, Any]) -> None:
-    """Raise ValidationError for a template in any text of a step."""
-    for value in leaves(item, keys=True):
-        if isinstance(value, str) and any(mark in value for mark in TEMPLATE_MARKS):
-            raise ValidationError("do: templates are not available; write plain values")
 
 
 def _merged(calls: Sequence[ServiceCall]) -> list[ServiceCall]:

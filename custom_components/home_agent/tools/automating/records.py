@@ -9,9 +9,9 @@ from typing import Any, Final, Self
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
-from ..const import DOMAIN
-from ..knowledge.speaker import Speaker
-from ..store import EntryStore, read_list, read_moment, read_text_or_none
+from ...const import DOMAIN
+from ...knowledge.speaker import Speaker
+from ...store import EntryStore, read_list, read_moment, read_text_or_none
 
 STORE_KEY: Final = f"{DOMAIN}.automations"
 ID_PREFIX: Final = f"{DOMAIN}_"
