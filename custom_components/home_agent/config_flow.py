@@ -18,14 +18,30 @@ from homeassistant.core import callback
 
 from .config.adding import FIELD_TEST, AddingSteps, FoundServer, connection_form, default_name, model_fields
 from .config.agent_flow import AGENT, AgentSubentryFlow
-from .config.fields import Checked, Field, check, flat, form, placed_errors, stored_values, with_removals
+from .config.fields import (
+    Checked,
+    Field,
+    async_language,
+    azure_version,
+    check,
+    flat,
+    form,
+    placed_errors,
+    stored_values,
+    with_removals,
+)
 from .config.import_pages import ImportSteps
-from .config.language import async_language
 from .config.options import HomeAgentOptionsFlow
-from .config.probe import Draft, ProbeSteps, async_find_server, async_probe_model, typed_endpoint
-from .config.recommended import async_options, ranked
+from .config.probe import (
+    Draft,
+    ProbeSteps,
+    async_find_server,
+    async_options,
+    async_probe_model,
+    ranked,
+    typed_endpoint,
+)
 from .config.schemas import CONNECTION, EXAMPLES, REAUTH
-from .config.validators import azure_version
 from .connection import is_cloud
 from .const import (
     CONF_API_KEY,

@@ -19,8 +19,8 @@ from homeassistant.helpers.storage import STORAGE_DIR
 
 from .agents import async_change_options, async_find_agent, stored_options
 from .agents.starting import ISSUE as KEPT, async_erase_kept, async_give_kept, async_receivers
-from .config.expert import EXPERT
 from .config.options import SOURCE_REPAIR
+from .config.schemas import EXPERT
 from .const import (
     CONF_COLLECTIONS,
     CONF_MEMORY_EXTRACTION_LLM,

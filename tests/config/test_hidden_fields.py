@@ -3,7 +3,7 @@
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config.pages import HIDES_FIELDS
+from custom_components.home_agent.config.options import HIDES_FIELDS
 from homeassistant.core import HomeAssistant
 from tests.helpers.options_pages import entry, is_saved, save  # noqa: F401 - fixtures
 

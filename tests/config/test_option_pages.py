@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config.expert import EXPERT
-from custom_components.home_agent.config.schemas import HOUSEHOLD, PAGES
+from custom_components.home_agent.config.schemas import EXPERT, HOUSEHOLD, PAGES
 from custom_components.home_agent.const import DEFAULTS
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config import pages
+from custom_components.home_agent.config import options
 from custom_components.home_agent.config.schemas import PAGES
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from homeassistant.core import HomeAssistant
@@ -169,7 +169,7 @@ async def test_what_was_hidden_is_kept(
     hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A form of 2026.11 leaves out what it does not show; it is there again when it is shown again."""
-    monkeypatch.setattr(pages, "HIDES_FIELDS", True)
+    monkeypatch.setattr(options, "HIDES_FIELDS", True)
     chroma = {"vector_db_host": "chroma.local", "vector_db_auth_token": "secret-token"}
     stored = {"vector_db_backend": "chroma", "vector_db_top_k": 7, **chroma}
     hass.config_entries.async_update_entry(entry, options=stored)
@@ -193,7 +193,7 @@ async def test_what_belongs_to_an_emptied_field_goes(
     hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fallback whose address is emptied leaves no key behind."""
-    monkeypatch.setattr(pages, "HIDES_FIELDS", True)
+    monkeypatch.setattr(options, "HIDES_FIELDS", True)
     stored = {
         "fallback_llm_base_url": "http://127.0.0.1:1/v1",
         "fallback_llm_model": "m",
@@ -362,7 +362,7 @@ async def test_saved_secrets(
     hides: bool,
 ) -> None:
     """A saved secret is not shown, stays while nothing is typed, and can be removed."""
-    monkeypatch.setattr(pages, "HIDES_FIELDS", hides)
+    monkeypatch.setattr(options, "HIDES_FIELDS", hides)
     server = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
     typed = server if key in FALLBACK_FIELDS else {}
     removal = f"remove_{key}"

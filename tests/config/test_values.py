@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given, strategies as st
 import pytest
 
+from custom_components.home_agent.config.fields import normalise_url
 from custom_components.home_agent.config.probe import candidates
 from custom_components.home_agent.config.schemas import clean_allow_list, show_allow_list
-from custom_components.home_agent.config.validators import normalise_url
 from custom_components.home_agent.connection import is_cloud, parse_headers, render_key
 from custom_components.home_agent.errors import AuthenticationError, InvalidInput
 from custom_components.home_agent.inference.models import Endpoint

@@ -20,7 +20,7 @@ from benchmarks.__main__ import SUITES
 from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.agent import turn
 from custom_components.home_agent.condition import CONDITIONS
-from custom_components.home_agent.config import probe, validators
+from custom_components.home_agent.config import fields, probe
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
@@ -69,7 +69,7 @@ def test_keys_without_a_field() -> None:
     """Every key of an entry is named, those without a field with their default."""
     written = PAGES["docs/configuration.md"]
     assert {key for key in OPTION_KEYS if f"`{key}`" not in written} == set()
-    shown = {field.key for _, fields in reference.FORMS.values() for field in fields}
+    shown = {field.key for _, form in reference.FORMS.values() for field in form}
     kept = {code(name)[0]: default for name, default, _ in rows(written, 3)}
     assert kept == {key: reference.shown_default(key) for key in DEFAULTS if key not in shown}
 
@@ -112,7 +112,7 @@ def test_slots_of_the_tools() -> None:
     [
         ("configuration", "after {} requests to the model", turn.MAX_ROUNDS),
         ("configuration", "At most {}. They win", connection.MAX_HEADERS),
-        ("configuration", "At most {}. |", validators.MAX_PATTERNS),
+        ("configuration", "At most {}. |", fields.MAX_PATTERNS),
     ],
 )
 def test_limits(page: str, sentence: str, number: float) -> None:
@@ -276,7 +276,7 @@ def test_model_servers() -> None:
     assert {dialect for cells in servers for dialect in code(cells[4])} == set(const.DIALECTS) - {"auto"}
     for _, address, _, _, dialect in servers:
         url, api = code(address)[0].replace("HOST", "192.168.1.5").replace("NAME", "name"), code(dialect)[0]
-        assert validators.normalise_url(url) == url
+        assert fields.normalise_url(url) == url
         assert is_azure(parse(url)) is (api == "azure")
         assert is_cloud(parse(url)) is connection.is_cloud(url)
         first = next(probe.candidates(Endpoint(base_url=url, model="", dialect=api)))

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from custom_components.home_agent import errors
-from custom_components.home_agent.config import adding, probe, schemas, validators
+from custom_components.home_agent.config import adding, probe, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import DONE, MENUS
 from custom_components.home_agent.safety.rules import DECISIONS, PICKED_ACTIONS
@@ -23,7 +23,7 @@ from tests.helpers.checks import every
 from tests.helpers.documents import fields_of
 from tests.helpers.spoken_languages import SPOKEN, VARIANTS, WHOLE
 
-INTEGRATION = Path(validators.__file__).parents[1]
+INTEGRATION = Path(probe.__file__).parents[1]
 FILES = sorted((INTEGRATION / "translations").glob("*.json"))
 LANGUAGES = [file.stem for file in FILES]
 CONNECTION_ERRORS = {*probe._LIST_ERROR_KEYS.values(), *probe._PROBE_ERROR_KEYS.values(), "server_error"}

@@ -29,8 +29,7 @@ from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..runtime import DATA_SHARED
 from ..self_test.cases import Capability
 from ..self_test_reports import Report
-from .fields import Field, form, stripped, switch
-from .language import async_language
+from .fields import Field, async_language, form, stripped, switch
 from .probe import Draft, async_shared, async_try
 
 SENTENCES: Final = 3

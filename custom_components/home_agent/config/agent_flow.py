@@ -27,9 +27,8 @@ from ..errors import InvalidInput
 from ..inference.errors import ModelServerError
 from ..knowledge.view import AgentView, ViewedHouse
 from .fields import Checked, Field, check, choice, form, stripped, text
-from .pages import OptionPages, page_step
-from .probe import ProbeSteps, async_shared, typed_endpoint
-from .recommended import ranked
+from .options import OptionPages, page_step
+from .probe import ProbeSteps, async_shared, ranked, typed_endpoint
 from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
 
 AGENT: Final = "agent"

@@ -56,10 +56,8 @@ from ..safety.rules import (
     Span,
     as_texts,
 )
-from .fields import Checked, Field
-from .language import async_language
+from .fields import Checked, Field, async_language, clean_names
 from .lists import Labels, items_selector, profiles_selector
-from .validators import clean_names
 
 SHOWN_CLASSES: Final = ("cover",)
 """Domains whose device classes are kinds of their own."""

@@ -53,8 +53,7 @@ from ..tools.custom.base import SINGLE
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools
 from ..tools.native import NATIVE
-from .fields import Checked, check
-from .language import async_language
+from .fields import Checked, async_language, check
 from .schemas import PAGES
 
 MAX_TEXT: Final = 200_000

@@ -47,8 +47,7 @@ from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..timespans import read_span
 from ..tools.people import TARGETS
 from ..tools.proposing import PROPOSED
-from .fields import Field
-from .validators import clean_names, clean_span, shown_span
+from .fields import Field, clean_names, clean_span, shown_span
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,354 @@
 """The options: a menu with pages for households, and one with pages for experts."""
 
-from collections.abc import Mapping
-from typing import Any, Final, override
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Self, override
 
-from homeassistant.config_entries import ConfigEntry, ConfigFlowResult, OptionsFlow
+import yarl
 
-from .expert import EXPERT
-from .fields import Field
-from .pages import OptionPages, page_step
-from .schemas import HOUSEHOLD, PAGES
+from homeassistant import data_entry_flow
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState, ConfigFlowResult, OptionsFlow
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import llm
+from homeassistant.helpers.selector import SelectOptionDict, Selector, SelectSelector, SelectSelectorConfig
+from homeassistant.helpers.translation import async_get_translations
+
+from ..connection import is_cloud
+from ..const import (
+    BACKEND_CHROMA,
+    CONF_BASE_URL,
+    CONF_DIALECT,
+    CONF_EMBEDDING_MODEL,
+    CONF_EMBEDDING_PROVIDER,
+    CONF_LLM_APIS,
+    CONF_MEMORY_COLLECTION,
+    CONF_NOTIFY_TARGETS,
+    CONF_PROACTIVE_RULES,
+    CONF_PROMPT_CUSTOM,
+    CONF_PROMPT_USE_DEFAULT,
+    CONF_QUICK_CONFIRMATIONS,
+    CONF_TELEGRAM_CHATS,
+    CONF_VECTOR_BACKEND,
+    CONF_VECTOR_COLLECTION,
+    CONF_VECTOR_DATABASE,
+    CONF_VECTOR_HOST,
+    CONF_VECTOR_PORT,
+    CONF_VECTOR_TENANT,
+    DEFAULTS,
+    DOMAIN,
+    EMBEDDING_BUILTIN,
+)
+from ..errors import InvalidInput
+from ..inference.models import Dialect
+from ..inference.router import PRIMARY
+from ..knowledge.indexer import knowledge_collection, profile_collection
+from ..parts import async_part
+from ..safety.disclosure import DataPolicy
+from ..settings import defaults_of, is_own_api
+from .channels import chat_options, notify_options
+from .choices import async_labelled
+from .fields import (
+    Checked,
+    Field,
+    async_language,
+    check,
+    flat,
+    form,
+    kept_values,
+    placed_errors,
+    stored_values,
+    with_removals,
+)
+from .lists import chats_selector, notify_selector, proactive_labels, with_proactive_labels
+from .schemas import EXAMPLES, EXPERT, HOUSEHOLD, PAGES, label_path
+
+DATABASE_KEYS = (CONF_VECTOR_HOST, CONF_VECTOR_PORT, CONF_VECTOR_TENANT, CONF_VECTOR_DATABASE)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOptions:
+    """What an agent keeps in which Chroma database."""
+
+    database: Sequence[Any]
+    embedder: Sequence[str]
+    """Vectors of two embedders cannot be compared."""
+    house: Sequence[str]
+    own: Sequence[str]
+    """Collections of memories and of the profile, which each agent has for itself."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self | None:
+        """Read options, None if no Chroma server is chosen."""
+        settings = {**DEFAULTS, **options}
+        if settings[CONF_VECTOR_BACKEND] != BACKEND_CHROMA:
+            return None
+        provider, model = settings[CONF_EMBEDDING_PROVIDER], settings[CONF_EMBEDDING_MODEL]
+        house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]
+        return cls(
+            database=[settings[key] for key in DATABASE_KEYS],
+            embedder=[provider, "" if provider == EMBEDDING_BUILTIN else model],
+            house=[house, knowledge_collection(house)],
+            own=[memories, profile_collection(memories)],
+        )
+
+    def clash(self, other: Self) -> tuple[str, str] | None:
+        """Return the option and the collection that cannot be the other's too, None if all is well."""
+        same_house = self.house == other.house and self.embedder == other.embedder
+        for name in self.house:
+            if name in other.own or (name in other.house and not same_house):
+                return CONF_VECTOR_COLLECTION, name
+        for name in self.own:
+            if name in other.own or name in other.house:
+                return CONF_MEMORY_COLLECTION, name
+        return None
+
+
+def check_sharing(
+    hass: HomeAssistant, entry: ConfigEntry, options: Mapping[str, Any], page: Sequence[str], checked: Checked
+) -> None:
+    """Refuse options with which two agents would fill one collection over each other.
+
+    `page` are the fields that can be marked; what belongs to another page is said at the store.
+    """
+    kept = StoredOptions.of(options)
+    if kept is None or not {CONF_VECTOR_BACKEND, CONF_MEMORY_COLLECTION}.intersection(page):
+        return
+    for title, other in _others(hass, entry):
+        if other.database != kept.database or (clash := kept.clash(other)) is None:
+            continue
+        option, collection = clash
+        told = {"agent": title, "collection": collection}
+        error = InvalidInput("collection_shared", **told)
+        if option == CONF_MEMORY_COLLECTION:
+            error = InvalidInput("memories_shared", **told)
+        field = option if option in page else CONF_VECTOR_BACKEND
+        if field in page:
+            checked.fail(field, error)
+
+
+def _others(hass: HomeAssistant, entry: ConfigEntry) -> Iterator[tuple[str, StoredOptions]]:
+    for other in hass.config_entries.async_entries(DOMAIN):
+        if other.entry_id != entry.entry_id and (kept := StoredOptions.of(other.options)):
+            yield other.title, kept
+
+
+async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
+    """Ask for a prompt where the default one is off; a default that depends on the prompt is not stored."""
+    quick = CONF_QUICK_CONFIRMATIONS
+    if quick not in stored and checked.values.get(quick) == defaults_of(stored)[quick]:
+        checked.values.pop(quick, None)
+    if not checked.values.get(CONF_PROMPT_USE_DEFAULT, True) and CONF_PROMPT_CUSTOM not in checked.values:
+        checked.fail(CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
+
+
+HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
+"""Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
+
+type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
+
+PAGE_CHECKS: Final[dict[str, PageCheck]] = {
+    "answers": _async_check_prompt,
+    "prompt": _async_check_prompt,
+}
+ASKING_CHECKS: Final = {
+    "web": ("config.servers", "async_check_web"),
+    "memory": ("config.learning", "async_check_learning"),
+    "memory_details": ("config.learning", "async_check_learning"),
+}
+"""Checks that ask a server, with the module of each: it loads when the page is saved."""
+ENTRY_CHECKS: Final = {
+    "permissions": ("config.policy", "async_check_safety"),
+    "safety": ("config.policy", "async_check_safety"),
+    "messages": ("config.channels", "async_check_channels"),
+    "vector_store": ("config.vector_store", "async_check_vector_store"),
+}
+"""Checks that look at the agent as well."""
+
+
+async def _async_check_of(hass: HomeAssistant, page: str, entry: ConfigEntry) -> PageCheck | None:
+    """Return the check of a page; None if it needs none."""
+    if page in PAGE_CHECKS:
+        return PAGE_CHECKS[page]
+    module, name = (ASKING_CHECKS | ENTRY_CHECKS).get(page, ("", ""))
+    if not module:
+        return None
+    check = getattr(await async_part(hass, module), name)
+    return partial(check, entry=entry) if page in ENTRY_CHECKS else check
+
+
+@callback
+def may_be_ollama(entry: ConfigEntry) -> bool:
+    """Return whether the agent's server can be one that has Ollama's own API."""
+    settings = {**DEFAULTS, **entry.data}
+    if settings[CONF_DIALECT] != "auto":
+        return bool(settings[CONF_DIALECT] == Dialect.OLLAMA)
+    known = None
+    if entry.state is ConfigEntryState.LOADED:
+        client = entry.runtime_data.router.primary
+        known = client.capabilities.dialect(client.endpoint.base_url)
+    return known == Dialect.OLLAMA if known else not is_cloud(settings[CONF_BASE_URL])
+
+
+async def async_with_choices(
+    hass: HomeAssistant, fields: tuple[Field, ...], options: Mapping[str, Any]
+) -> tuple[Field, ...]:
+    """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
+    texts = await async_get_translations(hass, await async_language(hass), "selector", {DOMAIN})
+    makers: dict[str, Callable[[HomeAssistant], Selector[Any]]] = {
+        CONF_LLM_APIS: _api_selector,
+        CONF_NOTIFY_TARGETS: lambda hass: notify_selector(notify_options(hass)),
+        CONF_TELEGRAM_CHATS: lambda hass: chats_selector(chat_options(hass)),
+    }
+    found = [
+        replace(field, selector=makers[field.key](hass)) if field.key in makers else field for field in fields
+    ]
+    labels = proactive_labels(texts)
+    found = [
+        with_proactive_labels(field, labels) if field.key == CONF_PROACTIVE_RULES else field
+        for field in found
+    ]
+    return tuple([await async_labelled(hass, field, options) for field in found])
+
+
+def _api_selector(hass: HomeAssistant) -> SelectSelector:
+    options = [
+        SelectOptionDict(value=api.id, label=api.name)
+        for api in llm.async_get_apis(hass)
+        if not is_own_api(api.id)
+    ]
+    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
+
+
+class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
+    """Shows the pages of an agent; a page takes effect when it is saved, and the menu comes back."""
+
+    def __init__(self) -> None:
+        self._typed: dict[str, Any] = {}
+        self._tried: dict[str, Any] = {}
+        self._page = ""
+        self._reports: list[tuple[str, dict[str, str]]] = []
+        self._has_saved = False
+
+    @property
+    def connection(self) -> ConfigEntry:
+        """Return the entry with the connection."""
+        raise NotImplementedError
+
+    @property
+    def agent_name(self) -> str:
+        """Return the name of the agent whose pages these are."""
+        raise NotImplementedError
+
+    @property
+    def stored(self) -> Mapping[str, Any]:
+        """Return the stored options of the agent."""
+        raise NotImplementedError
+
+    def page_fields(self, page: str) -> tuple[Field, ...]:
+        """Return the fields of a page."""
+        raise NotImplementedError
+
+    async def async_save(self, options: Mapping[str, Any]) -> None:
+        """Store all options of the agent."""
+        raise NotImplementedError
+
+    async def async_back(self) -> Any:
+        """Show the menu again."""
+        raise NotImplementedError
+
+    async def async_step_vector_save(self, _user_input: dict[str, Any] | None = None) -> Any:
+        """Show the next report, or store the tested options."""
+        return self._report() if self._reports else await self._async_store()
+
+    def _fields(self, page: str) -> tuple[Field, ...]:
+        ollama = may_be_ollama(self.connection)
+        return tuple(field for field in self.page_fields(page) if ollama or not field.only_ollama)
+
+    async def async_page(self, page: str, user_input: dict[str, Any] | None) -> Any:
+        """Show a page, or save its values; a check with findings asks first."""
+        entry, stored = self.connection, self.stored
+        fields = with_removals(await async_with_choices(self.hass, self._fields(page), stored), stored)
+        shown = stored_values(fields, stored)
+        notes = {**EXAMPLES, "agent": self.agent_name, "withheld": await self._async_withheld()}
+        if user_input is None:
+            typed = self._typed if self._page == page else {}
+            return self.async_show_form(
+                step_id=page, data_schema=form(fields, typed or shown), description_placeholders=notes
+            )
+        typed = flat(fields, user_input)
+        checked = check(fields, typed, stored)
+        kept = kept_values(fields, typed, stored) if HIDES_FIELDS else {}
+        shown = {key: shown[key] for key in kept} | typed
+        if page_check := await _async_check_of(self.hass, page, entry):
+            await page_check(self.hass, checked, stored)
+        of_page = [field.key for field in fields]
+        if not checked.errors:
+            check_sharing(self.hass, entry, {**checked.others, **kept, **checked.values}, of_page, checked)
+        if checked.errors:
+            errors = placed_errors(fields, checked.errors)
+            return self.async_show_form(
+                step_id=page,
+                data_schema=form(fields, shown, errors),
+                errors=errors,
+                description_placeholders={
+                    **notes,
+                    **checked.placeholders,
+                    "field": await self._async_field_name(fields, checked.errors),
+                },
+            )
+        self._page, self._typed, self._tried = page, shown, {**kept, **checked.values}
+        checked.keep_report()
+        self._reports = checked.reports
+        return self._report() if self._reports else await self._async_store()
+
+    def _report(self) -> Any:
+        step, placeholders = self._reports.pop(0)
+        return self.async_show_menu(
+            step_id=step,
+            menu_options=["vector_save", self._page],
+            description_placeholders=placeholders,
+        )
+
+    async def _async_store(self) -> Any:
+        """Store the values of the page beside those of the others, and show the menu again."""
+        of_page = {field.key for field in self._fields(self._page)}
+        others = {key: value for key, value in self.stored.items() if key not in of_page}
+        await self.async_save({**others, **self._tried})
+        self._typed, self._page, self._has_saved = {}, "", True
+        return await self.async_back()
+
+    async def _async_field_name(self, fields: Iterable[Field], errors: Mapping[str, str]) -> str:
+        """Return the name of the first wrong field that is in a section, where no error can mark it."""
+        wrong = next((field.key for field in fields if field.section and field.key in errors), None)
+        if wrong is None:
+            return ""
+        language = await async_language(self.hass)
+        texts = await async_get_translations(self.hass, language, "options", {DOMAIN})
+        return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
+
+    async def _async_note(self, name: str) -> str:
+        language = await async_language(self.hass)
+        texts = await async_get_translations(self.hass, language, "selector", {DOMAIN})
+        return texts.get(f"component.{DOMAIN}.selector.page_notes.options.{name}", "")
+
+    async def _async_withheld(self) -> str:
+        """Return a paragraph about data that an external model does not receive, or an empty text."""
+        settings = {**DEFAULTS, **self.connection.data, **self.connection.options}
+        if DataPolicy(settings).of(PRIMARY).people:
+            return ""
+        note = await self._async_note("withheld")
+        return "\n\n" + note.replace("{host}", yarl.URL(settings[CONF_BASE_URL]).host or "")
+
+
+def page_step(page: str) -> Callable[..., Awaitable[Any]]:
+    """Return the step of a page, as Home Assistant looks for it."""
+
+    async def show_or_save(self: OptionPages, user_input: dict[str, Any] | None = None) -> Any:
+        return await self.async_page(page, user_input)
+
+    return show_or_save
+
 
 SOURCE_REPAIR: Final = "repair"
 """The source of a flow that repairs.py has started."""

@@ -39,10 +39,9 @@ from ..knowledge.search import async_create_embedder, chroma_address
 from ..vector.chroma import ChromaAddress, ChromaAPI, ChromaStore
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
-from .fields import Checked, Values
+from .fields import Checked, Values, normalise_url
 from .probe import EMBEDDING_ERROR_KEYS, candidates, failure_of
 from .servers import warn_about_cloud
-from .validators import normalise_url
 
 EMBEDDING_KEYS: Final = (
     CONF_EMBEDDING_PROVIDER,
