@@ -17,7 +17,6 @@ from homeassistant.util import dt as dt_util
 from ...domains import DOMAINS
 from ...domains.binary_sensor import BINARY_WORDS
 from ...errors import ValidationError
-from ...knowledge.house import EntityRecord
 from ...knowledge.names import squash
 from ...knowledge.speaker import entity_of_person
 from ...knowledge.spoken_words import state_meanings
@@ -161,10 +160,9 @@ class ClauseReader:
             return [self._moves(who, fields) | self._for(fields)]
         if kind == "numeric_state":
             return [{"trigger": kind, **self._compared(fields)} | self._for(fields)]
-        config, state = self._entities(TRIGGER, fields)
-        before, after = (
-            [self._states.read(state, each) for each in _several(fields.get(key))] for key in ("from", "to")
-        )
+        states = self._entities(fields)
+        before, after = (self._read_states(states, fields.get(key)) for key in ("from", "to"))
+        config = {"trigger": "state", "entity_id": [state.entity_id for state in states]}
         config |= {"from": _one(before)} if before else {"not_from": [*_GONE]}
         config |= {"to": _one(after)} if after else {"not_to": [*_GONE]}
         return [config | self._for(fields)]
@@ -181,51 +179,47 @@ class ClauseReader:
             return [self._presence(who, fields) | self._for(fields)]
         if kind == "numeric_state":
             return [{"condition": kind, **self._compared(fields)}]
-        config, state = self._entities(CONDITION, fields)
-        wanted = [self._states.read(state, each) for each in _several(fields.get("to"))]
+        states = self._entities(fields)
+        wanted = self._read_states(states, fields.get("to"))
         if not wanted:
             raise ValidationError(f"conditions: state is missing. Give {FORMS[CONDITION][kind]}")
-        return [{**config, "state": _one(wanted)} | self._for(fields)]
+        ids = [state.entity_id for state in states]
+        return [{"condition": "state", "entity_id": ids, "state": _one(wanted)} | self._for(fields)]
 
     # Entities
 
-    def _entities(self, role: str, fields: Config) -> tuple[Config, State]:
-        records = self._records(fields)
-        ids = [record.entity_id for record in records]
-        return {role: "state", "entity_id": ids}, self._state(records[0])
+    def _read_states(self, states: Sequence[State], value: Any) -> list[str]:
+        return [self._states.read(states[0], each) for each in _several(value)]
 
-    def _records(self, fields: Config) -> list[EntityRecord]:
-        """Return the entities of a clause, all of one domain. Raises ValidationError."""
+    def _entities(self, fields: Config) -> list[State]:
+        """Return the states of the entities of a clause, all of one domain. Raises ValidationError."""
         named = texts(fields.get("entity_id"))
         ids = [each for each in named if valid_entity_id(each.casefold())]
         names = [each for each in named if each not in ids]
         target = Target.from_args({**fields, "entity_id": ids, "name": names})
         if target.is_empty:
             raise ValidationError("entity_id is missing: say which entity is meant")
-        found = resolve(
+        records = resolve(
             self._run.house,
             target,
             speaker=self._run.speaker,
             sentence=self._run.sentence,
             exists=lambda entity_id: self._hass.states.get(entity_id) is not None,
         )
-        if len(found) > MAX_ENTITIES or len({record.domain for record in found}) > 1:
-            listed = ", ".join(plain(record.name) for record in found[:MAX_ENTITIES])
-            raise ValidationError(f"Which one? Name one of: {listed}"[:200])
-        return found
-
-    def _state(self, record: EntityRecord) -> State:
-        state = self._hass.states.get(record.entity_id)
-        if state is None or not self._run.reader.sees(record.entity_id):
-            raise ValidationError(f"{record.entity_id} does not exist or is not exposed to the assistant")
-        return state
+        if len(records) > MAX_ENTITIES or len({record.domain for record in records}) > 1:
+            names = [plain(record.name) for record in records[:MAX_ENTITIES]]
+            raise ValidationError(f"Which one? Name one of: {', '.join(names)}"[:200])
+        states = [self._hass.states.get(record.entity_id) for record in records]
+        seen = [state for state in states if state is not None and self._run.reader.sees(state.entity_id)]
+        if len(seen) < len(records):
+            raise ValidationError(f"{records[0].entity_id} does not exist or is not exposed to the assistant")
+        return seen
 
     def _compared(self, fields: Config) -> Config:
-        records = self._records(fields)
-        if len(records) > 1:
-            ids = ", ".join(record.entity_id for record in records)
+        state, *others = self._entities(fields)
+        if others:
+            ids = ", ".join(each.entity_id for each in (state, *others))
             raise ValidationError(f"Which one? Name one of: {ids}"[:200])
-        state = self._state(records[0])
         attribute = _MEASURED.get(state.domain)
         is_number = as_number(state.state) is not None or state.attributes.get("unit_of_measurement")
         if attribute is None and not is_number:

@@ -1,6 +1,7 @@
 """automation: automations in plain language, which an administrator confirms before they are written."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, override
 
@@ -23,7 +24,7 @@ from ...texts import leaves
 from ..automating import actions
 from ..automating.actions import ActionReader
 from ..automating.clauses import CONDITION, FORMS, TRIGGER
-from ..automating.drafting import PARTS, Draft, alias_of, as_yaml, async_draft, described
+from ..automating.drafting import PARTS, alias_of, as_yaml, async_draft, described
 from ..automating.files import (
     AUTOMATION,
     async_add,
@@ -134,18 +135,19 @@ class AutomationTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do one thing. Raises HomeAgentError; TargetsFailed for what waits for a yes."""
-        user = await _async_user(run)
-        action = args["action"]
+        user_id = None if run.speaker.is_automation else run.speaker.context.user_id
+        user = await run.hass.auth.async_get_user(user_id) if user_id else None
+        action, name = args["action"], str(args.get("name") or "")
         if action == "list":
             return await self._async_list(run, user)
         if action in ("on", "off"):
-            return await self._async_switch(str(args.get("name") or ""), run, user, on=action == "on")
+            return await self._async_switch(name, run, user, on=action == "on")
         check_administrator(user)
         if action == "create":
-            return await self._async_create(args, run)
-        known = self._own_one(str(args.get("name") or ""), run, user)
+            return await self._async_write(None, args, run)
+        known = self._choose_own(name, run, user)
         if action == "change":
-            return await self._async_change(known, args, run)
+            return await self._async_write(known, args, run)
         own = known.own
         assert own is not None
 
@@ -155,77 +157,70 @@ class AutomationTool(HomeAgentTool):
 
         return self._ask(run, FrozenAutomation(change=AutomationChange.DELETE, name=known.name, begin=delete))
 
-    def _own_one(self, said: str, run: ToolRun, user: User | None) -> Known:
+    def _choose_own(self, name: str, run: ToolRun, user: User | None) -> Known:
         """Return the automation that is changed or deleted. Raises PermissionDenied for others."""
         every = seen_automations(run, self.own, user)
-        mine = [one for one in every if one.own is not None]
         try:
-            return choose_automation(mine, said, self.own, run)
+            return choose_automation([each for each in every if each.own is not None], name, self.own, run)
         except ValidationError:
-            others = [one for one in every if one.own is None]
-            if not said or not others:
-                raise
-        try:
-            other = choose_automation(others, said, self.own, run)
-        except ValidationError:
-            return choose_automation(mine, said, self.own, run)
-        raise PermissionDenied(f"{other.name} {FOREIGN}")
+            others = [each for each in every if each.own is None] if name else []
+            with suppress(ValidationError):
+                other = choose_automation(others, name, self.own, run)
+                raise PermissionDenied(f"{other.name} {FOREIGN}") from None
+            raise
 
-    async def _async_create(self, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
-        if self.own.full:
-            raise ValidationError("There are too many automations; delete some first")
-        await async_check_included(run.hass)
-        draft = await async_draft(args, run, self._actions(run))
-        known = known_automations(run.hass, self.own)
-        for one in known:
-            if one.own is not None and all(one.own.config.get(part) == draft.config[part] for part in PARTS):
-                raise ValidationError(
-                    f"This automation exists already: {one.name}. Nothing was created; say so"
-                )
-        alias = alias_of(args, run)
-        config = described(draft.config, alias, run, changed=False, taken=[one.name for one in known])
-        automation = OwnAutomation(
-            id=f"{ID_PREFIX}{ulid_now().lower()}",
-            alias=str(config["alias"]),
-            sentence=run.sentence,
-            language=run.speaker.language,
-            user_id=run.speaker.context.user_id,
-            config=config,
-            outside=run.tainted,
-        )
-        return await self._async_ask_about(run, AutomationChange.CREATE, draft, None, automation)
-
-    async def _async_change(self, known: Known, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
-        before = known.own
-        assert before is not None
-        written = await async_read(run.hass, before.id)
-        if written is None:
-            raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
-        draft = await async_draft(args, run, self._actions(run), written)
-        config = described(draft.config, str(written.get("alias") or known.name), run, changed=True, taken=())
-        outside = before.outside or run.tainted
-        after = replace(before, alias=str(config["alias"]), config=config, outside=outside)
-        return await self._async_ask_about(
-            run, AutomationChange.CHANGE, draft, replace(before, config=written), after
-        )
-
-    async def _async_ask_about(
-        self,
-        run: ToolRun,
-        change: AutomationChange,
-        draft: Draft,
-        before: OwnAutomation | None,
-        after: OwnAutomation,
-    ) -> JsonValueType:
-        if before is not None:  # a part that stays may call what nobody may have called now
+    async def _async_write(self, known: Known | None, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
+        """Ask about a new automation, or about a change of one that is known."""
+        actions = ActionReader(run, self._control, self._messages, gated=self._gated)
+        before: OwnAutomation | None = None
+        if known is None:
+            change = AutomationChange.CREATE
+            if self.own.full:
+                raise ValidationError("There are too many automations; delete some first")
+            await async_check_included(run.hass)
+            draft = await async_draft(args, run, actions)
+            others = known_automations(run.hass, self.own)
+            for other in others:
+                if other.own and all(other.own.config.get(part) == draft.config[part] for part in PARTS):
+                    raise ValidationError(
+                        f"This automation exists already: {other.name}. Nothing was created; say so"
+                    )
+            names = [other.name for other in others]
+            config = described(draft.config, alias_of(args, run), run, changed=False, taken=names)
+            after = OwnAutomation(
+                id=f"{ID_PREFIX}{ulid_now().lower()}",
+                alias=str(config["alias"]),
+                sentence=run.sentence,
+                language=run.speaker.language,
+                user_id=run.speaker.context.user_id,
+                config=config,
+                outside=run.tainted,
+            )
+            calls: Sequence[ServiceCall] = draft.calls
+        else:
+            change = AutomationChange.CHANGE
+            written = await async_read(run.hass, known.id)
+            if known.own is None or written is None:
+                raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
+            draft = await async_draft(args, run, actions, written)
+            alias = str(written.get("alias") or known.name)
+            config = described(draft.config, alias, run, changed=True, taken=())
+            before = replace(known.own, config=written)
+            outside = before.outside or run.tainted
+            after = replace(before, alias=str(config["alias"]), config=config, outside=outside)
+            # A part that stays may call what nobody may have called now.
             await async_check_allowed(after, run, "it is not changed")
-        await async_check(run.hass, after.id, after.config)
+            calls = calls_in(config)
+        await async_check(run.hass, after.id, config)
 
         async def write() -> None:
             if before is not None and await async_read(run.hass, before.id) != before.config:
                 raise ChangedSinceAsked
-            entity_id = await async_add(run.hass, after.id, after.config, run.speaker.context)
+            entity_id = await async_add(run.hass, after.id, config, run.speaker.context)
             self._note(run, change, Change.by(run.speaker, before, after), entity_id)
+
+        async def begin_nothing() -> None:
+            """A step is a part of what is asked about."""
 
         item = FrozenAutomation(
             change=change,
@@ -233,11 +228,11 @@ class AutomationTool(HomeAgentTool):
             triggers=tuple(draft.triggers),
             conditions=tuple(draft.conditions),
             steps=tuple(
-                FrozenPlan(calls=tuple(map(_frozen, step.calls)), hold=step.seconds, begin=_async_nothing)
+                FrozenPlan(calls=tuple(map(_frozen, step.calls)), hold=step.seconds, begin=begin_nothing)
                 for step in draft.steps
             ),
-            calls=tuple(map(_frozen, calls_in(after.config) if before else draft.calls)),
-            yaml=as_yaml(after.config),
+            calls=tuple(map(_frozen, calls)),
+            yaml=as_yaml(config),
             begin=write,
         )
         return self._ask(run, item)
@@ -251,9 +246,6 @@ class AutomationTool(HomeAgentTool):
         if item.yaml:
             shown["yaml"] = item.yaml
         raise TargetsFailed(f"{item.name}: {WAITS}", shown)
-
-    def _actions(self, run: ToolRun) -> ActionReader:
-        return ActionReader(run, self._control, self._messages, gated=self._gated)
 
     async def _async_switch(self, said: str, run: ToolRun, user: User | None, *, on: bool) -> JsonValueType:
         """Switch an automation on or off: an administrator any of them, others those that are exposed."""
@@ -283,24 +275,20 @@ class AutomationTool(HomeAgentTool):
     async def _async_list(self, run: ToolRun, user: User | None) -> JsonValueType:
         """Return the automations: all for an administrator, for others those that are exposed."""
         seen = seen_automations(run, self.own, user)
-        mine = [one for one in seen if one.own is not None][:MAX_LISTED]
-        rows: list[JsonValueType] = [await self._async_row(one, run) for one in mine]
-        others = [_short(one, run.hass) for one in seen if one.own is None]
-        found: dict[str, JsonValueType] = {}
-        if rows:
-            found[MINE] = rows
+        rows: list[JsonValueType] = []
+        for known in [each for each in seen if each.own is not None][:MAX_LISTED]:
+            assert known.own is not None
+            config = await async_read(run.hass, known.id) or known.own.config
+            outside = {"from": OUTSIDE} if known.own.outside else {}
+            shown = {part: _shown(config[part]) for part in PARTS if config.get(part)}
+            rows.append({**_row(known, run.hass), **shown, **outside})
+        others: list[JsonValueType] = [_row(each, run.hass) for each in seen if each.own is None]
+        result: dict[str, JsonValueType] = {MINE: rows} if rows else {}
         if others:
-            found["of_the_household"] = [*others[:MAX_OTHERS]]
+            result["of_the_household"] = others[:MAX_OTHERS]
         if len(others) > MAX_OTHERS:
-            found["more"] = len(others) - MAX_OTHERS
-        return found or "There are no automations that this person may know of."
-
-    async def _async_row(self, one: Known, run: ToolRun) -> JsonValueType:
-        """Return an automation with what it does, as Home Assistant writes it."""
-        config = await async_read(run.hass, one.id) or (one.own.config if one.own else {})
-        shown = {part: _told(config[part]) for part in PARTS if config.get(part)}
-        outside = {"from": OUTSIDE} if one.own is not None and one.own.outside else {}
-        return {**_short(one, run.hass), **shown, **outside}
+            result["more"] = len(others) - MAX_OTHERS
+        return result or "There are no automations that this person may know of."
 
     def _note(self, run: ToolRun, change: AutomationChange, made: Change, entity_id: str) -> None:
         self.own.note(made)
@@ -334,28 +322,16 @@ def automation_tools(
     return tools
 
 
-async def _async_user(run: ToolRun) -> User | None:
-    """Return the user who speaks; None for an unknown voice or an automation."""
-    user_id = run.speaker.context.user_id
-    if user_id is None or run.speaker.is_automation:
-        return None
-    return await run.hass.auth.async_get_user(user_id)
-
-
 def _frozen(call: ServiceCall) -> FrozenCall:
     return frozen_call(call.domain, call.service, call.entity_ids, call.data)
 
 
-async def _async_nothing() -> None:
-    """Begin nothing: a step is a part of what is asked about."""
+def _row(known: Known, hass: HomeAssistant) -> dict[str, JsonValueType]:
+    state = hass.states.get(known.entity_id)
+    return {"name": known.name, "on": state is not None and state.state == STATE_ON}
 
 
-def _short(one: Known, hass: HomeAssistant) -> dict[str, JsonValueType]:
-    state = hass.states.get(one.entity_id)
-    return {"name": one.name, "on": state is not None and state.state == STATE_ON}
-
-
-def _told(part: Any) -> Any:
+def _shown(part: Any) -> Any:
     """Return a part of an automation without what says nothing to a person."""
     if not isinstance(part, list):
         return part
