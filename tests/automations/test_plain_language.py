@@ -293,6 +293,24 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         },
         "'for' is no part of it",
     ),
+    (
+        {
+            "triggers": [{"trigger": "numeric_state", "entity_id": "zone.home", "below": 3}],
+            "actions": [HALLWAY],
+        },
+        "below: 1 for nobody",
+    ),
+    (
+        {"triggers": [{"person": "me", "to": "home", "area": "Kitchen"}], "actions": [HALLWAY]},
+        "is not available beside a person",
+    ),
+    (
+        {
+            "triggers": [{"trigger": "zone", "person": "me", "zone": "home", "event": "exit"}],
+            "actions": [HALLWAY],
+        },
+        "is not enter or leave",
+    ),
     ({"triggers": [{"person": "Bob", "to": "home"}], "actions": [HALLWAY]}, "Anna, Mia, Tom"),
     ({"triggers": [MOTION], "actions": [{"action": "turn_on", "name": "tool cabinet"}]}, "nothing is called"),
     ({"triggers": [{"entity": "lock.tool_cabinet", "to": "unlocked"}], "actions": [HALLWAY]}, "exposed"),

@@ -238,13 +238,18 @@ class ClauseReader:
         """Return the persons that a clause is about; None for one about other entities."""
         said = texts(fields.get("person") or fields.get("entity_id"))
         if kind == "numeric_state" and said == (_HOME,):
-            return _Who.NOBODY if "below" in fields else _Who.SOMEBODY
+            limits = {side: _number(fields, side) for side in ("above", "below") if side in fields}
+            if limits not in ({"below": 1}, {"above": 0}):
+                raise ValidationError(f"{_HOME}: give below: 1 for nobody, or above: 0 for somebody")
+            return _Who.NOBODY if "below" in limits else _Who.SOMEBODY
         are_persons = all(
             each.startswith("person.") or squash(each) in _ALL or squash(each) in self_words()
             for each in said
         )
         if not said or not (are_persons or kind == "zone" or fields.get("person")):
             return None
+        if extra := (fields.keys() & _WHERE) - ({"entity_id"} if "person" not in fields else set()):
+            raise ValidationError(f"{min(extra)}: is not available beside a person")
         persons = self._persons()
         if not persons:
             raise ValidationError(NO_PERSONS)
@@ -277,7 +282,10 @@ class ClauseReader:
 
     def _place(self, fields: Config) -> tuple[bool, str]:
         """Return whether persons come or are there, rather than leave or are away, and the zone."""
-        said, comes = fields.get("zone"), fields.get("event", "enter") != "leave"
+        said, event = fields.get("zone"), str(fields.get("event", "enter"))
+        if event not in ("enter", "leave"):
+            raise ValidationError(f"event: {event[:40]!r} is not enter or leave")
+        comes = event == "enter"
         if said is None and "from" in fields and "to" not in fields:
             said, comes = fields["from"], False
         place = str(_one(texts(said if said is not None else fields.get("to"))) or STATE_HOME)

@@ -124,11 +124,11 @@ async def async_add(
     state = hass.states.get(entity_id) if entity_id else None
     if failed is None and entity_id and state is not None and state.state != STATE_UNAVAILABLE:
         # Home Assistant's editor may have read the file before and written it after us.
-        if await _async_lost(hass, automation_id):
+        if await _async_is_there(hass, automation_id) is False:
             await _async_edit(hass, edit)
         return entity_id
     await hass.async_add_executor_job(_take_back, _path(hass), before, after)
-    if before is not None and await _async_is_in(hass, automation_id):
+    if before is not None and await _async_is_there(hass, automation_id):
         with suppress(HomeAssistantError):
             await async_reload_automation(hass, automation_id, context)
     raise AutomationRefusedError("automations_not_included") from failed
@@ -163,18 +163,11 @@ async def _async_edit(hass: HomeAssistant, edit: Edit) -> tuple[str | None, str]
     return await hass.async_add_executor_job(_edit, _path(hass), edit)
 
 
-async def _async_is_in(hass: HomeAssistant, automation_id: str) -> bool:
-    """Return whether the file contains an automation; False for one that cannot be read."""
+async def _async_is_there(hass: HomeAssistant, automation_id: str) -> bool | None:
+    """Return whether the file contains an automation; None for a file that cannot be read."""
     with suppress(AutomationRefusedError):
         return await async_read(hass, automation_id) is not None
-    return False
-
-
-async def _async_lost(hass: HomeAssistant, automation_id: str) -> bool:
-    """Return whether the file can be read and does not contain an automation."""
-    with suppress(AutomationRefusedError):
-        return await async_read(hass, automation_id) is None
-    return False
+    return None
 
 
 def _edit(path: Path, edit: Edit) -> tuple[str | None, str]:
