@@ -57,7 +57,7 @@ from .tools.base import HomeAgentTool
 from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outside.outgoing import Outgoing
-from .tools.planned.runs import PlannedRuns
+from .tools.planned_runs import PlannedRuns
 from .tools.turn_calls import CallVerdict, Quality
 from .usage import UsageStore
 

@@ -40,6 +40,7 @@ from custom_components.home_agent.self_test import cases, report, runner
 from custom_components.home_agent.services import memories as services_memories
 from custom_components.home_agent.timers import timers
 from custom_components.home_agent.tools import (
+    activity,
     base,
     call_events,
     ha_control,
@@ -61,7 +62,6 @@ from custom_components.home_agent.tools.everyday import (
 )
 from custom_components.home_agent.tools.outside import external_llm, other_apis, web_search
 from custom_components.home_agent.tools.query import present
-from custom_components.home_agent.tools.undo import activity, undoing
 from custom_components.home_agent.vector import embedded
 from custom_components.home_agent.watching import server as server_watch
 from scripts.lib import ordinary_words
@@ -119,7 +119,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     "docs/activity.md": [
         ("last {} calls, with at most {:,} states", ledger.MAX_LEDGER_ACTIONS, ledger.MAX_STATES),
         ("The last {} calls survive", ledger.MAX_STORED),
-        ("more than {:g} hours old", undoing.MAX_AGE.total_seconds() / 3600),
+        ("more than {:g} hours old", activity.MAX_AGE.total_seconds() / 3600),
         ("within {:g} minutes", activity.HERE_FOR.total_seconds() / 60),
         ("its last {} entries", journal.MAX_ENTRIES),
     ],
@@ -297,7 +297,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("{} to {} digits", spoken_numbers.MIN_DIGITS, spoken_numbers.MAX_DIGITS),
         ("at most {} days", lists.MAX_WATCHED_DAYS),
         ("the last {} turns", turn_log.MAX_TURNS),
-        ("last {:g} hours", undoing.MAX_AGE.total_seconds() / 3600),
+        ("last {:g} hours", activity.MAX_AGE.total_seconds() / 3600),
         ("at most {} of {:g} MB", pictures.MAX_PICTURES, pictures.MAX_BYTES / 1e6),
         ("{:,} characters", const.MAX_SENTENCE_CHARS),
         ("{:,} characters in {:,} values, {} levels", bounds.MAX_CHARS, bounds.MAX_VALUES, bounds.MAX_DEPTH),

@@ -10,8 +10,8 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.safety.ledger import EarlierState
+from custom_components.home_agent.tools.activity import ActivityTool
 from custom_components.home_agent.tools.control.restoring import CannotRestoreError, restoring
-from custom_components.home_agent.tools.undo.activity import ActivityTool
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, ServiceCall, State

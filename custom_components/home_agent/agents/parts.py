@@ -52,6 +52,7 @@ from ..safety.confirmation import Confirmations
 from ..safety.disclosure import DataPolicy, Disclosure
 from ..safety.policy import Policy
 from ..settings import AgentConfig, settings_of
+from ..tools.activity import ActivityTool
 from ..tools.approved import async_run_approved
 from ..tools.base import HomeAgentTool
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
@@ -71,7 +72,6 @@ from ..tools.outside.web_search import SearchTool
 from ..tools.people import People
 from ..tools.remembering import remembering_tools
 from ..tools.script_tool import ScriptTools
-from ..tools.undo.activity import ActivityTool
 
 if TYPE_CHECKING:
     from ..memory.learner.learner import Learner

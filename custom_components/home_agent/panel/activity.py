@@ -15,8 +15,7 @@ from ..const import ASSISTANT, DOMAIN
 from ..knowledge.speaker import Speaker
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
-from ..tools.undo.activity import ActivityTool
-from ..tools.undo.undoing import last_change
+from ..tools.activity import ActivityTool, last_changing_turn
 from .commands import CommandRow, EmptyAnswer, PanelCommand, int_in_range
 
 
@@ -53,7 +52,7 @@ def audit_rows(
     changes: dict[str, list[RecordedAction]] = {}
     for action in ledger.of_speaker(None):
         changes.setdefault(action.turn_id, []).append(action)
-    undoable = {turn_id for turn_id, actions in changes.items() if last_change(actions, command.hass)}
+    undoable = {turn_id for turn_id, actions in changes.items() if last_changing_turn(actions, command.hass)}
     return [
         {
             **entry,
@@ -103,7 +102,7 @@ async def _async_undo(command: PanelCommand) -> EmptyAnswer:
     hass, handler = command.hass, command.data.handler
     context = llm.LLMContext(DOMAIN, command.context, hass.config.language, ASSISTANT, None)
     turn = await async_one_call(hass, handler, context)
-    if not last_change(actions(handler.guard.journal.ledger, turn.speaker), hass):
+    if not last_changing_turn(actions(handler.guard.journal.ledger, turn.speaker), hass):
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="nothing_to_undo")
     tool = ActivityTool(actions)
     turn.tools = {tool.name: tool}

@@ -24,11 +24,10 @@ from ..parts import async_part
 from ..runtime import Agent
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
+from ..tools.activity import ActivityTool, last_changing_turn
 from ..tools.calls.bounds import MAX_TOOL_NAME
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
 from ..tools.native import NATIVE
-from ..tools.undo.activity import ActivityTool
-from ..tools.undo.undoing import last_change
 from .base import CommonService, Response, Service, async_caller, llm_context
 
 RUNNING: Final = frozenset({ConfigEntryState.LOADED, ConfigEntryState.SETUP_IN_PROGRESS})
@@ -90,7 +89,7 @@ async def _async_undo(call: ServiceCall, entry: Agent) -> UndoResponse:
     handler = entry.runtime_data.handler
     turn = await async_one_call(call.hass, handler, llm_context(call))
     made = actions(handler.guard.journal.ledger, turn.speaker)
-    if not call.return_response and not last_change(made, call.hass):
+    if not call.return_response and not last_changing_turn(made, call.hass):
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="nothing_to_undo")
     tool = ActivityTool(actions)
     turn.tools = {tool.name: tool}

@@ -26,7 +26,7 @@ from ..safety.frozen import (
 from ..safety.rules import Verdict
 from .asked_about import check_contents, check_unchanged
 from .automating.files import AutomationRefusedError
-from .automating.own_rules import check_administrator, unattended
+from .automating.own import check_administrator, unattended
 from .base import HomeAgentTool, service_call
 from .handler import ToolHandler
 from .results import envelope

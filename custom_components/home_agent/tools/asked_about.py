@@ -24,7 +24,7 @@ from ..safety.frozen import (
 from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import cut, leaves, visible
-from .automating.own_rules import entities_of_clause
+from .automating.own import entities_of_clause
 from .named import entities_in, registry_ids
 from .outside.other_apis import inner_name
 from .vetted import is_message

@@ -11,6 +11,7 @@ from typing import Final
 
 from ..safety.disclosure import DataCategory
 from ..safety.rules import Effect, RuleSet
+from .activity import ActivityTool
 from .base import HomeAgentTool
 from .energy import EnergyTool
 from .everyday.automation_tool import AutomationTool
@@ -34,7 +35,6 @@ from .remembering import (
     StoreMemoryTool,
     UpdateProfileTool,
 )
-from .undo.activity import ActivityTool
 
 NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
     tool.name: tool

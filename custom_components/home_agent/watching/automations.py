@@ -16,7 +16,7 @@ from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..runtime import Agent
 from ..tools.automating.files import AutomationRefusedError, async_read, entity_of
-from ..tools.automating.own_rules import calls_in, entities_in_clauses
+from ..tools.automating.own import calls_in, entities_in_clauses
 from ..tools.automating.records import OwnAutomation
 
 CALM_SECONDS: Final = 30

@@ -27,7 +27,7 @@ from ..ha_control import ControlTool, async_prepare_names
 from ..resolving.resolver import Target, resolve
 from ..vetted import NOTIFY
 from .clauses import MAX_ITEMS, as_duration, check_plain, read_for
-from .own_rules import unattended
+from .own import unattended
 
 FORMS: Final = "{action: turn_on, entity_id}, {delay: '00:05:00'}, {tell: me, message}"
 WAITS: Final = ("delay", "wait")

@@ -8,7 +8,7 @@ from ...safety.journal import AuditKind
 from ..base import ToolRun
 from ..own_calls import async_switch_automation
 from .files import AUTOMATION, async_add, async_read, async_remove, entity_of
-from .own_rules import async_check_allowed, check_administrator, judge_switch
+from .own import async_check_allowed, check_administrator, judge_switch
 from .records import Change, OwnAutomation, OwnAutomations
 
 MAX_ROWS = 5

@@ -33,13 +33,21 @@ from ..automating.files import (
     async_read,
     async_remove,
 )
-from ..automating.meant import Known, choose_automation, known_automations, seen_automations
-from ..automating.own_rules import async_check_allowed, calls_in, check_administrator, judge_switch
+from ..automating.own import (
+    Known,
+    async_check_allowed,
+    calls_in,
+    check_administrator,
+    choose_automation,
+    judge_switch,
+    known_automations,
+    seen_automations,
+)
 from ..automating.records import ID_PREFIX, Change, OwnAutomation, OwnAutomations
 from ..base import HomeAgentTool, ServiceCall, TargetsFailed, ToolRun
 from ..ha_control import ControlTool
 from ..own_calls import async_switch_automation
-from ..planned.rows import OUTSIDE
+from ..planned_rows import OUTSIDE
 from .notify_tool import NotifyTool
 
 ACTIONS: Final = ("create", "list", "change", "delete", "on", "off")

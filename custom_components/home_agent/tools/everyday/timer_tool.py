@@ -30,7 +30,7 @@ from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.asked import is_planted
 from ..control.telling import tell_names
-from ..planned.rows import (
+from ..planned_rows import (
     OUTSIDE,
     are_entities,
     called_so,

@@ -14,26 +14,26 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...const import EVENT_PLANNED_RUN, LOGGER
-from ...domains.showing import GONE
-from ...errors import NotExposed, PermissionDenied, ToolExecutionError
-from ...event_data import PlannedRun
-from ...events import EventEmitter
-from ...planned.commands import PlannedCommands, is_missed
-from ...planned.records import Held, PlannedCommand
-from ...safety.frozen import CallOrigin
-from ...safety.ledger import EarlierState
-from ..base import PartlyFailed, ToolRun
-from ..call_events import CallEvents, record_of
-from ..control.carrying import NOT_EXPOSED, ControlOutcome, async_carry_out
-from ..control.planning import Plan
-from ..control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
-from ..everyday.notify_tool import NotifyTool
-from ..ha_control import ControlTool, entity_locks
-from ..handler import ToolHandler
-from ..named import registry_ids
-from ..results import envelope_of, failed, partly, succeeded
-from ..turn_calls import Attempt
+from ..const import EVENT_PLANNED_RUN, LOGGER
+from ..domains.showing import GONE
+from ..errors import NotExposed, PermissionDenied, ToolExecutionError
+from ..event_data import PlannedRun
+from ..events import EventEmitter
+from ..planned.commands import PlannedCommands, is_missed
+from ..planned.records import Held, PlannedCommand
+from ..safety.frozen import CallOrigin
+from ..safety.ledger import EarlierState
+from .base import PartlyFailed, ToolRun
+from .call_events import CallEvents, record_of
+from .control.carrying import NOT_EXPOSED, ControlOutcome, async_carry_out
+from .control.planning import Plan
+from .control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
+from .everyday.notify_tool import NotifyTool
+from .ha_control import ControlTool, entity_locks
+from .handler import ToolHandler
+from .named import registry_ids
+from .results import envelope_of, failed, partly, succeeded
+from .turn_calls import Attempt
 
 AGAIN: Final = timedelta(minutes=1)
 """After this time it is tried again to restore a device that is offline."""

@@ -7,18 +7,18 @@ from typing import Final
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...context.topics import class_concepts
-from ...errors import ValidationError
-from ...knowledge.names import content_words, word_similarity
-from ...knowledge.spoken_words import stop_words
-from ...languages import DEFAULT, find
-from ...languages.times import in_english
-from ...planned.commands import PlannedCommands
-from ...planned.records import PlannedCommand
-from ...texts import fold, words
-from ...timers.timers import WEEKDAYS, told_days
-from ..base import ToolRun
-from ..everyday.moments import read_clock
+from ..context.topics import class_concepts
+from ..errors import ValidationError
+from ..knowledge.names import content_words, word_similarity
+from ..knowledge.spoken_words import stop_words
+from ..languages import DEFAULT, find
+from ..languages.times import in_english
+from ..planned.commands import PlannedCommands
+from ..planned.records import PlannedCommand
+from ..texts import fold, words
+from ..timers.timers import WEEKDAYS, told_days
+from .base import ToolRun
+from .everyday.moments import read_clock
 
 SAME: Final = 0.88
 """How alike two forms of a word are."""

@@ -1,1 +1,0 @@
-"""Planned commands, as the model reads them and when they run."""

@@ -1,1 +1,0 @@
-"""activity: what was done, and undoing it."""
