@@ -171,10 +171,10 @@ class ClauseReader:
         if kind in ("time", "sun"):
             after, before = (self._end(fields, side) for side in ("after", "before"))
             days = self._weekday(fields)
-            found = _window(after, before) if after or before else []
-            if not found and "weekday" not in fields:
+            configs = _window(after, before) if after or before else []
+            if not configs and "weekday" not in fields:
                 raise ValidationError(f"conditions: a time is missing. Give {FORMS[CONDITION][kind]}")
-            return [*found, {"condition": "time", **days}] if days else found
+            return [*configs, {"condition": "time", **days}] if days else configs
         if (who := self._who(kind, fields)) is not None:
             return [self._presence(who, fields) | self._for(fields)]
         if kind == "numeric_state":
@@ -236,30 +236,30 @@ class ClauseReader:
 
     def _who(self, kind: str, fields: Config) -> list[str] | _Who | None:
         """Return the persons that a clause is about; None for one about other entities."""
-        said = texts(fields.get("person") or fields.get("entity_id"))
-        if kind == "numeric_state" and said == (_HOME,):
+        names = texts(fields.get("person") or fields.get("entity_id"))
+        if kind == "numeric_state" and names == (_HOME,):
             limits = {side: _number(fields, side) for side in ("above", "below") if side in fields}
             if limits not in ({"below": 1}, {"above": 0}):
                 raise ValidationError(f"{_HOME}: give below: 1 for nobody, or above: 0 for somebody")
             return _Who.NOBODY if "below" in limits else _Who.SOMEBODY
         are_persons = all(
             each.startswith("person.") or squash(each) in _ALL or squash(each) in self_words()
-            for each in said
+            for each in names
         )
-        if not said or not (are_persons or kind == "zone" or fields.get("person")):
+        if not names or not (are_persons or kind == "zone" or fields.get("person")):
             return None
         if extra := (fields.keys() & _WHERE) - ({"entity_id"} if "person" not in fields else set()):
             raise ValidationError(f"{min(extra)}: is not available beside a person")
         persons = self._persons()
         if not persons:
             raise ValidationError(NO_PERSONS)
-        if len(said) == 1 and (who := _ALL.get(squash(said[0]))) is not None:
+        if len(names) == 1 and (who := _ALL.get(squash(names[0]))) is not None:
             return who
-        return [self._person(each, persons) for each in said]
+        return [self._person(each, persons) for each in names]
 
-    def _person(self, said: str, persons: Sequence[State]) -> str:
+    def _person(self, name: str, persons: Sequence[State]) -> str:
         names = ", ".join(plain(state.name) for state in persons)
-        if squash(said) in self_words():
+        if squash(name) in self_words():
             speaker = self._run.speaker
             user_id = speaker.context.user_id
             if own := entity_of_person(self._hass, person_id=speaker.person_id, user_id=user_id):
@@ -267,29 +267,29 @@ class ClauseReader:
             whose = "" if user_id is None else ", and the user has no person"
             problem = f"it is not known which person is speaking{whose}. Give the name of a person: {names}"
             raise ValidationError(f"person: {problem}"[:300])
-        wanted = squash(said.removeprefix("person."))
-        found = [
+        wanted = squash(name.removeprefix("person."))
+        ids = [
             state.entity_id
             for state in persons
             if wanted in (squash(state.name), squash(state.object_id), squash(first_name(state.name)))
         ]
-        if len(found) != 1:
-            raise ValidationError(f"person: {said[:40]!r} is not known. There are: {names}"[:300])
-        return found[0]
+        if len(ids) != 1:
+            raise ValidationError(f"person: {name[:40]!r} is not known. There are: {names}"[:300])
+        return ids[0]
 
     def _persons(self) -> list[State]:
         return sorted(self._hass.states.async_all("person"), key=lambda state: state.entity_id)
 
     def _place(self, fields: Config) -> tuple[bool, str]:
         """Return whether persons come or are there, rather than leave or are away, and the zone."""
-        said, event = fields.get("zone"), str(fields.get("event", "enter"))
+        place, event = fields.get("zone"), str(fields.get("event", "enter"))
         if event not in ("enter", "leave"):
             raise ValidationError(f"event: {event[:40]!r} is not enter or leave")
         comes = event == "enter"
-        if said is None and "from" in fields and "to" not in fields:
-            said, comes = fields["from"], False
-        place = str(_one(texts(said if said is not None else fields.get("to"))) or STATE_HOME)
-        word = fold(place.removeprefix("zone.").replace("_", " "))
+        if place is None and "from" in fields and "to" not in fields:
+            place, comes = fields["from"], False
+        name = str(_one(texts(place if place is not None else fields.get("to"))) or STATE_HOME)
+        word = fold(name.removeprefix("zone.").replace("_", " "))
         meant = state_meanings().get(word, word)
         if meant in ("not home", "away"):
             return not comes, _HOME
@@ -353,11 +353,11 @@ class ClauseReader:
 
     def _weekday(self, fields: Config) -> Config:
         """Return the days of a clause; nothing for every day. Raises ValidationError."""
-        said = [str(each).casefold() for each in _several(fields.get("weekday"))]
-        if all(each in WEEKDAYS for each in said):
-            days = [WEEKDAYS.index(each) for each in said]
+        names = [str(each).casefold() for each in _several(fields.get("weekday"))]
+        if all(each in WEEKDAYS for each in names):
+            days = [WEEKDAYS.index(each) for each in names]
         else:
-            days = list(read_days(", ".join(said), self._language, "weekday", alone=True) or EVERY_DAY)
+            days = list(read_days(", ".join(names), self._language, "weekday", alone=True) or EVERY_DAY)
         is_limited = set(days) not in (set(), set(EVERY_DAY))
         return {"weekday": [WEEKDAYS[day] for day in sorted(set(days))]} if is_limited else {}
 

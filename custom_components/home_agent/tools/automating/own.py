@@ -1,6 +1,6 @@
 """The automations that there are: which one is meant, and what may be done with it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -37,17 +37,18 @@ class Known:
 def known_automations(hass: HomeAssistant, own: OwnAutomations) -> list[Known]:
     """Return the automations of Home Assistant, those that were asked for first, the newest first."""
     registry = er.async_get(hass)
-    found: dict[str, Known] = {}
-    for one in own.all():
-        entity_id = entity_of(hass, one.id)
+    automations: dict[str, Known] = {}
+    for kept in own.all():
+        entity_id = entity_of(hass, kept.id)
         state = hass.states.get(entity_id) if entity_id else None
         if entity_id and state is not None:
-            found[entity_id] = Known(entity_id=entity_id, name=state.name, id=one.id, own=one)
+            automations[entity_id] = Known(entity_id=entity_id, name=state.name, id=kept.id, own=kept)
     for state in sorted(hass.states.async_all(AUTOMATION), key=lambda state: state.name.casefold()):
         entry = registry.async_get(state.entity_id)
         automation_id = str(entry.unique_id) if entry else str(state.attributes.get("id") or "")
-        found.setdefault(state.entity_id, Known(entity_id=state.entity_id, name=state.name, id=automation_id))
-    return list(found.values())
+        other = Known(entity_id=state.entity_id, name=state.name, id=automation_id)
+        automations.setdefault(state.entity_id, other)
+    return list(automations.values())
 
 
 @callback
@@ -59,54 +60,50 @@ def seen_automations(run: ToolRun, own: OwnAutomations, user: User | None) -> li
     is_admin = user is not None and user.is_admin and user.is_active
     narrows = run.guard.policy.view.narrows
     return [
-        one
-        for one in known_automations(run.hass, own)
-        if run.reader.sees(one.entity_id) or (is_admin and (one.own is not None or not narrows))
+        known
+        for known in known_automations(run.hass, own)
+        if run.reader.sees(known.entity_id) or (is_admin and (known.own is not None or not narrows))
     ]
 
 
-def choose_automation(candidates: Sequence[Known], said: str, own: OwnAutomations, run: ToolRun) -> Known:
+def choose_automation(candidates: Sequence[Known], name: str, own: OwnAutomations, run: ToolRun) -> Known:
     """Return the automation of a name; without one the last of this conversation, or the only one.
 
     Raises ValidationError that lists those that there are.
     """
     if not candidates:
         raise ValidationError("name: there is no automation that can be meant")
-    found = _named(candidates, said) if said else _last(candidates, own, run)
-    if len(found) == 1:
-        return found[0]
-    names = listed([one.name for one in found or candidates], MAX_ERROR - 100)
-    problem = "which one?" if found or not said else f"{said[:40]!r} is none of them."
+    if name:
+        chosen = _named(candidates, name)
+    else:
+        chosen = [candidate for candidate in candidates if candidate.own is not None]
+        here = run.speaker.conversation_id
+        changed = next((each for each in own.changes if here and each.conversation_id == here), None)
+        spoken_of = [each for each in candidates if changed is not None and each.id == changed.automation.id]
+        chosen = spoken_of or chosen
+    if len(chosen) == 1:
+        return chosen[0]
+    names = listed([candidate.name for candidate in chosen or candidates], MAX_ERROR - 100)
+    problem = "which one?" if chosen or not name else f"{name[:40]!r} is none of them."
     raise ValidationError(f"name: {problem} Automations: {names}"[:MAX_ERROR])
 
 
-def _named(candidates: Sequence[Known], said: str) -> list[Known]:
-    wanted = said.strip().casefold()
-    if exact := [one for one in candidates if wanted in (one.entity_id, one.id, one.name.casefold())]:
-        return exact[:1]
-    asked = content_words(said)
-    if found := called(candidates, " ".join(asked), lambda one: (one.name,), in_parts=True):
+def _named(candidates: Sequence[Known], name: str) -> list[Known]:
+    wanted = name.strip().casefold()
+    for candidate in candidates:
+        if wanted in (candidate.entity_id, candidate.id, candidate.name.casefold()):
+            return [candidate]
+    asked = content_words(name)
+    if found := called(candidates, " ".join(asked), lambda candidate: (candidate.name,), in_parts=True):
         return found
+
     # "The hallway automation": the word for an automation itself is in no name.
-    scores = [(_mentions(one, asked), one) for one in candidates]
-    best = max((score for score, _ in scores), default=0)
-    return [one for score, one in scores if best and score == best]
+    def score(candidate: Known) -> int:
+        has = {*words(candidate.name), *words(candidate.own.sentence if candidate.own else "")}
+        return sum(any(word_similarity(word, other) >= SAME for other in has) for word in asked)
 
-
-def _mentions(one: Known, asked: Iterable[str]) -> int:
-    has = {*words(one.name), *words(one.own.sentence if one.own else "")}
-    return sum(any(word_similarity(word, other) >= SAME for other in has) for word in asked)
-
-
-def _last(candidates: Sequence[Known], own: OwnAutomations, run: ToolRun) -> list[Known]:
-    """Return the automation that was last spoken of here, else those that were asked for."""
-    conversation_id = run.speaker.conversation_id
-    for change in own.changes:
-        if conversation_id and change.conversation_id == conversation_id:
-            if same := [one for one in candidates if one.id == change.automation.id]:
-                return same
-            break
-    return [one for one in candidates if one.own is not None]
+    best = max(map(score, candidates))
+    return [candidate for candidate in candidates if best and score(candidate) == best]
 
 
 NESTED: Final = ("sequence", "then", "else", "default", "parallel", "choose", "repeat")
