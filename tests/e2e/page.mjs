@@ -18,6 +18,9 @@ export async function open(file, seen) {
   });
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   page.setDefaultTimeout(PATIENCE);
+  const goTo = page.goto.bind(page);
+  // Home Assistant's page may go somewhere itself at that moment, after an entry was removed for example.
+  page.goto = (url) => goTo(url).catch((error) => (/ERR_ABORTED/.test(error.message) ? goTo(url) : Promise.reject(error)));
   page.on("pageerror", (error) => seen.pageErrors.push(error.message.slice(0, 300)));
   const shoot = (name) => page.screenshot({ path: join(settings.screenshots, `${name}.png`) }).catch(() => {});
   return { settings, browser, page, shoot };
