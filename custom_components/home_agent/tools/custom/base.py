@@ -28,7 +28,7 @@ from ...texts import leaves
 from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
 from ..calls.schema import JsonSchema
-from ..outside.hosts import async_session, is_local_name
+from ..outside.fetch import async_session, is_local_name
 from ..outside.outgoing import Leaving, Outgoing, declared_by
 
 MAX_REASON: Final = 120

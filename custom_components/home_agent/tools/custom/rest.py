@@ -26,8 +26,7 @@ from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy_regex
 from ...safety.redaction import is_secret
 from ..base import ToolRun
-from ..outside.fetch import HttpAnswer, Request, async_fetch
-from ..outside.hosts import is_allowed, is_local_name
+from ..outside.fetch import HttpAnswer, Request, async_fetch, is_allowed, is_local_name
 from .base import (
     ADDRESS,
     CONTROL,
