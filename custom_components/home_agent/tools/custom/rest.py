@@ -6,7 +6,6 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from http import HTTPStatus
 from time import monotonic
 from typing import Any, Final, override
@@ -389,7 +388,14 @@ class RestTool(CustomTool):
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
         handler = self._handler
-        secrets = _secrets(handler)
+        secrets = {
+            text.source
+            for part in handler.content.values()
+            if isinstance(part, Mapping)
+            for name, text in part.items()
+            if isinstance(text, Text) and not text.is_template and is_secret(name)
+        }
+        secrets.update(handler.auth.secrets() if handler.auth else ())
         async with handler.connection.in_time("server"):
             answer = await self._async_answer(run.hass, variables, secrets)
         if answer.status >= HTTPStatus.BAD_REQUEST:
@@ -403,7 +409,12 @@ class RestTool(CustomTool):
         """Return the answer; credentials that can be renewed get a second try."""
         handler = self._handler
         request = self._request(variables)
-        connect = partial(self._session, hass)
+
+        def connect(host: str) -> ClientSession:
+            if not is_allowed(host, self._allowed):
+                raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
+            return handler.connection.session(hass, host)
+
         session = connect(handler.url.host)
         if (auth := handler.auth) is None:
             return await async_fetch(session, request, MAX_BYTES)
@@ -416,11 +427,6 @@ class RestTool(CustomTool):
                 break
             auth.forget(header)
         return answer
-
-    def _session(self, hass: HomeAssistant, host: str) -> ClientSession:
-        if not is_allowed(host, self._allowed):
-            raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
-        return self._handler.connection.session(hass, host)
 
     def _request(self, variables: Variables) -> Request:
         handler, content = self._handler, rendered(self._handler.content, variables)
@@ -452,14 +458,3 @@ def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         for item in (value if isinstance(value, list) else [value])
         if item is not None
     ]
-
-
-def _secrets(handler: RestHandler) -> set[str]:
-    written = {
-        text.source
-        for part in handler.content.values()
-        if isinstance(part, Mapping)
-        for name, text in part.items()
-        if isinstance(text, Text) and not text.is_template and is_secret(name)
-    }
-    return written.union(handler.auth.secrets() if handler.auth else ())

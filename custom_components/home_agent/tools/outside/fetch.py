@@ -107,37 +107,27 @@ class PublicResolver(AbstractResolver):
 def async_session(hass: HomeAssistant, *, local: bool, verify_ssl: bool) -> ClientSession:
     """Return a session without cookies; `local` ones may reach the private network."""
     sessions = hass.data.setdefault(_SESSIONS, {})
-    if (session := sessions.get((local, verify_ssl))) is None:
-        session = _local_session(hass, verify_ssl) if local else _public_session(hass, verify_ssl)
-        sessions[local, verify_ssl] = session
-    return session
-
-
-def _local_session(hass: HomeAssistant, verify_ssl: bool) -> ClientSession:
-    """Return a session over Home Assistant's own connections, which know local names."""
-    session = async_create_clientsession(
-        hass, verify_ssl, auto_cleanup=False, cookie_jar=DummyCookieJar(), auto_decompress=False
-    )
-
-    @callback
-    def close(_event: Event) -> None:
-        session.detach()
-
-    hass.bus.async_listen_once(EVENT_HOMEASSISTANT_CLOSE, close)
-    return session
-
-
-def _public_session(hass: HomeAssistant, verify_ssl: bool) -> ClientSession:
-    """Return a session that reaches public addresses only."""
-    connector = TCPConnector(
-        resolver=PublicResolver(),
-        ssl=client_context() if verify_ssl else client_context_no_verify(),
-        limit=20,
-    )
-    session = ClientSession(connector=connector, cookie_jar=DummyCookieJar(), auto_decompress=False)
+    if (known := sessions.get((local, verify_ssl))) is not None:
+        return known
+    if local:
+        # Over Home Assistant's own connections, which know local names.
+        session = async_create_clientsession(
+            hass, verify_ssl, auto_cleanup=False, cookie_jar=DummyCookieJar(), auto_decompress=False
+        )
+    else:
+        connector = TCPConnector(
+            resolver=PublicResolver(),
+            ssl=client_context() if verify_ssl else client_context_no_verify(),
+            limit=20,
+        )
+        session = ClientSession(connector=connector, cookie_jar=DummyCookieJar(), auto_decompress=False)
+    sessions[local, verify_ssl] = session
 
     async def close(_event: Event) -> None:
-        await session.close()
+        if local:
+            session.detach()
+        else:
+            await session.close()
 
     hass.bus.async_listen_once(EVENT_HOMEASSISTANT_CLOSE, close)
     return session
