@@ -44,7 +44,6 @@ from .base import (
     header_name,
     read_url,
     rendered,
-    with_query,
     without_keys,
 )
 
@@ -446,7 +445,7 @@ class RestTool(CustomTool):
         for name, value in _pairs(content["headers"]):
             headers = {key: item for key, item in headers.items() if key.lower() != name.lower()}
             headers[name] = CONTROL.sub(" ", value)
-        url = with_query(handler.url.build(variables), _pairs(content["query"]))
+        url = handler.url.build(variables, _pairs(content["query"]))
         return Request(method=handler.method, url=url, headers=headers, body=body)
 
 
