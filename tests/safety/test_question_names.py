@@ -11,7 +11,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
 from custom_components.home_agent.embeds import literal, without_embeds
-from custom_components.home_agent.tools.outside import hosts
+from custom_components.home_agent.tools.outside import fetch
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
@@ -222,7 +222,7 @@ class TestMarkedTurns:
             found = {"hostname": host, "host": "127.0.0.1", "port": port, "family": family}
             return [{**found, "proto": 0, "flags": socket.AI_NUMERICHOST}]
 
-        monkeypatch.setattr(hosts.PublicResolver, "resolve", resolve)
+        monkeypatch.setattr(fetch.PublicResolver, "resolve", resolve)
 
     async def read_and_act(
         self, agent: Agent, *calls: tuple[str, dict[str, Any]], user: MockUser | None = None

@@ -34,9 +34,8 @@ from .control.restoring import CannotRestoreError, restoring, taking_back, value
 from .control.telling import tell_names
 from .differences import COMPARED, differences
 from .ha_control import async_prepare_names, entity_locks
-from .ha_query import async_found
+from .ha_query import async_found, find_all
 from .planned_rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
-from .query.targets import find_all
 from .resolving.resolver import Target
 from .telling import Told
 from .vetted import is_message

@@ -648,22 +648,22 @@ async def async_why(
         record.entity_id: describe_state(without_outside(run.hass, state), record)
         for record, state in members
     }
-    answer["why"] = {
-        record.entity_id: [MEASURED]
-        if record.domain == "sensor" and as_number(state.state) is not None
-        else [FOLLOWS]
-        if record.domain in PRIVATE
-        else [each.facts for each in explained.get(record.entity_id, ())]
-        or [NO_CHANGE if period else NOTHING]
-        for record, state in members
-    }
+    why: Report = {}
+    for record, state in members:
+        why[record.entity_id] = [each.facts for each in explained.get(record.entity_id, ())] or [
+            NO_CHANGE if period else NOTHING
+        ]
+        if record.domain in PRIVATE:
+            why[record.entity_id] = [FOLLOWS]
+        elif record.domain == "sensor" and as_number(state.state) is not None:
+            why[record.entity_id] = [MEASURED]
+    answer["why"] = why
     if len(members) == 1:
-        begin = period.start if period else dt_util.utcnow() - LATELY
-        nothing = not explained and members[0][0].domain not in PRIVATE
-        asked_of, since = members[0][0].entity_id, begin.timestamp()
-        if stopped := await async_not_done(run, asked_of, since, with_idle=nothing):
+        (record, _state), begin = members[0], period.start if period else dt_util.utcnow() - LATELY
+        is_idle = not explained and record.domain not in PRIVATE
+        if stopped := await async_not_done(run, record.entity_id, begin.timestamp(), with_idle=is_idle):
             answer["not_done"] = list(stopped)
-        if rule := await _async_rule(run, members[0][0]):
+        if rule := await _async_rule(run, record):
             answer["rule"] = rule
     if len(found) > len(members):
         answer["more"] = f"+{len(found) - len(members)} more; ask about fewer"

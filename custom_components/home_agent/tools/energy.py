@@ -1,7 +1,7 @@
 """energy: consumption, production and cost as the Energy dashboard counts them."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from itertools import count
@@ -54,9 +54,9 @@ class Source:
     """The charge of a battery in percent."""
 
     @property
-    def statistics(self) -> Iterator[str]:
-        """Yield the ids of its statistics of amounts and money."""
-        yield from filter(None, (self.taken, self.given, self.cost, self.earned))
+    def meters(self) -> list[str]:
+        """Return the ids of the statistics of its amounts."""
+        return [meter for meter in (self.taken, self.given) if meter]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,22 +80,15 @@ class Preferences:
         """Return the sources of a kind."""
         return [source for source in self.sources if source.kind == kind]
 
-    @property
-    def meters(self) -> set[str]:
-        """Return the ids of the statistics of what the whole home takes and gives."""
-        return {one for source in self.sources for one in (source.taken, source.given) if one}
-
-    @property
-    def electricity(self) -> set[str]:
-        """Return the ids of the statistics of the meters of electricity."""
-        sources = [source for source in self.sources if source.kind in ROLES]
-        return {one for source in sources for one in (source.taken, source.given) if one}
+    def meters(self, kinds: Collection[str] = KINDS) -> set[str]:
+        """Return the ids of the statistics of what the home takes and gives, of some kinds of sources."""
+        return {meter for source in self.sources if source.kind in kinds for meter in source.meters}
 
     @property
     def statistics(self) -> set[str]:
         """Return the ids of all statistics that are needed."""
-        needed = {one for source in self.sources for one in source.statistics}
-        return needed | {device.statistic for device in self.devices}
+        money = {each for source in self.sources for each in (source.cost, source.earned) if each}
+        return self.meters() | money | {device.statistic for device in self.devices}
 
 
 async def async_load(hass: HomeAssistant) -> None:
@@ -113,11 +106,22 @@ def preferences(hass: HomeAssistant) -> Preferences:
     if not isinstance(data, Mapping) or ENERGY not in hass.config.components:
         return Preferences()
     costs: Mapping[str, str] = (hass.data.get(ENERGY) or {}).get("cost_sensors", {})
-    sources = [
-        _source(each, costs)
-        for each in (data.get("energy_sources") or ())[:MAX_SOURCES]
-        if each.get("type") in KINDS
-    ]
+    sources: list[Source] = []
+    for each in (data.get("energy_sources") or ())[:MAX_SOURCES]:
+        taken, given = each.get("stat_energy_from") or "", each.get("stat_energy_to") or ""
+        if each.get("type") in KINDS:
+            # Home Assistant calculates a cost itself where there is a price and no statistic.
+            source = Source(
+                kind=each["type"],
+                name=each.get("name") or "",
+                taken=taken,
+                given=given,
+                cost=each.get("stat_cost") or costs.get(taken, ""),
+                earned=each.get("stat_compensation") or (costs.get(given, "") if given else ""),
+                rate=each.get("stat_rate") or "",
+                level=each.get("stat_soc") or "",
+            )
+            sources.append(source)
     devices = [
         Device(
             statistic=each["stat_consumption"],
@@ -127,21 +131,6 @@ def preferences(hass: HomeAssistant) -> Preferences:
         for each in (data.get("device_consumption") or ())[:MAX_DEVICES]
     ]
     return Preferences(sources, devices)
-
-
-def _source(told: Mapping[str, Any], costs: Mapping[str, str]) -> Source:
-    """Return a source; Home Assistant calculates a cost itself where there is a price and no statistic."""
-    taken, given = told.get("stat_energy_from") or "", told.get("stat_energy_to") or ""
-    return Source(
-        kind=told["type"],
-        name=told.get("name") or "",
-        taken=taken,
-        given=given,
-        cost=told.get("stat_cost") or costs.get(taken, ""),
-        earned=told.get("stat_compensation") or (costs.get(given, "") if given else ""),
-        rate=told.get("stat_rate") or "",
-        level=told.get("stat_soc") or "",
-    )
 
 
 ROLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -428,7 +417,7 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
 
 
 def _has_electricity(wanted: Preferences, counted: Counted) -> bool:
-    return not wanted.electricity.isdisjoint(counted.amounts)
+    return not wanted.meters(ROLES).isdisjoint(counted.amounts)
 
 
 def _electricity(hass: HomeAssistant, wanted: Preferences, counted: Counted) -> Told:
@@ -557,7 +546,13 @@ def _now(hass: HomeAssistant, wanted: Preferences) -> Told:
     """Return the power at this moment by where it comes from or goes to, and how full the batteries are."""
     told: Told = {}
     for kind, names in ROLES.items():
-        powers = [power for source in wanted.of(kind) if (power := _power(hass, source.rate)) is not None]
+        powers: list[float] = []
+        for source in wanted.of(kind):
+            state = hass.states.get(source.rate) if source.rate else None
+            number = as_number(state.state) if state else None
+            unit = state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) if state else None
+            if number is not None and unit in PowerConverter.VALID_UNITS:
+                powers.append(PowerConverter.convert(number, unit, UnitOfPower.KILO_WATT))
         if powers:
             power = sum(powers)
             told[names[-1] if power < 0 else names[0]] = f"{tidy(abs(power))} {UnitOfPower.KILO_WATT}"
@@ -568,27 +563,12 @@ def _now(hass: HomeAssistant, wanted: Preferences) -> Told:
     return told
 
 
-def _power(hass: HomeAssistant, entity_id: str) -> float | None:
-    """Return a power in kW; None if it is not known."""
-    state = hass.states.get(entity_id) if entity_id else None
-    number = as_number(state.state) if state else None
-    unit = state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) if state else None
-    if number is None or unit not in PowerConverter.VALID_UNITS:
-        return None
-    return PowerConverter.convert(number, unit, UnitOfPower.KILO_WATT)
-
-
 SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("duration", "date", "day", "time", "timeframe", "range", "month", "when"), "period"),
     "history": "period",
     **dict.fromkeys(("compare_to", "compare_with", "comparison", "versus"), "compare"),
 }
 DEFAULT: Final = "today"
-
-
-def _text(value: object) -> object:
-    """Return what a model gives for a period; yes means the one before."""
-    return "previous" if value is True else "" if value is False else value
 
 
 class EnergyTool(HomeAgentTool):
@@ -604,8 +584,9 @@ class EnergyTool(HomeAgentTool):
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
         """Return the period and what it is compared with; what models add beside it is not needed."""
-        given = {slot: texts(_text(args.get(slot))) for slot in ("period", "compare")}
-        return {slot: said[0] for slot, said in given.items() if said}
+        given = {slot: args.get(slot) for slot in ("period", "compare")}
+        words = {slot: "previous" if value is True else value or "" for slot, value in given.items()}
+        return {slot: said[0] for slot, value in words.items() if (said := texts(value))}
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
@@ -624,7 +605,7 @@ class EnergyTool(HomeAgentTool):
         await async_load(run.hass)
         wanted = preferences(run.hass)
         lists = run.guard.policy.view.lists
-        if not all(lists(meter) and run.reader.permits(meter) for meter in wanted.meters):
+        if not all(lists(meter) and run.reader.permits(meter) for meter in wanted.meters()):
             raise PermissionDenied("The person may not read all meters of the home here, so say that")
         if not wanted.statistics:
             raise ValidationError("The Energy dashboard is not configured, so nothing is counted")
@@ -643,12 +624,7 @@ class EnergyTool(HomeAgentTool):
             missing: list[JsonValueType] = [
                 METER.get(kind, kind)
                 for kind in KINDS
-                if (
-                    meters := [
-                        one for source in wanted.of(kind) for one in (source.taken, source.given) if one
-                    ]
-                )
-                and not any(map(counted.has, meters))
+                if (meters := wanted.meters((kind,))) and not any(map(counted.has, meters))
             ]
             if missing:
                 answer["nothing_counted_of"] = missing

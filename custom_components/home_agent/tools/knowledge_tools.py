@@ -23,8 +23,7 @@ from ..safety.disclosure import DataCategory
 from ..texts import clean, one_line
 from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun
-from .ha_query import KNOWLEDGE
-from .query.targets import find_all
+from .ha_query import KNOWLEDGE, find_all
 from .resolving.resolver import Target
 
 MAX_DOCUMENTS: Final = 8

@@ -28,8 +28,7 @@ from ..const import (
 from ..errors import ToolExecutionError
 from ..inference.errors import retry_seconds, shorten
 from ..texts import clean
-from .outside.fetch import FetchError, HttpAnswer, Request, async_fetch
-from .outside.hosts import async_session, is_local_name
+from .outside.fetch import FetchError, HttpAnswer, Request, async_fetch, async_session, is_local_name
 
 SECONDS: Final = 15
 """For one question and its whole answer."""
@@ -191,24 +190,16 @@ async def async_parsed[T](parse: Callable[[bytes], T], content: bytes) -> T:
         ) from err
 
 
-def make_result(title: object, snippet: object, url: object) -> SearchResult | None:
-    """Return a result as one-line texts; None for one without a title or a web address."""
-    address = str(url or "").strip()
-    if not address.startswith(("http://", "https://")) or len(address) > MAX_URL * 4:
-        return None
-    shown = clean(str(title or ""), MAX_TITLE)
-    if not shown:
-        return None
-    return SearchResult(shown, clean(str(snippet or ""), MAX_SNIPPET), clean(address, MAX_URL))
-
-
-def best(results: Sequence[SearchResult | None]) -> list[SearchResult]:
-    """Return the first few results, each address once."""
-    found: dict[str, SearchResult] = {}
-    for result in results:
-        if result and len(found) < MAX_RESULTS:
-            found.setdefault(result.url, result)
-    return list(found.values())
+def best(rows: Iterable[tuple[object, object, object]]) -> list[SearchResult]:
+    """Return the first few results of titles, texts and addresses: one-line texts, each address once."""
+    results: dict[str, SearchResult] = {}
+    for title, snippet, url in rows:
+        address, shown = str(url or "").strip(), clean(str(title or ""), MAX_TITLE)
+        is_web = address.startswith(("http://", "https://")) and len(address) <= MAX_URL * 4
+        if is_web and shown and len(results) < MAX_RESULTS:
+            address = clean(address, MAX_URL)
+            results.setdefault(address, SearchResult(shown, clean(str(snippet or ""), MAX_SNIPPET), address))
+    return list(results.values())
 
 
 VOID: Final = frozenset(
@@ -310,7 +301,7 @@ def read_page(content: bytes, layout: Layout) -> ResultPage:
 
 def results_of(found: Iterable[tuple[PageResult, str]]) -> list[SearchResult]:
     """Return the results, with the addresses of their links."""
-    return best([make_result("".join(item.title), "".join(item.snippet), url) for item, url in found])
+    return best(("".join(item.title), "".join(item.snippet), url) for item, url in found)
 
 
 PAGES: Final = ("https://html.duckduckgo.com/html", "https://lite.duckduckgo.com/lite")
@@ -354,7 +345,7 @@ class DuckDuckGo(SearchProvider):
 def _duckduckgo_results(content: bytes) -> list[SearchResult]:
     """Return the results of a page. Raises SearchError for a captcha, ValueError for another page."""
     page = read_page(content, DUCKDUCKGO_LAYOUT)
-    found = results_of([(item, url) for item in page.found if (url := _target(item))])
+    found = results_of((item, url) for item in page.found if (url := _target(item)))
     if found:
         return found
     if any(name.startswith(RIDDLES) for name in page.classes):
@@ -397,25 +388,24 @@ class SearXNG(SearchProvider):
             if answer.status != HTTPStatus.FORBIDDEN:
                 check_status(answer, "" if answer.status != HTTPStatus.NOT_FOUND else "there is no /search")
                 return await async_parsed(_searxng_results, answer.content)
-        found = await self._async_page(asked, language)
-        self._as_page = True
-        return found
-
-    async def _async_page(self, asked: yarl.URL, language: str) -> Sequence[SearchResult]:
         answer = await self._async_ask(asked, headers={"Accept": "text/html", **self._headers(language)})
         check_status(answer)
-        return await async_parsed(_page_results, answer.content)
+        found = await async_parsed(_page_results, answer.content)
+        self._as_page = True
+        return found
 
     def _headers(self, language: str) -> dict[str, str]:
         return {"Accept-Language": f"{language},en;q=0.5", **self._bearer()}
 
 
+def _listed(items: Iterable[Mapping[str, Any]]) -> list[SearchResult]:
+    return best((item.get("title"), item.get("content"), item.get("url")) for item in items)
+
+
 def _searxng_results(content: bytes) -> list[SearchResult]:
     """Return the results of JSON. Raises SearchError if all engines behind the server failed."""
     answer: dict[str, Any] = orjson.loads(content)
-    found = best(
-        [make_result(item.get("title"), item.get("content"), item.get("url")) for item in answer["results"]]
-    )
+    found = _listed(answer["results"])
     failed = answer.get("unresponsive_engines") or []
     if failed and not found:
         reasons = ", ".join(sorted({str(item[1])[:60] for item in failed if len(item) > 1}))
@@ -426,7 +416,7 @@ def _searxng_results(content: bytes) -> list[SearchResult]:
 def _page_results(content: bytes) -> list[SearchResult]:
     """Return the results of a page. Raises ValueError for another page."""
     page = read_page(content, SEARXNG_LAYOUT)
-    found = results_of([(item, item.url) for item in page.found])
+    found = results_of((item, item.url) for item in page.found)
     if not found and not page.classes & SEARXNG_EXPECTED:
         raise ValueError("no page of results")
     return found
@@ -456,8 +446,7 @@ class Tavily(SearchProvider):
 
 
 def _tavily_results(content: bytes) -> list[SearchResult]:
-    found: list[dict[str, Any]] = orjson.loads(content)["results"]
-    return best([make_result(item.get("title"), item.get("content"), item.get("url")) for item in found])
+    return _listed(orjson.loads(content)["results"])
 
 
 def _detail(content: bytes) -> str:

@@ -15,7 +15,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.tools.custom import base
-from custom_components.home_agent.tools.outside import hosts
+from custom_components.home_agent.tools.outside import fetch
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.custom_tools import async_confirm, async_offer, async_use, reported
@@ -45,7 +45,7 @@ def lookup(monkeypatch: pytest.MonkeyPatch) -> None:
             }
         ]
 
-    monkeypatch.setattr(hosts.PublicResolver, "resolve", resolve)
+    monkeypatch.setattr(fetch.PublicResolver, "resolve", resolve)
 
 
 @pytest.fixture
@@ -458,7 +458,7 @@ class TestHosts:
         ],
     )
     def test_local_names(self, host: str, local: bool) -> None:
-        assert hosts.is_local_name(host) is local
+        assert fetch.is_local_name(host) is local
 
     async def test_a_host_that_is_not_there(
         self, agent: Agent, rest_server: RestServer, tmp_path: Path

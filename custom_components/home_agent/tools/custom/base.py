@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 import re
@@ -28,7 +28,7 @@ from ...texts import leaves
 from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
 from ..calls.schema import JsonSchema
-from ..outside.hosts import async_session, is_local_name
+from ..outside.fetch import async_session, is_local_name
 from ..outside.outgoing import Leaving, Outgoing, declared_by
 
 MAX_REASON: Final = 120
@@ -153,6 +153,8 @@ def _kept(part: Any, variables: Variables) -> Iterator[Any]:
 
 
 MAX_URL: Final = 8_000
+MAX_QUOTED: Final = 5
+"""How often a value may have been encoded before it is looked at."""
 _EXPRESSION = lazy_regex(r"(\{\{.*?(?:\}\}|\Z))", re.DOTALL)
 _ORIGIN = lazy_regex(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
 _LITERAL = "/:?[]@!$&'()*+,;=%-._~"
@@ -174,32 +176,28 @@ class UrlTemplate:
     parts: tuple[str | Text, ...]
     host: str
 
-    def build(self, variables: Variables) -> str:
-        """Return the address. Raises ToolExecutionError for a value that would lead elsewhere."""
-        done = ""
-        for part in self.parts:
-            done += part if isinstance(part, str) else self._value(part, variables, in_query="?" in done)
-        if len(done) > MAX_URL:
-            raise ToolExecutionError("The arguments are too long for an address")
-        return done
+    def build(self, variables: Variables, query: Sequence[tuple[str, str]]) -> str:
+        """Return the address with more parameters.
 
-    def _value(self, part: Text, variables: Variables, *, in_query: bool) -> str:
-        value = part.render(variables)
-        if not in_query:
-            segments = _SEPARATORS.split(_unquoted(value))
-            if not value or any(segment.strip() in (".", "..") for segment in segments):
+        Raises ToolExecutionError for a value that would lead elsewhere.
+        """
+        url = ""
+        for part in self.parts:
+            if isinstance(part, str):
+                url += part
+                continue
+            value = plain = part.render(variables)
+            for _ in range(MAX_QUOTED):
+                plain = unquote(plain)
+            steps = {segment.strip() for segment in _SEPARATORS.split(plain)}
+            if "?" not in url and (not value or not steps.isdisjoint((".", ".."))):
                 shown = "is empty" if not value else "may not hold . or .. as a part of a path"
                 raise ToolExecutionError(f"The value for {part.path} {shown}. Change the arguments")
-        return quote(value, safe="", errors="replace")
-
-
-def _unquoted(value: str) -> str:
-    """Return a value decoded until it no longer changes, at most five times."""
-    for _ in range(5):
-        if (plain := unquote(value)) == value:
-            break
-        value = plain
-    return value
+            url += quote(value, safe="", errors="replace")
+        if len(url) > MAX_URL:
+            raise ToolExecutionError("The arguments are too long for an address")
+        added = urlencode(query, quote_via=quote, safe="", errors="replace")
+        return f"{url}{'&' if '?' in url else '?'}{added}" if added else url
 
 
 def read_url(source: str, templates: Templates, key: str = "url") -> UrlTemplate:
@@ -296,14 +294,6 @@ def connection_schema(seconds: float, most: int) -> dict[probatio.Marker, Any]:
         probatio.Optional("verify_ssl", default=True): bool,
         probatio.Optional("private_network", default=False): bool,
     }
-
-
-def with_query(url: str, pairs: list[tuple[str, str]]) -> str:
-    """Return an address with more parameters."""
-    if not pairs:
-        return url
-    added = urlencode(pairs, quote_via=quote, safe="", errors="replace")
-    return f"{url}{'&' if '?' in url else '?'}{added}"
 
 
 def without_keys(value: Any, secrets: set[str], depth: int = MAX_DEPTH) -> Any:

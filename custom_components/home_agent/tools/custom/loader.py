@@ -114,7 +114,9 @@ def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> C
     for number, node in enumerate(nodes[:MAX_TOOLS], 1):
         recipe, problems = _read(hass, environment, node, {*reserved, *recipes})
         if recipe is None:
-            wrong[f"custom_tool_{number}"] = InvalidTool(_name(node, number), problems)
+            name = node.get("name") if isinstance(node, Mapping) else None
+            shown = name[:64] if isinstance(name, str) and name.strip() else f"#{number}"
+            wrong[f"custom_tool_{number}"] = InvalidTool(shown, problems)
         else:
             recipes[recipe.name] = recipe
     for server in tools.imports:
@@ -180,8 +182,3 @@ def _problems(hass: HomeAssistant, err: probatio.Invalid, node: Any) -> list[str
         each.secret = True
     lines = format_schema_error(hass, err, DOMAIN, node).splitlines()
     return [cut(line, MAX_PROBLEM) for line in lines[:MAX_PROBLEMS]]
-
-
-def _name(node: Any, number: int) -> str:
-    name = node.get("name") if isinstance(node, Mapping) else None
-    return name[:64] if isinstance(name, str) and name.strip() else f"#{number}"

@@ -1,7 +1,7 @@
 """`type: mcp`: a tool of an MCP server, called by its own name, or all of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from itertools import count
 from time import monotonic
 from typing import Any, Final, override
 
-from aiohttp import ClientResponse, ClientSession
+from aiohttp import ClientResponse
 from jinja2 import Undefined
 import probatio
 from yarl import URL
@@ -28,8 +28,7 @@ from ...inference.transport import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
-from ..outside.fetch import CONNECT, plain_errors
-from ..outside.hosts import is_allowed, is_local_name
+from ..outside.fetch import CONNECT, is_allowed, is_local_name, plain_errors
 from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
 from .base import (
     CONTROL,
@@ -100,44 +99,93 @@ class _Session:
         return known | ({"Mcp-Session-Id": self.id} if self.id else {})
 
 
-@dataclass(slots=True)
-class McpClient:
-    """Talks to one server, in a session that is started again if the server has lost it."""
+@dataclass(slots=True, kw_only=True)
+class McpServer:
+    """A server, who we say we are, and a session that is started again if the server has lost it."""
 
-    http: ClientSession
+    hass: HomeAssistant
     url: str
-    headers: Callable[[], Awaitable[Mapping[str, str]]]
-    """Makes the headers of a request; they are the only place that contains secrets."""
-    spawn: Callable[[Coroutine[Any, Any, None]], object]
-    """Runs what need not be waited for."""
+    headers: Mapping[str, Text]
+    auth: Auth | None
+    connection: Connection
+    private_words: bool
+    read_only: bool | None
+    """What the household says of its tools; None leaves it to the server to say that they only read."""
+    include: Sequence[str]
+    exclude: Sequence[str]
+    """Names of tools with wildcards."""
     on_change: Callable[[], None] | None = None
     """Called when the server says that its tools have changed."""
+    _sent: str = ""
+    """The Authorization header that was sent last."""
     _session: _Session | None = None
     _tools: dict[str, RemoteTool] = field(default_factory=dict)
     _listed: float = float("-inf")
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _ids: Any = field(default_factory=lambda: count(1))
 
-    async def tools(self) -> Mapping[str, RemoteTool]:
-        """Return the server's tools, asked for once in a while. Raises ToolExecutionError."""
-        async with self._lock:
-            if not self.listed:
-                self._tools = await self._list()
-                self._listed = monotonic()
-        return self._tools
+    @property
+    def host(self) -> str:
+        """Return the host as it was written."""
+        return URL(self.url).host or ""
 
     @property
     def listed(self) -> bool:
         """Return whether the list of tools is taken for true."""
         return monotonic() - self._listed <= LISTED_SECONDS
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Object:
-        """Return the result of a call. Raises ToolExecutionError with words the model can act on."""
-        return await self._ask("tools/call", {"name": tool, "arguments": dict(arguments)})
+    def handler(self, tool: RemoteTool) -> McpHandler | None:
+        """Return how a tool is called; None for one that changes something and was not let in."""
+        if tool.only_reads:
+            return McpHandler(self, tool.name, None)
+        return None if self.read_only is None else McpHandler(self, tool.name, self.read_only)
 
-    def forget(self) -> None:
-        """Begin with a new session and a new list."""
-        self._session, self._listed = None, float("-inf")
+    async def async_tools(self) -> Mapping[str, RemoteTool]:
+        """Return the server's tools, asked for once in a while.
+
+        Raises ToolExecutionError without keys in its text.
+        """
+        return await self._in_time(self._current)
+
+    async def async_call(self, handler: McpHandler, args: Mapping[str, Any]) -> Object:
+        """Return the answer of a tool. Raises ToolExecutionError and PermissionDenied without keys."""
+
+        async def ask() -> Object:
+            handler.check(await self._current())
+            return await self._ask("tools/call", {"name": handler.tool, "arguments": dict(args)})
+
+        answer: Object = without_keys(await self._in_time(ask), self._secrets())
+        return answer
+
+    async def _in_time[T](self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return the result in time; credentials that can be renewed get a second attempt."""
+        try:
+            async with self.connection.in_time("MCP server"):
+                for is_last in (self.auth is None or not self.auth.renewable, True):
+                    try:
+                        return await ask()
+                    except Unauthorized:
+                        self._session, self._listed = None, float("-inf")
+                        if self.auth is not None:
+                            self.auth.forget(self._sent)
+                        if is_last:
+                            break
+        except ToolExecutionError as err:
+            raise ToolExecutionError(without_keys(str(err), self._secrets())) from err
+        raise ToolExecutionError(
+            "The MCP server refuses the credentials of this tool. The person has to correct them"
+        )
+
+    def _secrets(self) -> set[str]:
+        of_auth = self.auth.secrets() if self.auth is not None else []
+        return {*of_auth, self._sent, *(text.source for text in self.headers.values())}
+
+    async def _current(self) -> Mapping[str, RemoteTool]:
+        async with self._lock:
+            if not self.listed:
+                self._tools = await self._list()
+                self._listed = monotonic()
+        return self._tools
 
     async def _list(self) -> dict[str, RemoteTool]:
         found: dict[str, RemoteTool] = {}
@@ -196,7 +244,7 @@ class McpClient:
             return await self._exchange(body, session)
         except asyncio.CancelledError:
             if method != "initialize":
-                self.spawn(self._cancel(number, session))
+                self.hass.async_create_background_task(self._cancel(number, session), "home_agent mcp")
             raise
 
     async def _exchange(self, body: Object, session: _Session) -> Object:
@@ -235,14 +283,18 @@ class McpClient:
 
     async def _post(self, body: Object, session: _Session) -> ClientResponse:
         """Send a message and return the answer. Raises ToolExecutionError for a refusal."""
-        headers = {
-            **await self.headers(),
+        headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
+        connect = partial(self.connection.session, self.hass)
+        if self.auth is not None:
+            self._sent = CONTROL.sub("", await self.auth.async_header(connect, {}))
+            headers["Authorization"] = self._sent
+        headers |= {
             "Accept": "application/json, text/event-stream",
             "Accept-Encoding": "identity",
             **(session.headers if body.get("method") != "initialize" else {}),
         }
         with plain_errors():
-            response = await self.http.post(
+            response = await connect(self.host).post(
                 self.url, json=body, headers=headers, allow_redirects=False, timeout=CONNECT
             )
         packed = response.headers.get("Content-Encoding", "identity").strip().casefold() != "identity"
@@ -309,95 +361,6 @@ OTHER_KINDS: Final = {"image": "an image", "audio": "a sound", "resource_link": 
 RAW_METHODS: Final = ("tools/call", "tools/list")
 
 
-@dataclass(slots=True, kw_only=True)
-class McpServer:
-    """Where a server is, and who we say we are."""
-
-    url: str
-    headers: Mapping[str, Text]
-    auth: Auth | None
-    connection: Connection
-    private_words: bool
-    read_only: bool | None
-    """What the household says of its tools; None leaves it to the server to say that they only read."""
-    include: Sequence[str]
-    exclude: Sequence[str]
-    """Names of tools with wildcards."""
-    sent: str = field(default="", init=False)
-    """The Authorization header that was sent last."""
-    _client: McpClient | None = field(default=None, init=False)
-
-    @property
-    def host(self) -> str:
-        """Return the host as it was written."""
-        return URL(self.url).host or ""
-
-    def handler(self, tool: RemoteTool) -> McpHandler | None:
-        """Return how a tool is called; None for one that changes something and was not let in."""
-        if tool.only_reads:
-            return McpHandler(self, tool.name, None)
-        return None if self.read_only is None else McpHandler(self, tool.name, self.read_only)
-
-    def client(self, hass: HomeAssistant) -> McpClient:
-        """Return the client of the server; nothing is sent yet."""
-        if self._client is None:
-            self._client = McpClient(
-                http=self.connection.session(hass, self.host),
-                url=self.url,
-                headers=partial(self._async_headers, hass),
-                spawn=partial(hass.async_create_background_task, name="home_agent mcp"),
-            )
-        return self._client
-
-    async def async_tools(self, hass: HomeAssistant) -> Mapping[str, RemoteTool]:
-        """Return the tools of the server. Raises ToolExecutionError without keys in its text."""
-        return await self._async_ask(hass, McpClient.tools)
-
-    async def async_call(
-        self, hass: HomeAssistant, handler: McpHandler, args: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Return the answer of a tool. Raises ToolExecutionError and PermissionDenied without keys."""
-
-        async def ask(client: McpClient) -> dict[str, Any]:
-            handler.check(await client.tools())
-            return await client.call(handler.tool, args)
-
-        answer: dict[str, Any] = without_keys(await self._async_ask(hass, ask), self._secrets())
-        return answer
-
-    async def _async_ask[T](self, hass: HomeAssistant, ask: Callable[[McpClient], Awaitable[T]]) -> T:
-        """Return the result in time; credentials that can be renewed get a second attempt."""
-        client = self.client(hass)
-        try:
-            async with self.connection.in_time("MCP server"):
-                for is_last in (self.auth is None or not self.auth.renewable, True):
-                    try:
-                        return await ask(client)
-                    except Unauthorized:
-                        client.forget()
-                        if self.auth is not None:
-                            self.auth.forget(self.sent)
-                        if is_last:
-                            break
-        except ToolExecutionError as err:
-            raise ToolExecutionError(without_keys(str(err), self._secrets())) from err
-        raise ToolExecutionError(
-            "The MCP server refuses the credentials of this tool. The person has to correct them"
-        )
-
-    def _secrets(self) -> set[str]:
-        of_auth = self.auth.secrets() if self.auth is not None else []
-        return {*of_auth, self.sent, *(text.source for text in self.headers.values())}
-
-    async def _async_headers(self, hass: HomeAssistant) -> dict[str, str]:
-        headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
-        if self.auth is not None:
-            header = await self.auth.async_header(partial(self.connection.session, hass), {})
-            self.sent = CONTROL.sub("", header)
-            headers["Authorization"] = self.sent
-        return headers
-
-
 @dataclass(frozen=True, slots=True)
 class McpHandler:
     """One tool of a server."""
@@ -457,6 +420,7 @@ class McpTool(CustomTool):
         """Return the server and the name of its tool; without a name the server."""
         fixed = replace(templates, names=())
         server = McpServer(
+            hass=templates.hass,
             url=config["server_url"],
             headers=fixed.value(config["headers"], "headers"),
             auth=read_auth(config.get("auth"), fixed),
@@ -490,7 +454,7 @@ class McpTool(CustomTool):
         if not is_allowed(self.host, self._allowed):
             raise PermissionDenied(f"The host {self.host} is not among the allowed ones (rest_allowed_hosts)")
         args = {name: value for name, value in variables.items() if not isinstance(value, Undefined)}
-        result = await handler.server.async_call(run.hass, handler, args)
+        result = await handler.server.async_call(handler, args)
         content = _content_of(result)
         if result.get("isError") is True:
             raise ToolExecutionError(f"The tool of the MCP server failed: {str(content)[:MAX_FAILURE]}")
@@ -540,7 +504,7 @@ class McpImport:
     async def async_refresh(self) -> bool:
         """Ask what the server offers; return whether that has changed. One that is away keeps its tools."""
         try:
-            found = await self.server.async_tools(self.hass)
+            found = await self.server.async_tools()
         except ToolExecutionError as err:
             self._report(str(err))
             return False
@@ -582,14 +546,13 @@ class McpImport:
     @callback
     def async_follow(self, on_change: Callable[[], None]) -> CALLBACK_TYPE:
         """Update the tools regularly and when the server reports a change; return how to stop it."""
-        client = self.server.client(self.hass)
         timer: list[CALLBACK_TYPE] = []
 
         async def refresh() -> None:
             stop_waiting()
             if await self.async_refresh():
                 on_change()
-            delay = LISTED_SECONDS if client.listed else self._delay
+            delay = LISTED_SECONDS if self.server.listed else self._delay
             self._delay = min(self._delay * 2, LISTED_SECONDS)
             stop_waiting()
             timer.append(async_call_later(self.hass, delay, job))
@@ -605,11 +568,11 @@ class McpImport:
 
         @callback
         def stop() -> None:
-            client.on_change = None
+            self.server.on_change = None
             stop_waiting()
 
         job = HassJob(begin, cancel_on_shutdown=True)
-        client.on_change = begin
+        self.server.on_change = begin
         begin()
         return stop
 

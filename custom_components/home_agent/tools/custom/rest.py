@@ -6,7 +6,6 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from http import HTTPStatus
 from time import monotonic
 from typing import Any, Final, override
@@ -26,8 +25,7 @@ from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy_regex
 from ...safety.redaction import is_secret
 from ..base import ToolRun
-from ..outside.fetch import HttpAnswer, Request, async_fetch
-from ..outside.hosts import is_allowed, is_local_name
+from ..outside.fetch import HttpAnswer, Request, async_fetch, is_allowed, is_local_name
 from .base import (
     ADDRESS,
     CONTROL,
@@ -46,7 +44,6 @@ from .base import (
     header_name,
     read_url,
     rendered,
-    with_query,
     without_keys,
 )
 
@@ -390,7 +387,14 @@ class RestTool(CustomTool):
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
         handler = self._handler
-        secrets = _secrets(handler)
+        secrets = {
+            text.source
+            for part in handler.content.values()
+            if isinstance(part, Mapping)
+            for name, text in part.items()
+            if isinstance(text, Text) and not text.is_template and is_secret(name)
+        }
+        secrets.update(handler.auth.secrets() if handler.auth else ())
         async with handler.connection.in_time("server"):
             answer = await self._async_answer(run.hass, variables, secrets)
         if answer.status >= HTTPStatus.BAD_REQUEST:
@@ -404,7 +408,12 @@ class RestTool(CustomTool):
         """Return the answer; credentials that can be renewed get a second try."""
         handler = self._handler
         request = self._request(variables)
-        connect = partial(self._session, hass)
+
+        def connect(host: str) -> ClientSession:
+            if not is_allowed(host, self._allowed):
+                raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
+            return handler.connection.session(hass, host)
+
         session = connect(handler.url.host)
         if (auth := handler.auth) is None:
             return await async_fetch(session, request, MAX_BYTES)
@@ -417,11 +426,6 @@ class RestTool(CustomTool):
                 break
             auth.forget(header)
         return answer
-
-    def _session(self, hass: HomeAssistant, host: str) -> ClientSession:
-        if not is_allowed(host, self._allowed):
-            raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
-        return self._handler.connection.session(hass, host)
 
     def _request(self, variables: Variables) -> Request:
         handler, content = self._handler, rendered(self._handler.content, variables)
@@ -441,7 +445,7 @@ class RestTool(CustomTool):
         for name, value in _pairs(content["headers"]):
             headers = {key: item for key, item in headers.items() if key.lower() != name.lower()}
             headers[name] = CONTROL.sub(" ", value)
-        url = with_query(handler.url.build(variables), _pairs(content["query"]))
+        url = handler.url.build(variables, _pairs(content["query"]))
         return Request(method=handler.method, url=url, headers=headers, body=body)
 
 
@@ -453,14 +457,3 @@ def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         for item in (value if isinstance(value, list) else [value])
         if item is not None
     ]
-
-
-def _secrets(handler: RestHandler) -> set[str]:
-    written = {
-        text.source
-        for part in handler.content.values()
-        if isinstance(part, Mapping)
-        for name, text in part.items()
-        if isinstance(text, Text) and not text.is_template and is_secret(name)
-    }
-    return written.union(handler.auth.secrets() if handler.auth else ())

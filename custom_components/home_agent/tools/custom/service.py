@@ -124,8 +124,10 @@ def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str
         return ()
     if ATTR_ENTITY_ID in given:
         given[ATTR_ENTITY_ID] = [key.lower() for key in given[ATTR_ENTITY_ID]]
-    if "area_id" in given:
-        given["area_id"] = [_area_id(run.hass, area) for area in given["area_id"]]
+    areas = ar.async_get(run.hass)
+    for number, area in enumerate(given.get("area_id", ())):
+        if areas.async_get_area(area) is None and (named := areas.async_get_area_by_name(area)):
+            given["area_id"][number] = named.id
     found = async_extract_referenced_entity_ids(run.hass, TargetSelection(given))
     if missing := found.missing_areas | found.missing_floors | found.missing_devices | found.missing_labels:
         raise ToolExecutionError(f"There is no {', '.join(sorted(map(str, missing)))[:100]}")
@@ -138,12 +140,6 @@ def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str
     return tuple(
         sorted({er.async_resolve_entity_id(registry, key) or key for key in found.referenced} | inside)
     )
-
-
-def _area_id(hass: HomeAssistant, area: str) -> str:
-    areas = ar.async_get(hass)
-    named = None if areas.async_get_area(area) else areas.async_get_area_by_name(area)
-    return named.id if named else area
 
 
 def _listed(value: Any) -> list[str]:

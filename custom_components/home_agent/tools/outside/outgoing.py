@@ -120,8 +120,16 @@ class Outgoing:
         """
         kept = context if model.states else None
         known = (OF_STATES if model.states else frozenset()) | (OF_PEOPLE if model.people else frozenset())
-        names = () if model.states else tuple(_names(run))
-        untold = Untold(texts=tuple(self._untold(run.speaker.person_id, model)), names=names)
+        records = () if model.states else run.house.entities.values()
+        names = tuple(name for record in records for name in (record.entity_id, *record.names))
+        person_id = run.speaker.person_id
+        # Memories that an external model may not receive.
+        private = [
+            memory.content for memory in self._memories.all() if not is_visible(memory, person_id, model)
+        ]
+        entries = self._profile.entries(lambda entry: not is_entry_visible(entry, person_id, model))
+        private += [f"{entry.key} {entry.value}" for entry in entries]
+        untold = Untold(texts=tuple(private), names=names)
         sent = await self._sanitizer.async_shorten(prompt, kept, untold, _sending(run, known))
         left_out = tuple(sorted({*sent.left_out, *((STATES,) if context and not model.states else ())}))
         held_back = not sent.text.replace(LEFT_OUT, "").strip()
@@ -149,14 +157,6 @@ class Outgoing:
             conversation_id=speaker.conversation_id,
         )
 
-    def _untold(self, person_id: str | None, model: Disclosure) -> Iterator[str]:
-        """Yield the memories that an external model may not receive."""
-        yield from (
-            memory.content for memory in self._memories.all() if not is_visible(memory, person_id, model)
-        )
-        entries = self._profile.entries(lambda entry: not is_entry_visible(entry, person_id, model))
-        yield from (f"{entry.key} {entry.value}" for entry in entries)
-
 
 def _sending(run: ToolRun, known: frozenset[PrivateKind] = frozenset()) -> Sending:
     return Sending(
@@ -167,11 +167,6 @@ def _sending(run: ToolRun, known: frozenset[PrivateKind] = frozenset()) -> Sendi
         own_words=True,
         origins=run.calls.origins,
     )
-
-
-def _names(run: ToolRun) -> Iterator[str]:
-    for record in run.house.entities.values():
-        yield from (record.entity_id, *record.names)
 
 
 def texts_of(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
