@@ -28,25 +28,25 @@ def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple
 @pytest.mark.parametrize(
     ("calls", "language", "yes", "said"),
     [
-        ([control("unlock", "lock.front_door")], "en", "yes", "Unlocked the Front Door."),
-        ([control("unlock", "lock.front_door")], "de", "ja", "Ich habe Front Door aufgeschlossen."),
+        ([control("unlock", "lock.front_door")], "en", "yes", "Front Door unlocked."),
+        ([control("unlock", "lock.front_door")], "de", "ja", "Front Door aufgeschlossen."),
         ([control("unlock", "lock.front_door")], "fr", "oui", "J'ai déverrouillé Front Door."),
         ([control("unlock", "lock.front_door")], "es", "sí", "He desbloqueado Front Door."),
-        ([control("unlock", "lock.front_door")], "nl", "ja", "Ik heb Front Door ontgrendeld."),
-        ([control("disarm", "alarm_control_panel.home")], "en", "yes", "Disarmed the Home."),
-        ([control("open", "cover.garage")], "en", "yes", "Opened the Garage."),
+        ([control("unlock", "lock.front_door")], "nl", "ja", "Front Door van het slot."),
+        ([control("disarm", "alarm_control_panel.home")], "en", "yes", "Disarmed Home."),
+        ([control("open", "cover.garage")], "en", "yes", "Garage open."),
         (
             [control("set_position", "cover.garage", position=40)],
             "en",
             "yes",
-            "Setting the Garage to 40 percent.",
+            "Garage set to 40 percent.",
         ),
-        ([control("turn_on", "siren.roof")], "en", "yes", "Turned on the Roof."),
+        ([control("turn_on", "siren.roof")], "en", "yes", "Roof on."),
         (
             [control("unlock", "lock.front_door"), control("open", "valve.water")],
             "en",
             "yes",
-            "Unlocked the Front Door. Opened the Water.",
+            "Front Door unlocked. Water open.",
         ),
     ],
 )
@@ -111,13 +111,13 @@ async def test_a_mixed_turn_tells_what_it_did(
     calls = [control("turn_on", "light.hall"), control("unlock", "lock.front_door")]
     model_server.script([tool_calls(calls), text("Hm.")])
     asked = await agent.say("Open it", language=language)
-    light = await async_phrase(hass, language, "quick_on", targets="Hall", value="", place="")
+    light = await async_phrase(hass, language, "done_on", targets="Hall", value="", place="")
     door = "the Front Door" if language == "en" else "Front Door"
-    question = await async_phrase(hass, language, "ask_lock_unlock", targets=door, position="")
+    question = await async_phrase(hass, language, "ask_unlocked", targets=door)
     assert speech(asked) == f"{light} {question}"
     assert asked.continue_conversation is True
     done = await agent.say(yes, language=language, conversation_id=asked.conversation_id)
-    assert speech(done) == await async_phrase(hass, language, "did_lock_unlock", targets=door)
+    assert speech(done) == await async_phrase(hass, language, "done_unlocked", targets="Front Door")
     assert len(model_server.chats) == 1
 
 

@@ -51,7 +51,7 @@ async def async_say(agent: Agent, sentence: str, anna: Context, *replies: Reply,
             "Turn on the kitchen ceiling and the reading lamp",
             "en",
             ("ha_control", {"action": "turn_on", "entity_id": [LIGHT, "light.reading_lamp"]}),
-            "Kitchen Ceiling, Reading Lamp on.",
+            "Kitchen Ceiling and Reading Lamp on.",
         ),
         (
             "Turn off the kitchen ceiling",

@@ -46,7 +46,7 @@ HEARD = {
     "da": Said(
         yes="ja",
         question="Skal jeg låse Front Door op?",
-        deed="Jeg har låst Front Door op.",
+        deed="Låst op: Front Door.",
         done="Det er gjort.",
         no_credit="Sprogmodellens konto er tom.",
         timer="Så er det tid: Pasta.",
@@ -54,7 +54,7 @@ HEARD = {
     "fi": Said(
         yes="kyllä",
         question="Avataanko lukitus: Front Door?",
-        deed="Avasin lukituksen: Front Door.",
+        deed="Front Door auki lukosta.",
         done="Tehty.",
         no_credit="Kielimallin tilillä ei ole enää saldoa.",
         timer="Aika täynnä: Pasta.",
@@ -62,7 +62,7 @@ HEARD = {
     "hu": Said(
         yes="igen",
         question="Front Door: kinyissam a zárat?",
-        deed="Kinyitottam a zárat: Front Door.",
+        deed="Front Door kinyitva.",
         done="Kész.",
         no_credit="A nyelvi modell fiókjában elfogyott az egyenleg.",
         timer="Lejárt az idő: Pasta.",
@@ -86,7 +86,7 @@ HEARD = {
     "ko": Said(
         yes="네",
         question="Front Door 잠금을 해제할까요?",
-        deed="Front Door 잠금을 해제했어요.",
+        deed="Front Door: 잠금을 풀었습니다.",
         done="완료했어요.",
         no_credit="언어 모델 계정에 남은 크레딧이 없어요.",
         timer="시간 됐어요: Pasta.",
@@ -94,7 +94,7 @@ HEARD = {
     "nb": Said(
         yes="ja",
         question="Skal jeg låse opp Front Door?",
-        deed="Jeg har låst opp Front Door.",
+        deed="Låst opp: Front Door.",
         done="Det er gjort.",
         no_credit="Kontoen til språkmodellen er tom.",
         timer="Nå er det på tide: Pasta.",
@@ -102,7 +102,7 @@ HEARD = {
     "pl": Said(
         yes="tak",
         question="Front Door: odblokować?",
-        deed="Odblokowano: Front Door.",
+        deed="Otwarto zamek: Front Door.",
         done="Gotowe.",
         no_credit="Na koncie modelu językowego skończyły się środki.",
         timer="Już czas: Pasta.",
@@ -126,7 +126,7 @@ HEARD = {
     "sv": Said(
         yes="ja",
         question="Ska jag låsa upp Front Door?",
-        deed="Jag har låst upp Front Door.",
+        deed="Upplåst: Front Door.",
         done="Klart.",
         no_credit="Språkmodellens konto är tomt.",
         timer="Nu är det dags: Pasta.",
@@ -134,7 +134,7 @@ HEARD = {
     "tr": Said(
         yes="olur",
         question="Front Door: kilidi açayım mı?",
-        deed="Kilit açıldı: Front Door.",
+        deed="Front Door: kilit açıldı.",
         done="Tamam.",
         no_credit="Dil modeli hesabında bakiye kalmadı.",
         timer="Vakit geldi: Pasta.",
@@ -142,7 +142,7 @@ HEARD = {
     "uk": Said(
         yes="так",
         question="Front Door: відімкнути?",
-        deed="Відімкнено: Front Door.",
+        deed="Front Door: відімкнено.",
         done="Готово.",
         no_credit="На рахунку мовної моделі закінчилися кошти.",
         timer="Час настав: Pasta.",

@@ -63,7 +63,7 @@ async def test_one_sentence_and_one_yes(home: OwnHome) -> None:
         }
     ]
     assert await home.automations() == []
-    assert await home.say("yes") == "I created the automation."
+    assert await home.say("yes") == "Done."
     (written,) = await home.automations()
     assert written["alias"] == WHEN_HOME
     assert written["description"].endswith(f": {WHEN_HOME}")
@@ -127,7 +127,7 @@ FORMS: list[tuple[dict[str, Any], str]] = [
             "conditions": [{"condition": "state", "person": "Tom", "state": "not_home"}],
             "actions": [HALLWAY],
         },
-        "When Anna leaves home, but only if Tom is not at home: turn on the Hallway Light",
+        "When Anna leaves home, but only when Tom is not at home: turn on the Hallway Light",
     ),
     (
         {
@@ -151,7 +151,7 @@ FORMS: list[tuple[dict[str, Any], str]] = [
             "conditions": [{"condition": "state", "person": "nobody", "state": "home"}],
             "actions": [COFFEE_OFF],
         },
-        "At 23:00, but only if nobody is at home: turn off the Coffee Machine",
+        "At 23:00, but only when nobody is at home: turn off the Coffee Machine",
     ),
     (
         {

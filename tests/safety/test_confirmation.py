@@ -252,7 +252,7 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
     assert (speech(answer), answer.continue_conversation) == ("I need the PIN for that.", True)
     assert secure.calls == []
     answer = await agent.say("the PIN is four seven one one", **same)
-    assert speech(answer) == "Unlocked the Front Door."
+    assert speech(answer) == "Front Door unlocked."
     assert secure.moved() == RAN
     hass.states.async_set("lock.front_door", "locked", {"friendly_name": "Front Door"})
     asked = await ask(agent, **same)

@@ -274,10 +274,10 @@ NIGHT: list[Any] = [
     {"action": "switch.turn_on", "target": {"entity_id": "{{ states('input_text.it') }}"}},
 ]
 TOLD = {
-    "en": "Should I run Night? It unlocks the Cellar and the Front Door. It turns on the Roof. "
-    "It runs mqtt.publish. Part of what it does is not known until it runs.",
-    "de": "Soll ich Night ausführen? Das schließt Cellar und Front Door auf. Das schaltet Roof ein. "
-    "Das führt mqtt.publish aus. Ein Teil davon steht erst fest, wenn es läuft.",
+    "en": "Should I run Night, unlock the Cellar and the Front Door, turn on the Roof and use "
+    "mqtt.publish? Part of what it does is not known until it runs.",
+    "de": "Soll ich Night ausführen, Cellar und Front Door aufschließen, Roof einschalten und "
+    "mqtt.publish benutzen? Ein Teil davon steht erst fest, wenn es läuft.",
 }
 
 
@@ -293,13 +293,13 @@ async def test_the_question_says_what_a_script_does(rooms: Rooms) -> None:
     async_expose_entity(rooms.hass, "conversation", "scene.position", True)
     assert (
         await rooms.asks("activate", "scene.position")
-        == "Should I activate the scene position? It moves the Garage."
+        == "Should I activate the scene position and move the Garage?"
     )
     async_expose_entity(rooms.hass, "conversation", "cover.all", True)
     rooms.hass.states.async_set(
         "cover.all", "closed", {"entity_id": ["cover.blind", "cover.garage"], "supported_features": 15}
     )
-    assert await rooms.asks("open", "cover.all") == "Should I open cover.all? It opens the Garage."
+    assert await rooms.asks("open", "cover.all") == "Should I open cover.all and open the Garage?"
 
 
 async def test_a_scene_that_changes_before_the_yes(rooms: Rooms) -> None:

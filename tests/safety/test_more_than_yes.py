@@ -105,16 +105,16 @@ async def test_a_yes_with_another_order(model_server: ModelServer, secure: Secur
     """The answer tells both; the model gets the order as the sentence, and what was done before it."""
     talk = await Conversation.async_asked(await secure.async_agent(model_server))
     said = await talk.answer(YES_AND, LIGHT_ON, IT_IS_ON)
-    assert said == "Unlocked the Front Door. The hall light is on."
+    assert said == "Front Door unlocked. The hall light is on."
     assert secure.moved() == BOTH
     *_, yes, done, sentence = model_server.chats[0].json["messages"]
     assert yes == {"role": "user", "content": YES_AND}
-    assert done == {"role": "assistant", "content": "Unlocked the Front Door."}
+    assert done == {"role": "assistant", "content": "Front Door unlocked."}
     assert sentence["content"].startswith("put the hall light on too\n")
     await talk.answer("And now?", text("Fine."))
     told = [message["content"] for message in model_server.chats[-1].json["messages"]]
     assert told.count(YES_AND) == 1
-    assert "Unlocked the Front Door. The hall light is on." in told
+    assert "Front Door unlocked. The hall light is on." in told
 
 
 async def test_what_was_confirmed_is_not_asked_again(model_server: ModelServer, secure: SecureHouse) -> None:
@@ -126,7 +126,7 @@ async def test_what_was_confirmed_is_not_asked_again(model_server: ModelServer, 
     secure.reset()
     talk = await Conversation.async_asked(agent)
     said = await talk.answer(YES_AND, tool_calls([("ha_control", GARAGE)]), text("Hm."))
-    assert said == "Unlocked the Front Door. Should I open the Garage?"
+    assert said == "Front Door unlocked. Should I open the Garage?"
     assert talk.listens
     assert secure.moved() == BOTH[:1]
 
@@ -142,7 +142,7 @@ async def test_the_rest_waits_for_the_pin(
     assert secure.moved() == []
     assert model_server.chats == []
     said = await talk.answer("4711", LIGHT_ON, IT_IS_ON)
-    assert said == "Unlocked the Front Door. The hall light is on."
+    assert said == "Front Door unlocked. The hall light is on."
     assert secure.moved() == BOTH
     assert "4711" not in str(model_server.chats[0].json)
 
@@ -156,7 +156,7 @@ async def test_what_may_be_about_the_question_is_asked_once_more(
     assert talk.listens
     assert secure.moved() == []
     said = await talk.answer("yes", text("It is sunny."))
-    assert said == "Unlocked the Front Door. It is sunny."
+    assert said == "Front Door unlocked. It is sunny."
     assert model_server.chats[-1].json["messages"][-1]["content"].startswith("tell me the weather\n")
 
 
@@ -213,9 +213,9 @@ async def test_it_is_said_at_once(model_server: ModelServer, secure: SecureHouse
     options = {"device_id": agent.device_id, "satellite_id": "assist_satellite.hall"}
     listener = Listener()
     turn = start_turn(agent, YES_AND, listener, conversation_id=talk.conversation_id, **options)
-    await listener.until(lambda: listener.text.startswith("Unlocked the Front Door."))
+    await listener.until(lambda: listener.text.startswith("Front Door unlocked."))
     slow.release.set()
-    assert speech(await turn) == listener.text == "Unlocked the Front Door. Hello world."
+    assert speech(await turn) == listener.text == "Front Door unlocked. Hello world."
 
 
 async def test_nobody_else_carries_more(model_server: ModelServer, secure: SecureHouse) -> None:
@@ -230,7 +230,7 @@ async def test_nobody_else_carries_more(model_server: ModelServer, secure: Secur
     assert secure.moved() == []
     model_server.clear()
     talk.agent = agent
-    assert await talk.answer("yes") == "Unlocked the Front Door."
+    assert await talk.answer("yes") == "Front Door unlocked."
     assert secure.moved() == BOTH[:1]
     assert model_server.chats == []
 
@@ -245,6 +245,6 @@ async def test_a_model_outside_is_not_told_what_was_done(
     secure.hass.config_entries.async_update_entry(agent.entry, data=data)
     await agent.set_options(cloud_send_ha_state=False)
     talk = await Conversation.async_asked(agent)
-    assert await talk.answer(YES_AND, text("Fine.")) == "Unlocked the Front Door. Fine."
+    assert await talk.answer(YES_AND, text("Fine.")) == "Front Door unlocked. Fine."
     assert "put the hall light on too" in str(model_server.chats[0].json)
     assert "Unlocked" not in str(model_server.chats[0].json)

@@ -331,8 +331,8 @@ async def test_a_room_is_not_its_scenes(
         ({"entity_id": "*"}, ""),
         ({"name": "scripts"}, ""),
         ({"name": "everything", "area": "Hall"}, ""),
-        ({"name": "Dim"}, "Should I activate the scene Dim? It unlocks the Front Door."),
-        ({"name": "Dim", "area": "Hall"}, "Should I activate the scene Dim? It unlocks the Front Door."),
+        ({"name": "Dim"}, "Should I activate the scene Dim and unlock the Front Door?"),
+        ({"name": "Dim", "area": "Hall"}, "Should I activate the scene Dim and unlock the Front Door?"),
     ):
         secure.reset()
         model_server.clear()

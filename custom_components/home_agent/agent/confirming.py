@@ -6,12 +6,10 @@ from ..embeds import literal
 from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
 from ..safety.confirmation import ActionOutcome, ConfirmationRefused, Owner, PendingAction
 from ..safety.frozen import FrozenCall
-from .confirmed import async_carry_out
+from .confirmed import async_carry_out, ordered
+from .describe import async_told, parts
 from .log import async_say, async_say_first, replace_sentence
-from .ordered import ordered
 from .phrases import async_phrase
-from .questions import parts
-from .quick_sentences import async_sentence
 from .recording import MASKED
 from .turn import Turn
 
@@ -148,7 +146,7 @@ async def _async_say_question(turn: Turn, question: str, details: str = "") -> N
 async def _async_done(turn: Turn) -> str:
     """Return what the calls of a turn did that waits for nothing; nothing in languages without the words."""
     told = [one for record in turn.calls.records if not record.read_only for one in record.told]
-    return await async_sentence(turn.hass, turn.language, told) or ""
+    return await async_told(turn.hass, turn.language, told) or ""
 
 
 def _mask(turn: Turn, read: Read, *, is_open: bool) -> None:

@@ -27,15 +27,25 @@ _PLACES: Final = (
 
 async def async_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
     """Return a sentence in a language, or in the nearest one there is, or in English."""
-    if (phrase := cached_phrase(hass, language, key, **placeholders)) is not None:
-        return phrase
+    if cached_phrase(hass, language, key) is None:
+        await async_load_phrases(hass, language)
+    return phrase(hass, language, key, **placeholders)
+
+
+async def async_load_phrases(hass: HomeAssistant, language: str) -> None:
+    """Load the sentences of a language, after which `phrase` has them."""
     if _LANGUAGES not in hass.data:
         hass.data[_LANGUAGES] = await hass.async_add_executor_job(_languages)
     spoken = _spoken(hass, language, hass.data[_LANGUAGES])
-    for category, _ in _PLACES:
+    for category in dict.fromkeys(category for category, _ in _PLACES):
         await async_get_translations(hass, spoken, category, {DOMAIN})
-    phrase = cached_phrase(hass, language, key, **placeholders)
-    return key.replace("_", " ") if phrase is None else phrase
+
+
+@callback
+def phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
+    """Return a sentence of a language that is loaded."""
+    text = cached_phrase(hass, language, key, **placeholders)
+    return key.replace("_", " ") if text is None else text
 
 
 @callback

@@ -6,10 +6,10 @@ from typing import Final
 from ..const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
 from ..languages.sentence import read
 from ..tools.turn_calls import CallRecord
+from .describe import async_told
 from .intent_results import area_of
 from .log import async_say, end_with_words_beside_calls, note_unspoken, words_beside_calls
 from .phrases import async_error_sentence
-from .quick_sentences import async_sentence
 from .turn import Turn
 
 SEVERAL: Final = 2
@@ -64,7 +64,7 @@ async def _async_tell(turn: Turn, done: Sequence[CallRecord]) -> bool:
     if not (is_silent or turn.data.settings[CONF_QUICK_CONFIRMATIONS]):
         return False
     told = [one for record in done for one in record.told]
-    if (sentence := await async_sentence(turn.hass, turn.language, told)) is None:
+    if (sentence := await async_told(turn.hass, turn.language, told)) is None:
         return False
     if is_silent:
         turn.silent = True

@@ -8,10 +8,10 @@ from homeassistant.helpers.dispatcher import async_dispatcher_send
 
 from ..agent.afterthought import Summarizer, asking, asking_external
 from ..agent.conversations import RunningTurns
+from ..agent.describe import async_question
 from ..agent.phrases import async_phrase
 from ..agent.pictures import seeing
 from ..agent.prompt import PromptBuilder
-from ..agent.questions import async_question
 from ..agent.tool_schemas import OwnTools
 from ..agent.warm import Warmer
 from ..channels.asking import Asker

@@ -11,8 +11,8 @@ from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
+from ..agent.describe import names
 from ..agent.phrases import async_phrase
-from ..agent.spoken_names import names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.features import supports
 from ..embeds import without_embeds

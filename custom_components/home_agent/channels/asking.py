@@ -8,10 +8,9 @@ from typing import Any, Final, override
 from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.confirmed import async_carry_out
-from ..agent.ordered import ordered
+from ..agent.confirmed import async_carry_out, ordered
+from ..agent.describe import async_question
 from ..agent.phrases import async_phrase
-from ..agent.questions import async_question
 from ..agent.speaker import async_speaker_at
 from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, LOGGER
 from ..errors import ToolExecutionError

@@ -20,8 +20,8 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
 )
 
+from ..agent.describe import Case, with_article
 from ..agent.phrases import async_phrase
-from ..agent.spoken_names import Case, with_article
 from ..agents.assistants import async_make_assistant, may_be_assistant
 from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN, LOGGER
 from ..embeds import without_embeds

@@ -421,7 +421,7 @@ class Suggestions:
             )
             await self._async_reply(whose, _tag(suggestion), message, buttons)
         elif suggestion.state is SuggestionState.ACCEPTED:
-            done = await self._phrase("suggest_accepted", name=suggestion.config["alias"])
+            done = await self._phrase("done_automation", name=suggestion.config["alias"])
             await self._async_reply(whose, f"reply_{rest[-8:]}", done)
 
     async def _async_reply(

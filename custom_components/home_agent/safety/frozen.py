@@ -74,6 +74,10 @@ class FrozenTool(Waiting):
     llm_context: llm.LLMContext
     contents: tuple[Effect, ...] = ()
     """Restricted effects of the script that the call runs."""
+    due: datetime | None = None
+    """When a reminder is due, in UTC; the question names it and the words of the reminder only."""
+    days: tuple[int, ...] = ()
+    """The days of the week on which it is repeated, from 0 for Monday."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

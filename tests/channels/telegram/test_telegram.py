@@ -244,7 +244,7 @@ async def test_a_confirmation_has_buttons(agent: Agent, telegram: Telegram, secu
     await telegram.until(lambda: telegram.server.calls("editMessageText"))
 
     assert secure.moved() == RAN
-    assert telegram.server.texts(ANNA)[-1] == "Unlocked the Front Door."
+    assert telegram.server.texts(ANNA)[-1] == "Front Door unlocked."
     assert telegram.server.calls("editMessageText")[0]["text"] == "Should I unlock the Front Door?\n\nDone."
 
 
@@ -271,7 +271,7 @@ async def test_somebody_elses_press_does_not_count(
 async def test_yes_can_be_written(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
     await ask(agent, telegram)
 
-    assert await telegram.write(ANNA, "yes") == ["Unlocked the Front Door."]
+    assert await telegram.write(ANNA, "yes") == ["Front Door unlocked."]
 
     assert secure.moved() == RAN
 
@@ -281,7 +281,7 @@ async def test_with_a_pin_the_pin_is_written(agent: Agent, telegram: Telegram, s
     message = await ask(agent, telegram)
     assert list(buttons(message)) == ["No"]
 
-    assert await telegram.write(ANNA, "4711") == ["Unlocked the Front Door."]
+    assert await telegram.write(ANNA, "4711") == ["Front Door unlocked."]
 
     assert secure.moved() == RAN
     assert len(telegram.server.calls("deleteMessage", ANNA)) == 1

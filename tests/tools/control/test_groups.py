@@ -257,7 +257,7 @@ async def test_it_is_told_without_the_model(
         [tool_calls([("ha_control", {"action": "join", "entity_id": KITCHEN})]), text("Words.")]
     )
     assert speech(await agent.say("Play it in the kitchen too")) == (
-        "Playing together: Kitchen Speaker, Living Room Speaker."
+        "Playing together: Kitchen Speaker and Living Room Speaker."
     )
 
 

@@ -253,7 +253,7 @@ async def test_the_response_reaches_the_model_and_marks_the_turn(house: House) -
 async def test_it_is_judged_by_what_it_does(house: House) -> None:
     """A script that unlocks the named door asks first, and runs after a yes."""
     assert await house.say("Let her in", "script__let_in", door="Front Door") == {}
-    assert "It unlocks the Front Door." in house.answer
+    assert "unlock the Front Door" in house.answer
     assert house.secure.moved() == []
     house.agent.server.script([text("Fine.")])
     anna = Context(user_id=house.secure.anna.id)

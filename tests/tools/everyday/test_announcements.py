@@ -197,7 +197,7 @@ async def test_quiet_hours(house: TalkingHouse, freezer: FrozenDateTimeFactory) 
     assert house.said == {}
     done = await house.agent.say("Yes", conversation_id=asked.conversation_id, context=house.anna)
     assert sorted(house.said) == ["Bedroom", "Kitchen", "Living Room"]
-    assert speech(done).startswith("Announced: ")
+    assert speech(done).startswith("Done.")
     await house.agent.set_options(proactive_quiet_end="22:00:00")
     await house.tell("kitchen", "The taxi is here")
     assert house.said["Kitchen"][-1] == "The taxi is here"

@@ -90,7 +90,7 @@ async def test_messages_can_be_restricted(
     assert speech(asked) == "Should I send this to ben phone: Dinner is ready"
     assert said(phones, "ben_phone") == []
     done = await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert speech(done) == "Sent the message to ben phone."
+    assert speech(done) == "Done."
     assert said(phones, "ben_phone") == ["Dinner is ready"]
 
 

@@ -213,7 +213,13 @@ class TimerTool(HomeAgentTool):
         if _is_planted(name, run) or (repeat and is_planted(run, (), repeats=True)):
             if run.draft is None:
                 raise PermissionDenied("Such a reminder needs a person's confirmation")
-            item = FrozenTool(tool=self, args=dict(args), llm_context=run.calls.llm_context)
+            item = FrozenTool(
+                tool=self,
+                args={**args, "name": name},
+                llm_context=run.calls.llm_context,
+                due=timer.due if name else None,
+                days=timer.on_days,
+            )
             raise ConfirmationNeeded(run.guard.let_wait(item, run.draft))
         timer = replace(
             timer,

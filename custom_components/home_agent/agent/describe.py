@@ -1,0 +1,662 @@
+"""What calls do, in words: an action is data, which is asked about, told, or told for later in one sentence.
+
+Everything that a yes would do is named, in the person's language. Names of entities are told apart, joined,
+and have an article where one fits.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final
+
+from homeassistant.const import ATTR_ENTITY_ID, ATTR_FRIENDLY_NAME, STATE_HOME, WEEKDAYS as WEEKDAY_NAMES
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import llm
+from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
+from homeassistant.util import dt as dt_util
+
+from ..languages import DEFAULT, find, table, words
+from ..regex import lazy_regex
+from ..safety.confirmation import Question
+from ..safety.frozen import (
+    MAX_THINGS,
+    AutomationChange,
+    Frozen,
+    FrozenAutomation,
+    FrozenCall,
+    FrozenIntent,
+    FrozenLook,
+    FrozenPlan,
+    FrozenTool,
+)
+from ..safety.rules import Effect
+from ..texts import fold, fold_letters, one_line, visible
+from ..timers.timers import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
+from ..timespans import format_span
+from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
+from ..tools.automating.clauses import StateWords
+from ..tools.control.scripts import SCRIPT, fields_of, named_values
+from ..tools.control.telling import UNTIL
+from ..tools.messages import heard_on
+from ..tools.outside.other_apis import inner_name
+from ..tools.resolving.resolver import plain
+from ..tools.telling import Told, ToldValue, ValueKind
+from ..tools.vetted import TELEGRAM, is_message, is_spoken
+from .intent_results import area_of
+from .phrases import async_load_phrases, phrase
+
+ACTS: Final = {
+    "alarm_control_panel.alarm_disarm": "disarmed",
+    "cover.close_cover": "closed",
+    "cover.open_cover": "open",
+    "cover.set_cover_position": "moved",
+    "lock.lock": "locked",
+    "lock.open": "unlatched",
+    "lock.unlock": "unlocked",
+    "scene.turn_on": "activated",
+    "script.turn_on": "started",
+    "update.install": "installed",
+    "valve.close_valve": "closed",
+    "valve.open_valve": "open",
+    "valve.set_valve_position": "moved",
+}
+"""Services with a question of their own: `ask_<act>` in the translations."""
+GENERIC: Final = {"turn_on": "on", "turn_off": "off", "toggle": "toggled"}
+SERVICE: Final = "service"
+"""The act of any other service."""
+SET: Final = "set"
+SETTING: Final = {
+    "climate.set_temperature": "temperature",
+    "cover.set_cover_position": "position",
+    "valve.set_valve_position": "position",
+    "water_heater.set_temperature": "temperature",
+}
+"""Services that are said with their value, and its field."""
+UNTOLD: Final = frozenset((SERVICE, "moved", "toggled"))
+"""Acts that are only called done."""
+ALREADY: Final = "already"
+"""How acts begin that changed nothing; they have no place before them."""
+COUNTED: Final = frozenset(("cover", "light"))
+"""Kinds with a word of their own where they are too many to name."""
+CLIMATE: Final = "climate"
+MAX_NAME: Final = 32
+"""Characters of an automation's name that a person has given; a longer one is a whole sentence."""
+DAYS: Final = {EVERY_DAY: "every_day", WORKDAYS: "workdays", WEEKEND: "weekend"}
+
+_WORD_ENDS = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Case(StrEnum):
+    """What stands before a name in a sentence."""
+
+    OBJECT = "object"
+    """The verb: an article may follow."""
+    PREPOSITION = "preposition"
+    """Often a preposition, which would change an article that depends on the name."""
+    TITLE = "title"
+    """A name of its own, such as that of a scene: no article."""
+
+
+CASES: Final = {
+    "activated": Case.TITLE,
+    "installed": Case.TITLE,
+    "started": Case.TITLE,
+    "toggled": Case.PREPOSITION,
+    SERVICE: Case.PREPOSITION,
+}
+"""How a question names the targets of an act; those of others are the object of the verb."""
+
+
+async def async_question(
+    hass: HomeAssistant, language: str, frozen: Sequence[Frozen], left_out: bool = False
+) -> Question:
+    """Return the question about all that waits, as one sentence where that is clear."""
+    await async_load_phrases(hass, language)
+    rules = [item for item in frozen if isinstance(item, FrozenAutomation)]
+    if domains := {call.domain for rule in rules for call in rule.calls}:
+        await async_get_translations(hass, language, "services", domains)
+    states = await StateWords.async_load(hass, language) if rules else None
+    spoken = _Describer(hass, language, states)
+    rest = [spoken.phrase("ask_left_out")] if left_out else []
+    return Question(
+        spoken=" ".join([*spoken.questions(frozen), *rest]),
+        full=" ".join([*replace(spoken, full=True).questions(frozen), *rest]),
+        details="\n".join(rule.yaml for rule in rules if rule.yaml),
+    )
+
+
+async def async_done(hass: HomeAssistant, language: str, items: Sequence[Frozen]) -> str:
+    """Return what was done after a yes, in a sentence for each kind of action."""
+    await async_load_phrases(hass, language)
+    describer = _Describer(hass, language)
+    return " ".join(dict.fromkeys(text for item in merged(items) for text in describer.done(item)))
+
+
+async def async_told(hass: HomeAssistant, language: str, acts: Sequence[Told]) -> str | None:
+    """Return a sentence for each action; None if one of them has no words in this language."""
+    await async_load_phrases(hass, language)
+    if any(value.kind is ValueKind.MODE for act in acts for value in act.values):
+        for each in (language, DEFAULT):
+            await async_get_translations(hass, each, "entity_component", {CLIMATE})
+    describer = _Describer(hass, language)
+    sentences = [describer.told(act) for act in acts]
+    if not sentences or None in sentences:
+        return None
+    return " ".join(dict.fromkeys(filter(None, sentences)))
+
+
+async def async_targets(hass: HomeAssistant, language: str, entity_ids: Sequence[str]) -> str:
+    """Return the names of entities as one list in a sentence of a language."""
+    await async_load_phrases(hass, language)
+    return _Describer(hass, language).targets(entity_ids, Case.PREPOSITION)
+
+
+def parts(frozen: Iterable[Frozen]) -> list[Frozen]:
+    """Return the pending parts, with an intent as the calls that it makes."""
+    return [
+        part
+        for item in frozen
+        for part in (calls_of_intent(item) if isinstance(item, FrozenIntent) else (item,))
+    ]
+
+
+def merged(items: Iterable[Frozen]) -> list[Frozen]:
+    """Return parts with the same call to several entities as one; what is special stays as it is."""
+    rows: list[Frozen] = []
+    for item in items:
+        for index, other in enumerate(rows):
+            if (
+                isinstance(item, FrozenCall)
+                and isinstance(other, FrozenCall)
+                and not is_message(item.domain, item.service)
+                and not (item.contents or other.contents)
+                and bool(item.entity_ids and other.entity_ids)
+                and (item.domain, item.service, item.data) == (other.domain, other.service, other.data)
+            ):
+                entity_ids = tuple(dict.fromkeys((*other.entity_ids, *item.entity_ids)))
+                rows[index] = replace(other, entity_ids=entity_ids)
+                break
+        else:
+            rows.append(item)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Describer:
+    """Puts acts into words of one language, whose sentences are loaded."""
+
+    hass: HomeAssistant
+    language: str
+    states: StateWords | None = None
+    full: bool = False
+    """Whether all is told, for people who read it; speech leaves out what is too long."""
+
+    def phrase(self, key: str, **values: str) -> str:
+        return phrase(self.hass, self.language, key, **values)
+
+    def joined(self, texts: Sequence[str], key: str = "names_and") -> str:
+        """Return texts as a list with "and" before the last one; `key` says what kind of texts they are."""
+        if len(texts) < 2:  # noqa: PLR2004 - nothing to join
+            return "".join(texts)
+        return self.phrase(key, first=", ".join(texts[:-1]), last=texts[-1])
+
+    # Asking.
+
+    def questions(self, frozen: Iterable[Frozen]) -> list[str]:
+        """Return the questions about parts: one for all of now, one for all of later, and special ones.
+
+        What has effects in groups, scripts or scenes is a question of its own, which names these effects.
+        A message to several receivers is one question.
+        """
+        now: list[str] = []
+        later: list[str] = []
+        special: list[str] = []
+        items = merged(parts(frozen))
+        for item in items:
+            if isinstance(item, FrozenAutomation):
+                special.append(self._automation(item))
+            elif isinstance(item, FrozenCall) and is_message(item.domain, item.service):
+                continue
+            elif contents := self._contents(item):
+                clauses, remarks = self._effects(contents)
+                special += [self._asked([self._clause(item), *clauses]), *remarks]
+            else:
+                (later if isinstance(item, FrozenPlan) else now).append(self._clause(item))
+        for kind, targets, text in self._messages(items):
+            special.append(self.phrase(f"ask_{kind}", targets=targets, message=text))
+        asked = [self._asked(clauses) for clauses in (now, later) if clauses]
+        return list(dict.fromkeys([*asked, *special]))
+
+    def _asked(self, clauses: Iterable[str]) -> str:
+        """Return clauses as one question; a clause that another one follows may have another ending."""
+        *before, last = dict.fromkeys(clauses)
+        endings: Mapping[str, Sequence[str]] = table(self._own, "spoken_names.joined_endings") or {}
+        for index, clause in enumerate(before):
+            for follows, end in ((follows, end) for follows, ends in endings.items() for end in ends):
+                if clause.endswith(end):
+                    before[index] = clause.removesuffix(end) + follows
+                    break
+        asked = self.phrase("ask_frame", question=self.joined([*before, last], "ask_and"))
+        start = next((index for index, letter in enumerate(asked) if letter.isalpha()), 0)
+        return asked[:start] + asked[start].upper() + asked[start + 1 :]
+
+    @property
+    def _own(self) -> str:
+        return find(self.language) or DEFAULT
+
+    def _framed(self, key: str, **values: str) -> str:
+        """Return a question with its values, without what begins and ends it."""
+        start, _, end = self.phrase("ask_frame").partition("{question}")
+        clause = self.phrase(key).removeprefix(start).removesuffix(end)
+        # A word of the sentence itself begins a clause in small letters, but a name keeps its own.
+        return (clause[:1].lower() + clause[1:]).format(**values)
+
+    def _clause(self, item: Frozen) -> str:
+        """Return the question about one part without what begins and ends a question."""
+        match item:
+            case FrozenPlan():
+                return self._plan(item)
+            case FrozenCall():
+                return self.call(item)
+            case FrozenLook():
+                receivers = ", ".join(self._receiver(message) for message in item.sends)
+                key = "ask_look_send" if item.sends else "ask_look"
+                return self._framed(key, targets=names(self.hass, (item.entity_id,)), receivers=receivers)
+            case FrozenTool(due=datetime() as due):
+                time = told_time(due)
+                time = f"{time} ({self._days(item.days)})" if item.days else time
+                return self._framed("ask_reminder", message=visible(item.args["name"]), time=time)
+            case FrozenTool():
+                return self._framed("ask_tool", tool=self._with_data(_tool_name(item.tool), data_of(item)))
+        raise TypeError(item)
+
+    def _plan(self, plan: FrozenPlan, *, by_name: bool = False) -> str:
+        """Return calls for later, or for a while; a step of an automation that has none waits."""
+        if not plan.calls:
+            return self.phrase("auto_wait", time=format_span(plan.hold))
+        clauses = [
+            self.call(call, by_name=by_name)
+            for call in merged(plan.calls)
+            if isinstance(call, FrozenCall) and not is_message(call.domain, call.service)
+        ]
+        for kind, targets, text in self._messages(plan.calls):
+            clauses.append(self._framed(f"ask_{kind}_it", targets=targets, message=text))
+        clause = self.joined(list(dict.fromkeys(clauses)), "ask_and")
+        if plan.hold:
+            clause = self.phrase("ask_held", time=format_span(plan.hold), question=clause)
+        if plan.due is None:
+            return clause
+        key = "ask_planned_again" if plan.repeats else "ask_planned"
+        return self.phrase(key, time=told_time(plan.due), question=clause)
+
+    def _messages(self, items: Iterable[Frozen]) -> Iterable[tuple[str, str, str]]:
+        """Yield the kind of each message, all of its receivers, and its text."""
+        receivers: dict[tuple[str, str], list[str]] = {}
+        for call in items:
+            if isinstance(call, FrozenCall) and is_message(call.domain, call.service):
+                kind = "announce" if is_spoken(call.domain, call.service) else "message"
+                text = told_message(call.data, full=self.full).text
+                receivers.setdefault((kind, text), []).append(self._receiver(call))
+        for (kind, text), named in receivers.items():
+            yield kind, ", ".join(dict.fromkeys(named)), text
+
+    def _receiver(self, call: FrozenCall) -> str:
+        """Return the receiver of a message: the rooms of an announcement, a phone, a chat."""
+        if is_spoken(call.domain, call.service):
+            rooms = [(key, area_of(self.hass, key)) for key in heard_on(call)]
+            named = [plain(area.name) if area else names(self.hass, (key,)) for key, area in rooms]
+            return ", ".join(dict.fromkeys(named))
+        if (call.domain, call.service) == TELEGRAM:
+            chat = call.data.get("chat_id")
+            titles = (
+                part.title
+                for entry in self.hass.config_entries.async_loaded_entries(call.domain)
+                for part in entry.subentries.values()
+                if part.data.get("chat_id") == chat
+            )
+            return plain(f"Telegram ({next(titles, chat)})")
+        if call.entity_ids:
+            return names(self.hass, call.entity_ids)
+        return plain(call.service.removeprefix("mobile_app_").replace("_", " "))
+
+    def call(self, call: FrozenCall, *, by_name: bool = False) -> str:
+        """Return the question about one call; `by_name` says Home Assistant's own name of a service."""
+        action = f"{call.domain}.{call.service}"
+        act, data = self._act(call)
+        if act.key == SERVICE and by_name:
+            texts = async_get_cached_translations(self.hass, self.language, "services", call.domain)
+            name = texts.get(f"component.{call.domain}.services.{call.service}.name", action)
+            targets = self._several(call, Case.TITLE)
+            return self._with_data(f"{name}: {targets}" if targets else name, data)
+        if not call.entity_ids:
+            return self._framed("ask_tool", tool=self._with_data(action, data))
+        targets = self._with_data(self._several(call, CASES.get(act.key, Case.OBJECT)), data)
+        value = ", ".join(filter(None, map(self._value, act.values)))
+        return self._framed(f"ask_{act.key}", targets=targets, value=value, action=action)
+
+    def _act(self, call: FrozenCall) -> tuple[Told, Mapping[str, object]]:
+        """Return what a call does, and the rest of its data."""
+        action, data = f"{call.domain}.{call.service}", dict(data_of(call))
+        key = ACTS.get(action) or GENERIC.get(call.service, SERVICE)
+        values: tuple[ToldValue, ...] = ()
+        if isinstance(number := data.get(SETTING.get(action, "")), int | float):
+            del data[SETTING[action]]
+            key = SET
+            degrees = ToldValue(ValueKind.TEXT, f"{number:g} {self.hass.config.units.temperature_unit}")
+            is_share = SETTING[action] == "position"
+            values = (ToldValue(ValueKind.PERCENT, number) if is_share else degrees,)
+        variables = call.data.get("variables")
+        if call.domain == SCRIPT and isinstance(variables, Mapping) and len(call.entity_ids) == 1:
+            named = named_values(self.hass, variables, fields_of(self.hass, call.entity_ids[0]))
+            data = dict(data_of(replace(call, data={**call.data, "variables": named})))
+        named_targets = tuple(_name(self.hass, entity_id) for entity_id in call.entity_ids)
+        return Told(key=key, names=named_targets, values=values), data
+
+    def _several(self, call: FrozenCall, case: Case) -> str:
+        """Return the targets of a call; more than a question can name are counted where it is spoken."""
+        if self.full or len(call.entity_ids) <= MAX_THINGS:
+            return self.targets(call.entity_ids, case)
+        return self._counted(call.domain, len(call.entity_ids))
+
+    def _counted(self, kind: str, count: int) -> str:
+        return self.phrase(f"count_{kind if kind in COUNTED else 'device'}", count=str(count))
+
+    def _with_data(self, name: str, data: Mapping[str, object]) -> str:
+        text = told(data, full=self.full).text
+        return f"{name} ({text})" if text else name
+
+    def _contents(self, item: Frozen) -> list[Effect]:
+        """Return the restricted effects in groups, scripts and scenes."""
+        calls = item.calls if isinstance(item, FrozenPlan) else (item,)
+        with_contents = [call for call in calls if isinstance(call, FrozenCall | FrozenTool)]
+        return list(dict.fromkeys(effect for call in with_contents for effect in call.contents))
+
+    def _effects(self, effects: Sequence[Effect]) -> tuple[list[str], list[str]]:
+        """Return effects as clauses, with all that they reach by name, and remarks on what is not said."""
+        targets: dict[tuple[str, str], dict[str, None]] = {}
+        for effect in effects:
+            if effect.known:
+                own = targets.setdefault((effect.domain, effect.service), {})
+                own |= dict.fromkeys([effect.entity_id] if effect.entity_id else ())
+        whole, remarks = replace(self, full=True), []
+        clauses = [
+            whole.call(FrozenCall(domain=domain, service=service, entity_ids=tuple(own), data={}))
+            for (domain, service), own in targets.items()
+        ]
+        if len(clauses) > MAX_KINDS and not self.full:
+            remarks.append(self.phrase("does_more", count=str(len(clauses) - MAX_KINDS)))
+            clauses = clauses[:MAX_KINDS]
+        if any(not effect.known for effect in effects):
+            remarks.append(self.phrase("does_unknown"))
+        return clauses, remarks
+
+    # Automations.
+
+    def _automation(self, item: FrozenAutomation) -> str:
+        """Return the question about an automation; of one that is changed, with the parts that are new."""
+        if item.change in (AutomationChange.ON, AutomationChange.OFF):
+            return self.phrase(f"ask_{item.change.value}", targets=item.name)
+        rule = self.joined([self._trigger(config) for config in item.triggers], "auto_or")
+        if item.conditions:
+            only = self.joined([self._trigger(config) for config in item.conditions])
+            rule = self.phrase("auto_only", when=rule, only=only) if rule else only
+        if item.steps:
+            does = self.joined([self._plan(step, by_name=True) for step in item.steps], "ask_and")
+            rule = self.phrase("auto_then", when=rule, actions=does) if rule else does
+        rule = (rule[:1].upper() + rule[1:]).rstrip(".!?")
+        return self.phrase(f"ask_automation_{item.change.value}", name=item.name, rule=rule)
+
+    def _trigger(self, config: Mapping[str, Any]) -> str:
+        """Return a trigger or a condition, as Home Assistant writes it, in words."""
+        kind = config.get("trigger") or config.get("condition")
+        if kind in ("time", "sun"):
+            window = self._window(config)
+            if not (days := config.get("weekday")):
+                return window
+            named = self._days([WEEKDAY_NAMES.index(day) for day in days])
+            return self.phrase("auto_on_days", when=window, days=named) if window else named
+        ids = config.get(ATTR_ENTITY_ID) or config["conditions"][0][ATTR_ENTITY_ID]
+        ids = [ids] if isinstance(ids, str) else list(ids)
+        if kind == "not":
+            key, values = "is_away", {}
+        elif kind == "zone":
+            key = {"enter": "arrives", "leave": "leaves"}.get(config.get("event", ""), "is_at")
+            zone = self.hass.states.get(config["zone"])
+            values = {"zone": one_line(zone.name) if zone else config["zone"]}
+        elif kind == "numeric_state":
+            key, values = self._number(config, ids[0])
+        elif ids[0].startswith("person."):
+            does = "comes" if config.get("to") == STATE_HOME else "leaves"
+            is_anybody = len(ids) == len(self.hass.states.async_entity_ids("person")) > 1
+            key, values = (f"somebody_{does}" if is_anybody else f"{does}_home"), {}
+            if config.get("state") == STATE_HOME:
+                key = "is_home"
+        else:
+            key, values = self._states(config, ids[0])
+        case = Case.TITLE if ids[0].startswith("person.") else Case.OBJECT
+        clause = self.phrase(f"auto_{key}", name=self.targets(ids, case), **values)
+        if "for" in config:
+            clause = self.phrase("auto_for", clause=clause, time=_span(config["for"]))
+        return self.phrase("auto_when", clause=clause)
+
+    def _states(self, config: Mapping[str, Any], entity_id: str) -> tuple[str, dict[str, str]]:
+        """Return the key of the sentence about states of an entity, and their names."""
+        values = {}
+        state = self.hass.states.get(entity_id)
+        for key, name in (("from", "before"), ("to", "state"), ("state", "state")):
+            if wanted := config.get(key):
+                shown = [wanted] if isinstance(wanted, str) else list(wanted)
+                if state is not None and self.states is not None:
+                    shown = [self.states.shown(state, each).lower() for each in shown]
+                values[name] = self.joined(shown, "auto_or")
+        if "before" in values and "state" not in values:
+            return "no_longer", {"state": values["before"]}
+        return ("from_to" if "before" in values else "is" if values else "changes"), values
+
+    def _number(self, config: Mapping[str, Any], entity_id: str) -> tuple[str, dict[str, str]]:
+        if entity_id == "zone.home":
+            return ("nobody_home" if "below" in config else "somebody_home"), {}
+        state = self.hass.states.get(entity_id)
+        unit = str(state.attributes.get("unit_of_measurement") or "") if state else ""
+        if not unit and "temperature" in config.get("attribute", ""):
+            unit = self.hass.config.units.temperature_unit
+        limits = {side: f"{config[side]:g} {unit}".strip() for side in ("above", "below") if side in config}
+        if len(limits) > 1:
+            return "between", {"low": limits["above"], "high": limits["below"]}
+        ((side, value),) = limits.items()
+        return side, {"value": value}
+
+    def _window(self, config: Mapping[str, Any]) -> str:
+        """Return a time of the day, or a window; empty if there is none."""
+        if "at" in config:
+            return self.phrase("auto_at", time=_clock(config["at"]))
+        if "event" in config:
+            return self._sun(config["event"], config.get("offset"))
+        sides = {side: config[side] for side in ("after", "before") if side in config}
+        if config["condition"] == "time":
+            if "after" not in sides:
+                return self.phrase("auto_before", time=_clock(sides["before"])) if sides else ""
+            end = _clock(sides.get("before", "00:00"))
+            return self.phrase("auto_between_times", start=_clock(sides["after"]), end=end)
+        if not any(f"{side}_offset" in config for side in sides):
+            return self.phrase("auto_is_" + "_".join(f"{side}_{sides[side]}" for side in sides))
+        return self.joined(
+            [
+                self.phrase(f"auto_{key}", moment=self._sun(sides[side], config.get(f"{side}_offset")))
+                for side, key in (("after", "from"), ("before", "until"))
+                if side in sides
+            ]
+        )
+
+    def _sun(self, event: str, offset: str | None) -> str:
+        if not offset:
+            return self.phrase(f"auto_{event}")
+        side = "before" if offset.startswith("-") else "after"
+        return self.phrase(f"auto_{side}_{event}", time=_span(offset.lstrip("-")))
+
+    def _days(self, days: Sequence[int]) -> str:
+        group = DAYS.get(tuple(days))
+        keys = [group] if group else [WEEKDAYS[day].lower() for day in days]
+        return self.joined([self.phrase(f"days_{key}") for key in keys])
+
+    # Telling.
+
+    def done(self, item: Frozen) -> list[str]:
+        """Return what became of one part that a person has confirmed."""
+        match item:
+            case FrozenCall():
+                act, _ = self._act(item)
+                act = replace(act, key="open") if act.key == "unlatched" else act
+                text = self.told(act) if act.names and act.key not in UNTOLD else None
+                return [text or self.phrase("done")]
+            case FrozenPlan(due=datetime() as due):
+                return [self.phrase("done_planned", time=told_time(due))]
+            case FrozenAutomation(change=AutomationChange.CREATE, name=name) if len(name) <= MAX_NAME:
+                return [self.phrase("done_automation", name=name)]
+            case FrozenLook():
+                key = "done_look_unsent" if item.unsent else "done_look_sent"
+                receivers = ", ".join(self._receiver(message) for message in item.sends)
+                return [*item.seen, *([self.phrase(key, receivers=receivers)] if item.sends else ())]
+        return [self.phrase("done")]
+
+    def told(self, act: Told) -> str | None:
+        """Return the sentence about an action; None if this language has no words for it."""
+        values = [self._value(value) for value in act.values]
+        timing = self._timing(act)
+        if None in values or timing is None:
+            return None
+        is_already = act.key.startswith(ALREADY)
+        form = "later" if "when" in timing else "done"
+        text = self.phrase(
+            act.key if is_already else f"{form}_{act.key}",
+            targets=self._counted(act.kind, act.count) if act.count else self.joined(tuple(act.names)),
+            value=", ".join(filter(None, values)),
+            place=act.place,
+            **timing,
+        )
+        if act.count and act.place and not is_already:
+            return self.phrase("in_place", place=act.place, told=text[0].lower() + text[1:])
+        return text[:1].upper() + text[1:]
+
+    def _timing(self, act: Told) -> dict[str, str] | None:
+        """Return the time in a sentence, if it has one; None if this language has no words for it."""
+        if (moment := act.when) is None:
+            return {}
+        local, today = dt_util.as_local(moment.due), dt_util.now().date()
+        ahead, clock = (local.date() - today).days, f"{local:%H:%M}"
+        if act.key == UNTIL:
+            return None if ahead else {"time": clock}
+        at = self.phrase("auto_at", time=clock)
+        if moment.days:
+            return {"when": self.phrase("auto_on_days", when=at, days=self._days(moment.days))}
+        if ahead not in (0, 1):
+            return None
+        return {"when": self.phrase("at_tomorrow", time=clock) if ahead else at}
+
+    def _value(self, value: ToldValue) -> str | None:
+        """Return a value as it is spoken; None if this language has no word for it."""
+        match value.kind:
+            case ValueKind.PERCENT | ValueKind.DEGREES:
+                whole, _, part = f"{value.value:g}".partition(".")
+                number = self.phrase("value_decimal", whole=whole, part=part) if part else whole
+                return self.phrase(f"value_{value.kind}", number=number)
+            case ValueKind.COLOR if self._own != DEFAULT:
+                return next(iter(words(self._own, f"names.colors.{value.value}")), None)
+            case ValueKind.MODE:
+                key = f"component.{CLIMATE}.entity_component._.state.{value.value}"
+                own, english = (
+                    async_get_cached_translations(self.hass, each, "entity_component", CLIMATE).get(key)
+                    for each in (self.language, DEFAULT)
+                )
+                return own if self._own == DEFAULT or own != english else None
+        return str(value.value)
+
+    # Names.
+
+    def targets(self, entity_ids: Sequence[str], case: Case) -> str:
+        """Return the names of entities as one list."""
+        named = [
+            with_article(name, self.language, case) if _friendly(self.hass, entity_id) != entity_id else name
+            for entity_id in entity_ids
+            for name in (_name(self.hass, entity_id),)
+        ]
+        return self.joined(named)
+
+
+def _clock(value: str) -> str:
+    """Return a time as it is spoken: without seconds that are none."""
+    return value.removesuffix(":00") if value.count(":") > 1 else value
+
+
+def _span(value: str) -> str:
+    length = dt_util.parse_duration(value)
+    return format_span(length.total_seconds()) if length else value
+
+
+def told_time(due: datetime) -> str:
+    """Return a time to come as it is spoken: with its day, if that is not today."""
+    local = dt_util.as_local(due)
+    return f"{local:%H:%M}" if local.date() == dt_util.now().date() else f"{local:%Y-%m-%d %H:%M}"
+
+
+def with_article(name: str, language: str, case: Case) -> str:
+    """Return the name of a device or a room with the article that a language puts before it."""
+    own = find(language) or DEFAULT
+    first, *others = fold(name).split() or [""]
+    if case is Case.TITLE:
+        return name
+    if always := next(iter(words(own, "spoken_names.always")), ""):
+        owners = tuple(words(own, "spoken_names.owners"))
+        is_owned = any(word.endswith(owners) for word in name.replace("’", "'").split())  # noqa: RUF001
+        return name if is_owned or first in words(own, "spoken_names.without") else f"{always} {name}"
+    if case is Case.PREPOSITION:
+        return name
+    compounds = bool(table(own, "spoken_names.compounds"))
+    fitting = [
+        (len(noun), article)
+        for article, nouns in (table(own, "spoken_names.by_noun") or {}).items()
+        for noun in map(fold, nouns)
+        # An adjective before the noun would have to change with the article.
+        if ((not others and first.endswith(noun)) if compounds else first == noun)
+    ]
+    if not fitting:
+        return name
+    article = max(fitting)[1]
+    return f"{article}{name}" if article.endswith("'") else f"{article} {name}"
+
+
+@callback
+def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
+    """Return the names of entities, with commas between them."""
+    return ", ".join(_name(hass, entity_id) for entity_id in entity_ids)
+
+
+def _name(hass: HomeAssistant, entity_id: str) -> str:
+    """Return the name of an entity, with its room or its id where another one is called alike."""
+    name = _friendly(hass, entity_id)
+    alike = [
+        other
+        for other in hass.states.async_entity_ids(entity_id.partition(".")[0])
+        if other != entity_id and fold_letters(_friendly(hass, other)) == fold_letters(name)
+    ]
+    if not alike:
+        return name
+    area = area_of(hass, entity_id)
+    if area and not any(other.name == area.name for other in map(partial(area_of, hass), alike) if other):
+        return f"{name} ({plain(area.name)})"
+    return f"{name} ({entity_id})"
+
+
+def _friendly(hass: HomeAssistant, entity_id: str) -> str:
+    state = hass.states.get(entity_id)
+    return plain(str((state.attributes.get(ATTR_FRIENDLY_NAME) if state else None) or entity_id))
+
+
+def _tool_name(tool: llm.Tool) -> str:
+    """Return the title of a tool, or its name in words."""
+    if tool.title and tool.title != tool.name:
+        return plain(tool.title)
+    name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
+    return plain(name.replace("_", " "))
