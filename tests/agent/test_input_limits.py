@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.agent.closing import as_spoken, is_question
-from custom_components.home_agent.agent.speech.blocks import CallText
+from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
 from custom_components.home_agent.context.window import estimate_tokens
 from custom_components.home_agent.embeds import without_embeds

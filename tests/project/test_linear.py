@@ -20,7 +20,7 @@ import pytest
 import custom_components.home_agent as package
 from custom_components.home_agent import regex
 from custom_components.home_agent.agent.honesty import may_answer_order
-from custom_components.home_agent.agent.speech.blocks import CallText
+from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
 from tests.helpers.growth import LENGTH, too_slow
 

@@ -237,7 +237,7 @@ class DomainFacts:
     """Services that overwrite data without a record, and the message about it."""
 
     told: Mapping[str, str] = MappingProxyType({})
-    """The sentences that tell of its actions, where they are not those of `telling.py`."""
+    """The sentences that tell of its actions, where they are not those of `tools/control/telling.py`."""
     say: Callable[[State], str] | None = None
     """Returns the state itself in words; None if the state and its unit are enough."""
     details: Callable[[State], Iterator[str]] | None = None

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.agent.speech import SpeechFilter
-from custom_components.home_agent.agent.speech.blocks import MAX_BLOCK
+from custom_components.home_agent.agent.speech.filter import MAX_BLOCK
 from custom_components.home_agent.agent.speech.markdown import MarkdownReader
 from tests.helpers.examples import many
 

@@ -3,7 +3,7 @@
 Independent of Home Assistant.
 """
 
-from .blocks import MAX_CALLS
+from .calls import MAX_CALLS
 from .filter import SpeechFilter, Spoken
 
 __all__ = ["MAX_CALLS", "SpeechFilter", "Spoken"]

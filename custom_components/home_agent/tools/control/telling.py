@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID
@@ -11,7 +12,6 @@ from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS
 from ...domains.base import STATE, ControlParameter, DomainFacts
-from ...domains.telling import BY_ACTION, already, sentence_of
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.spoken_words import colors
@@ -35,17 +35,57 @@ CLEANS: Final = "cleans"
 GROUPED: Final = frozenset(("joined", "parted"))
 """Sentences about groups, whose players are in several rooms."""
 FULL_BYTE: Final = 255
-WHOLES: Final[Mapping[str, float]] = {"percent": 100, "volume": 1}
+WHOLES: Final[Mapping[str, float]] = {"percent": 100, "volume": 1, "brightness": FULL_BYTE}
 """What is 100 percent, by the kind of a parameter."""
 WHOLE: Final = frozenset(("done", "unchanged"))
 PLANNED: Final = frozenset(("planned", "id"))
 UNTIL: Final = "until"
-LATER: Final = frozenset(("on", "off", "open", "closed", "started"))
+LATER: Final = frozenset(("on", "off", "open", "closed", "started", SET))
 """Sentences that are also there for later."""
 SHORTEST: Final = timedelta(minutes=1)
 """An end that is nearer is not told by the clock."""
+BY_ACTION: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "turn_on": "on",
+        "turn_off": "off",
+        "open": "open",
+        "close": "closed",
+        "lock": "locked",
+        "unlock": "unlocked",
+        "start": "started",
+        "stop": "stopped",
+        "pause": "paused",
+        "play": "playing",
+        "next": "next",
+        "previous": "previous",
+        "mute": "muted",
+        "unmute": "unmuted",
+        "press": "pressed",
+        "activate": "activated",
+        "trigger": "started",
+        "return_to_base": "returning",
+        "cancel": "stopped",
+        **dict.fromkeys(("arm_away", "arm_home", "arm_night", "arm_vacation"), "armed"),
+    }
+)
+"""The sentence for each action, where a domain does not say otherwise."""
+BY_STATE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "on": "on",
+        "off": "off",
+        "open": "open",
+        "closed": "closed",
+        "opening": "opening",
+        "closing": "closing",
+    }
+)
+"""The sentence for a state, which tells more than the action: something may be on its way only."""
+STATES_FIRST: Final = frozenset(("toggle", "open", "close"))
+"""Actions that are told by the state afterwards."""
+ALREADY: Final[Mapping[str, str]] = MappingProxyType({"on": "already_on", "off": "already_off"})
+"""The sentences for actions that changed nothing; that of others is `already`."""
 
-type _Deed = tuple[str, tuple[ToldValue, ...]]
+type _Act = tuple[str, tuple[ToldValue, ...]]
 
 
 def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, ...]:
@@ -54,19 +94,19 @@ def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, .
         return ()
     verb, target, given = read_args(args)
     done, unchanged = (tuple(result.get(part, ())) for part in ("done", "unchanged"))
-    deeds: dict[_Deed, list[str]] = {}
+    acts: dict[_Act, list[str]] = {}
     for entity_id in done or unchanged:
         state = run.hass.states.get(entity_id)
-        deed = _deed(verb, given, state, run) if state is not None else None
-        if deed is None:
+        act = _act(verb, given, state, run) if state is not None else None
+        if act is None:
             return ()
         if not done:
-            deed = already(deed[0]), deed[1]
-        deeds.setdefault(deed, []).append(entity_id)
-    if len(deeds) > MAX_GROUPS:
+            act = ALREADY.get(act[0], "already"), act[1]
+        acts.setdefault(act, []).append(entity_id)
+    if len(acts) > MAX_GROUPS:
         return ()
     referents = _referents(target, (*done, *unchanged), run.house)
-    told = tuple(_told(deed, ids, target, referents, run) for deed, ids in deeds.items())
+    told = tuple(_told(act, ids, target, referents, run) for act, ids in acts.items())
     is_clear = all(one.names or one.count for one in told) and (
         len(told) == 1 or not any(one.count for one in told)
     )
@@ -87,53 +127,29 @@ def tell_planned(
     domains = {entity_id.partition(".")[0] for entity_id in command.entity_ids}
     if result.keys() & WHOLE or command.hold or (moment.days and command.schedule.sun) or len(domains) > 1:
         return ()
-    deed = _planned_deed(command, domains.pop(), run)
-    if deed is None:
+    state = run.hass.states.get(command.entity_ids[0])
+    act = _act(command.verb, command.given, state, run, later=True) if state is not None else None
+    if act is None or act[0] not in LATER:
         return ()
     _verb, target, _given = read_args(args)
-    told = _told(deed, command.entity_ids, target, _referents(target, command.entity_ids, run.house), run)
+    told = _told(act, command.entity_ids, target, _referents(target, command.entity_ids, run.house), run)
     return (replace(told, when=moment),) if told.names or told.count else ()
 
 
-def _planned_deed(command: PlannedCommand, domain: str, run: ToolRun) -> _Deed | None:
-    """Return the sentence about a planned command and its values; None if there is none."""
-    facts = DOMAINS[domain]
-    verb = run.meanings.get(domain, command.verb)
-    if (action := facts.actions.get(verb)) is None or action.direction:
-        return None
-    try:
-        units = Units(run.hass.config.units.temperature_unit)
-        wanted = normalise(domain, verb, action, command.given, units)
-    except ValidationError:
-        return None
-    if not wanted:
-        key = facts.told.get(verb) or BY_ACTION.get(verb)
-        return None if key not in LATER else (key, ())
-    values = [_wanted(facts, name, value, command.given) for name, value in wanted.items()]
-    known = tuple(value for value in values if value is not None)
-    return (SET, known) if len(known) == len(values) else None
-
-
-def _wanted(facts: DomainFacts, name: str, value: Any, given: Mapping[str, Any]) -> ToldValue | None:
-    """Return a value that will be set; None if it cannot be told."""
-    kind = facts.parameters[name].kind if name in facts.parameters else ""
-    if kind == "color":
-        return _color(given)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    if kind == "temperature":
-        return ToldValue(ValueKind.DEGREES, value)
-    whole = 100 if name == "brightness_pct" else WHOLES.get(kind)
-    return None if whole is None else ToldValue(ValueKind.PERCENT, round(value * 100 / whole))
-
-
-def _deed(verb: str, given: Mapping[str, Any], state: State, run: ToolRun) -> _Deed | None:
+def _act(
+    verb: str, given: Mapping[str, Any], state: State, run: ToolRun, *, later: bool = False
+) -> _Act | None:
     """Return the sentence about one entity and its values; None if there is none."""
     facts = DOMAINS[state.domain]
     meant = run.meanings.get(state.domain, verb)
     action = facts.actions.get(meant)
-    if action is None or action.direction:
-        return None if action is None else _stepped(facts, state)
+    if action is None:
+        return None
+    if action.direction:
+        parameter = facts.parameters[facts.step.parameter] if facts.step else None
+        is_shown = parameter is not None and not later and state.state not in parameter.passing
+        value = _number(parameter, _shown(parameter, state), state) if parameter and is_shown else None
+        return None if value is None else (SET, (value,))
     try:
         units = Units(run.hass.config.units.temperature_unit)
         parameters = normalise(state.domain, meant, action, given, units)
@@ -150,54 +166,57 @@ def _deed(verb: str, given: Mapping[str, Any], state: State, run: ToolRun) -> _D
         for name, value in parameters.items()
         if name not in facts.parameters or facts.parameters[name].kind not in UNTOLD_KINDS
     }
-    if wanted:
-        return _set([_value(facts, state, name, value, given, run) for name, value in wanted.items()])
-    key = sentence_of(facts, meant, state.state)
-    return None if key is None else (key, ())
-
-
-def _set(values: Sequence[ToldValue | None]) -> _Deed | None:
-    """Return the sentence about values; None if only some of them can be told."""
-    known = tuple(value for value in values if value is not None)
-    if len(known) == len(values):
-        return SET, known
-    return None if known else (CHANGED, ())
-
-
-def _stepped(facts: DomainFacts, state: State) -> _Deed | None:
-    """Return the sentence about a value that was raised or lowered."""
-    if facts.step is None:
-        return None
-    parameter = facts.parameters[facts.step.parameter]
-    if state.state in parameter.passing:
-        return None
-    value = _shown(parameter, state)
-    return None if value is None else (SET, (value,))
+    if not wanted:
+        # What shows tells more than the action: something may be on its way only.
+        shown = BY_STATE.get(state.state) if meant in STATES_FIRST and not later else None
+        key = shown or facts.told.get(meant) or BY_ACTION.get(meant)
+        return None if key is None else (key, ())
+    values = [_value(facts, name, value, given, state, run, later=later) for name, value in wanted.items()]
+    told = tuple(value for value in values if value is not None)
+    if len(told) == len(values):
+        return SET, told
+    return None if told else (CHANGED, ())
 
 
 def _value(
-    facts: DomainFacts, state: State, name: str, wanted: Any, given: Mapping[str, Any], run: ToolRun
+    facts: DomainFacts,
+    name: str,
+    wanted: Any,
+    given: Mapping[str, Any],
+    state: State,
+    run: ToolRun,
+    *,
+    later: bool,
 ) -> ToldValue | None:
-    """Return a value that was set: as the entity shows it, or as it was asked for while it is on its way."""
+    """Return a value: as the entity shows it, or as it was asked for where it does not show yet."""
     parameter = facts.parameters.get(name)
     if parameter is None:
         return None
     if parameter.kind == "color":
         return _color(given)
-    if state.state in parameter.passing and isinstance(wanted, int | float):
-        return ToldValue(ValueKind.PERCENT, wanted) if parameter.kind == "percent" else None
     if parameter.kind == "text":
         # What a device calls its choices is in a language of its own; only the person's own word is repeated.
         text = one_line(str(wanted), MAX_NAME)
         return ToldValue(ValueKind.TEXT, text) if fold(text) in fold(run.sentence) else None
-    return _shown(parameter, state)
-
-
-def _shown(parameter: ControlParameter, state: State) -> ToldValue | None:
-    attribute = parameter.attribute or ("brightness" if parameter.kind == "signed" else "")
-    shown = state.state if attribute == STATE else state.attributes.get(attribute)
     if parameter.kind == "hvac_mode":
-        return ToldValue(ValueKind.MODE, str(shown))
+        return ToldValue(ValueKind.MODE, str(wanted))
+    if not later and state.state not in parameter.passing:
+        return _number(parameter, _shown(parameter, state), state)
+    is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+    return _number(parameter, (wanted, WHOLES.get(parameter.kind)), state) if is_number else None
+
+
+def _shown(parameter: ControlParameter, state: State) -> tuple[object, float | None]:
+    """Return the value that an entity shows, and what 100 percent of it is."""
+    attribute = parameter.attribute or ("brightness" if parameter.kind == "signed" else "")
+    whole = FULL_BYTE if attribute == "brightness" else WHOLES.get(parameter.kind)
+    return state.state if attribute == STATE else state.attributes.get(attribute), whole
+
+
+def _number(
+    parameter: ControlParameter, value: tuple[object, float | None], state: State
+) -> ToldValue | None:
+    shown, whole = value
     try:
         number = float(shown)  # type: ignore[arg-type]
     except TypeError, ValueError:
@@ -207,7 +226,6 @@ def _shown(parameter: ControlParameter, state: State) -> ToldValue | None:
         return ToldValue(ValueKind.TEXT, f"{number:g} {unit}" if unit else f"{number:g}")
     if parameter.kind == "temperature":
         return ToldValue(ValueKind.DEGREES, round(number, 1))
-    whole = FULL_BYTE if attribute == "brightness" else WHOLES.get(parameter.kind)
     return None if whole is None else ToldValue(ValueKind.PERCENT, round(number * 100 / whole))
 
 
@@ -225,12 +243,13 @@ def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[Told,
     return (told,) if told and (told.names or told.count) else ()
 
 
-def _told(deed: _Deed, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> Told:
+def _told(act: _Act, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> Told:
     """Return what was done to some entities: by name if they are few, else by kind, number and place."""
-    key, values = deed
-    own = _without_groups(ids, run)
+    key, values = act
+    # Without the groups whose members are among them: nothing is counted twice.
+    own = [entity_id for entity_id in ids if not (_members_of(run, entity_id) & set(ids))]
     records = [run.house.entities[entity_id] for entity_id in own if entity_id in run.house.entities]
-    by_place = len(own) > 1 and _is_by_place(target) and key not in GROUPED
+    by_place = len(own) > 1 and not (target.entity_id or target.name) and key not in GROUPED
     named = len(own) <= MAX_NAMED and not by_place
     kinds = {entity_id.partition(".")[0] for entity_id in own}
     return Told(
@@ -244,18 +263,7 @@ def _told(deed: _Deed, ids: Sequence[str], target: Target, referents: int, run: 
     )
 
 
-def _is_by_place(target: Target) -> bool:
-    """Return whether a call named places or kinds, not things."""
-    return not target.entity_id and not target.name
-
-
-def _without_groups(ids: Sequence[str], run: ToolRun) -> list[str]:
-    """Return entities without the groups whose members are among them: nothing is counted twice."""
-    return [entity_id for entity_id in ids if not (members_of(run, entity_id) & set(ids))]
-
-
-def members_of(run: ToolRun, entity_id: str) -> set[str]:
-    """Return the members of a group."""
+def _members_of(run: ToolRun, entity_id: str) -> set[str]:
     state = run.hass.states.get(entity_id)
     members = state.attributes.get(ATTR_ENTITY_ID) if state else None
     return {str(one) for one in members} if isinstance(members, list | tuple | set) else set()
