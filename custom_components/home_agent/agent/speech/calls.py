@@ -159,7 +159,7 @@ class CallText:
         for mark in _QUOTE_MARKS:
             text = text.replace(mark, '"')
         bare = self.alone and self.arguments
-        for read in (_from_xml, _from_key_tags, _from_json):
+        for read in (_from_tags, _from_json):
             calls = list(islice(read(text, is_tool), MAX_CALLS))
             if calls and (not bare or all(is_tool(call.name) for call in calls)):
                 return calls
@@ -184,17 +184,14 @@ def unfenced(text: str) -> str:
     return body if body[:1] in ("{", "[") else body.partition("\n")[2].strip() or body
 
 
-def _from_xml(text: str, _is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
+def _from_tags(text: str, _is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
     starts = list(_INVOKE.finditer(text))
     for start, following in zip(starts, [*starts[1:], None], strict=False):
         body = text[start.end() : following.start() if following else len(text)]
         args = {pair[1]: parsed(pair[2].strip()) for pair in _XML_ARGUMENT.finditer(body)}
         opening = body.find("{")
         yield WrittenCall(start[1], args if args or opening < 0 else _arguments(body, opening)[0])
-
-
-def _from_key_tags(text: str, _is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
-    if args := {pair[1]: parsed(pair[2].strip()) for pair in _KEY_TAGS.finditer(text)}:
+    if not starts and (args := {pair[1]: parsed(pair[2].strip()) for pair in _KEY_TAGS.finditer(text)}):
         yield WrittenCall(_name_in(_TAG.sub(" ", text.partition("<arg_key>")[0]).strip()), args)
 
 

@@ -85,30 +85,23 @@ class Flow:
             self._space = (self._space + space)[:_MAX_SPACE]
 
     def _joint(self, following: str) -> str:
+        """Return what comes between what was written and the next text."""
         if not self.last:
             return ""
+        last = self.last[-1]
         if self._mark:
-            pause = self._pause()
-            return pause if _WIDE_MARK.match(pause or self.last[-1]) else pause + " "
+            is_ended = last in _ENDS or (last in _QUOTES and self.last[0] in _ENDS)
+            pause = "" if is_ended else _WIDE_MARKS[self._mark] if _WIDE.match(last) else self._mark
+            return pause if _WIDE_MARK.match(pause or last) else pause + " "
         space = self._space
         if self._removed:
             if following in _CLOSING:
                 return ""
             space = max(space, self._gap, key=lambda text: (text.count("\n"), len(text)))
-            if not space and self._would_stick(following):
+            would_stick = following.isalnum() and (last.isalnum() or last in _ENDS or last in _QUOTES)
+            if not space and would_stick and not (_WIDE.match(last) and _WIDE.match(following)):
                 space = " "
         return " " if space and self._collapse else space
-
-    def _would_stick(self, following: str) -> bool:
-        last = self.last[-1]
-        words = following.isalnum() and (last.isalnum() or last in _ENDS or last in _QUOTES)
-        return words and not (_WIDE.match(last) and _WIDE.match(following))
-
-    def _pause(self) -> str:
-        last = self.last[-1]
-        if last in _ENDS or (last in _QUOTES and self.last[0] in _ENDS):
-            return ""
-        return _WIDE_MARKS[self._mark] if _WIDE.match(last) else self._mark
 
 
 _PICTOGRAPHS: Final = (
@@ -212,20 +205,12 @@ _ADDRESS_TAIL: Final = lazy_regex(r"[.,;:!?)'*_~\]}\u00bb\u201d\u2019\u2026]{1,1
 _ADDRESS_TAIL_MAX: Final = 16
 _TARGET_MARK: Final = lazy_regex(r"[()\n]")
 
-_HOLD: Final = -1
-"""The text does not tell yet."""
-
-
-def _is_word(char: str) -> bool:
-    """Return whether a character belongs to a word: a letter, a digit or a mark on one."""
-    return bool(char) and is_word(char)
-
 
 class MarkdownReader:
     """Converts markdown to the text that a person would read aloud.
 
     Each method that reads takes the text, a position and whether nothing more will come, and returns where
-    to go on.
+    to go on, None while the text does not tell yet.
     """
 
     def __init__(self, flow: Flow) -> None:
@@ -241,7 +226,7 @@ class MarkdownReader:
         self._pictograph = False
         """Nothing was written since a pictograph."""
         self._prose_fence = False
-        self._skip: Callable[[str, int, bool], int] | None = None
+        self._skip: Callable[[str, int, bool], int | None] | None = None
         self._depth = 0
         """Open brackets of an address."""
 
@@ -252,7 +237,7 @@ class MarkdownReader:
         while at < len(text):
             read = self._skip or (self._line if self._new_line else self._inline)
             after = read(text, at, final)
-            if after == _HOLD:
+            if after is None:
                 break
             if after > at:
                 self._previous = text[after - 1]
@@ -263,42 +248,34 @@ class MarkdownReader:
         self._pictograph = False
         self._flow.write(text)
 
-    def _line(self, text: str, at: int, final: bool) -> int:
+    def _line(self, text: str, at: int, final: bool) -> int | None:
         if not final and len(text) - at < _LINE_WINDOW and _LINE_PART.match(text, at):
-            return _HOLD
+            return None
         marker = _LINE.match(text, at)
         kind = (marker and marker.lastgroup) or "text"
         end = marker.end() if marker else end_of(_INDENT, text, at)
+        char = text[end : end + 1]
         if marker and kind in ("blank", "rule", "fence"):
             self._blank = True
             if kind == "fence":
-                self._open_fence(marker["language"].strip().lower())
-        elif kind == "text" and self._goes_on(text[end : end + 1], indented=end > at):
-            self._say(" ")
+                if self._prose_fence or marker["language"].strip().lower() in _SPOKEN_FENCES:
+                    self._prose_fence = not self._prose_fence
+                else:
+                    self._skip = self._code_block
+        elif kind == "text" and not self._blank and (char.islower() or (end > at and self._kind == "item")):
+            self._say(" ")  # goes on with the sentence before
             self._new_line = False
         elif kind != "quote":  # the line begins behind the mark of a quotation
-            self._begin("item" if kind == "number" else kind)
-            if marker and kind == "number":
+            kind = "item" if kind == "number" else kind
+            if self._kind:
+                self._flow.mark("," if kind == self._kind == "item" else ".")
+            self._kind = kind
+            self._blank = self._new_line = False
+            if marker and marker.lastgroup == "number":
                 self._say(marker[0])
         return end
 
-    def _open_fence(self, language: str) -> None:
-        if self._prose_fence or language in _SPOKEN_FENCES:
-            self._prose_fence = not self._prose_fence
-        else:
-            self._skip = self._code_block
-
-    def _goes_on(self, char: str, *, indented: bool) -> bool:
-        """Return whether a line without a marker continues the sentence before it."""
-        return not self._blank and (char.islower() or (indented and self._kind == "item"))
-
-    def _begin(self, kind: str) -> None:
-        if self._kind:
-            self._flow.mark("," if kind == self._kind == "item" else ".")
-        self._kind = kind
-        self._blank = self._new_line = False
-
-    def _inline(self, text: str, at: int, final: bool) -> int:
+    def _inline(self, text: str, at: int, final: bool) -> int | None:
         if at == 0 and _WORD_CHAR.match(self._previous) and (word := _MID_WORD.match(text)):
             self._say(word[0])
             return word.end()
@@ -311,9 +288,11 @@ class MarkdownReader:
             self._say(text[at:end])
             return end
         char = text[at]
-        if not mark or (not final and self._is_cut(text, at)):
-            return _HOLD
         is_literal = self._code and char in _LITERAL_IN_CODE
+        ends_sentence = char == "!" and is_word(self._previous)
+        may_be_cut = not (final or is_literal or ends_sentence) and len(text) - at < _TOKEN_WINDOW
+        if not mark or (may_be_cut and _TOKEN_PART.match(text, at)):
+            return None
         token = None if is_literal else _TOKEN.match(text, at, at + _TOKEN_WINDOW)
         if token is None:
             self._say(char)
@@ -323,13 +302,6 @@ class MarkdownReader:
         else:
             self._note(token)
         return token.end()
-
-    def _is_cut(self, text: str, at: int) -> bool:
-        """Return whether the end of the text may have cut a token off."""
-        is_literal = self._code and text[at] in _LITERAL_IN_CODE
-        ends_sentence = text[at] == "!" and _is_word(self._previous)
-        is_short = len(text) - at < _TOKEN_WINDOW
-        return is_short and not is_literal and not ends_sentence and bool(_TOKEN_PART.match(text, at))
 
     def _spoken(self, token: re.Match[str]) -> str:
         """Return the spoken text of a token; most have none."""
@@ -341,7 +313,7 @@ class MarkdownReader:
             case "emphasis":
                 is_said = self._is_sign(token[0], token.string[token.end() : token.end() + 1])
             case "image":
-                is_said = _is_word(self._previous)
+                is_said = is_word(self._previous)
             case "cell":
                 is_said = self._kind != "row"
             case kind:
@@ -349,7 +321,7 @@ class MarkdownReader:
         return token[0] if is_said else ""
 
     def _note(self, token: re.Match[str]) -> None:
-        """Handle a token that is not spoken."""
+        """Note what a token that is not spoken means for the text behind it."""
         match token.lastgroup:
             case "newline":
                 self._new_line = True
@@ -373,32 +345,30 @@ class MarkdownReader:
                 self._new_line = token["name"].lower() in _LINE_BREAKS
 
     def _is_sign(self, run: str, after: str) -> bool:
-        """Return whether stars, underscores or tildes mean something, as in 2*3, on_hold and ~20."""
-        if self._previous == run[0]:
-            return False
-        if run[0] == "*":
-            return self._is_star(after, single=len(run) == 1)
-        return len(run) == 1 if run[0] == "~" else _is_word(self._previous) and _is_word(after)
+        """Return whether stars, underscores or tildes mean something, as in 2*3, on_hold and ~20.
 
-    def _is_star(self, after: str, *, single: bool) -> bool:
-        """Return whether stars are a sign, as in 2*3, 3 * 4 and a footnote; others open or close emphasis."""
-        before, last = self._previous, self._flow.last[-1:]
-        opens = bool(after) and not after.isspace()
-        closes = not before.isspace()
+        Stars are also signs in 3 * 4 and before a footnote; others open or close emphasis.
+        """
+        before, last, is_single = self._previous, self._flow.last[-1:], len(run) == 1
+        if before == run[0]:
+            return False
+        if run[0] != "*":
+            return is_single if run[0] == "~" else is_word(before) and is_word(after)
+        opens, closes = bool(after) and not after.isspace(), not before.isspace()
         if not opens and not closes:
-            return single or last.isdigit()
-        if not self._emphasis and closes and (before.isdigit() and after.isdigit() if opens else single):
+            return is_single or last.isdigit()
+        if not self._emphasis and closes and (before.isdigit() and after.isdigit() if opens else is_single):
             return True
         self._emphasis = opens and not (closes and self._emphasis)
         return False
 
-    def _address(self, text: str, at: int, final: bool) -> int:
+    def _address(self, text: str, at: int, final: bool) -> int | None:
         """Skip an address, but not the punctuation behind it."""
         end = end_of(_ADDRESS, text, at)
         tail = _ADDRESS_TAIL.search(text, max(at, end - _ADDRESS_TAIL_MAX), end)
         stop = tail.start() if tail else end
         if end == len(text) and not final:
-            return stop if stop > at else _HOLD
+            return stop if stop > at else None
         self._skip = None
         return stop + 1 if self._depth and text.startswith(")", stop) else stop
 
@@ -411,11 +381,11 @@ class MarkdownReader:
                 return mark.start() if mark[0] == "\n" else at
         return len(text)
 
-    def _code_block(self, text: str, at: int, final: bool) -> int:
+    def _code_block(self, text: str, at: int, final: bool) -> int | None:
         end = text.find("\n", at) + 1
         if self._previous == "\n":
             if not end and not final and len(text) - at < _FENCE_WINDOW:
-                return _HOLD
+                return None
             if fence := _FENCE_END.match(text, at):
                 self._skip = None
                 self._new_line = True
