@@ -5,14 +5,12 @@ pipeline of 2026.10 and 2026.11 plays its short acknowledgement sound for core's
 listeners, such as dashboards and custom pipelines, read the targets of every agent.
 """
 
-from collections.abc import Iterable, Iterator
-
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, intent
 
 from ..tools.turn_calls import TurnCalls
 
-type Target = intent.IntentResponseTarget
+Target = intent.IntentResponseTarget
 
 
 def set_results(
@@ -35,37 +33,21 @@ def set_results(
     if not done and not calls.done:
         response.response_type = intent.IntentResponseType.QUERY_ANSWER
         return
-    response.response_type = intent.IntentResponseType.ACTION_DONE
-    response.async_set_results([*_places(hass, calls, done), *_entities(hass, done)])
-    response.async_set_states([state for entity_id in done if (state := hass.states.get(entity_id))])
-
-
-def _entities(hass: HomeAssistant, entity_ids: Iterable[str]) -> Iterator[Target]:
-    for entity_id in entity_ids:
-        state = hass.states.get(entity_id)
-        yield intent.IntentResponseTarget(
-            name=state.name if state else entity_id,
-            type=intent.IntentResponseTargetType.ENTITY,
-            id=entity_id,
-        )
-
-
-def _places(hass: HomeAssistant, calls: TurnCalls, entity_ids: Iterable[str]) -> Iterator[Target]:
+    states = [state for entity_id in done if (state := hass.states.get(entity_id))]
+    names = {state.entity_id: state.name for state in states}
+    kinds = intent.IntentResponseTargetType
+    entities = [Target(name=names.get(key, key), type=kinds.ENTITY, id=key) for key in done]
     asked = {slot for record in calls.records for slot in ("area", "floor") if record.args.get(slot)}
-    if not asked:
-        return
-    areas = {area.id: area for entity_id in entity_ids if (area := area_of(hass, entity_id))}
-    floors = fr.async_get(hass)
-    found = {area.floor_id: floors.async_get_floor(area.floor_id) for area in areas.values() if area.floor_id}
+    areas = {area.id: area for entity_id in done if asked and (area := area_of(hass, entity_id))}
+    places = [Target(name=area.name, type=kinds.AREA, id=area.id) for area in areas.values()]
     if "floor" in asked:
-        for floor in filter(None, found.values()):
-            kind = intent.IntentResponseTargetType.FLOOR
-            yield intent.IntentResponseTarget(name=floor.name, type=kind, id=floor.floor_id)
-        return
-    for area in areas.values():
-        yield intent.IntentResponseTarget(
-            name=area.name, type=intent.IntentResponseTargetType.AREA, id=area.id
-        )
+        registry = fr.async_get(hass)
+        floor_ids = dict.fromkeys(area.floor_id for area in areas.values() if area.floor_id)
+        floors = [floor for floor_id in floor_ids if (floor := registry.async_get_floor(floor_id))]
+        places = [Target(name=floor.name, type=kinds.FLOOR, id=floor.floor_id) for floor in floors]
+    response.response_type = intent.IntentResponseType.ACTION_DONE
+    response.async_set_results([*places, *entities])
+    response.async_set_states(states)
 
 
 def area_of(hass: HomeAssistant, entity_id: str) -> ar.AreaEntry | None:

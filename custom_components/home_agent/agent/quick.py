@@ -28,7 +28,8 @@ async def async_confirm(turn: Turn, before: int) -> bool:
     if sentence.is_plain and await _async_refuse(turn, before):
         return True
     done = _clean(turn.calls.records, before)
-    if not sentence.is_plain or not done or (sentence.is_joined and _referents(done) < SEVERAL):
+    referents = sum(max(one.referents for one in record.told) for record in done)
+    if not sentence.is_plain or not done or (sentence.is_joined and referents < SEVERAL):
         return False
     if words_beside_calls(turn).strip() and turn.data.settings[CONF_QUICK_CONFIRMATIONS]:
         end_with_words_beside_calls(turn)
@@ -98,10 +99,6 @@ def _clean(records: Sequence[CallRecord], before: int) -> list[CallRecord]:
         return []
     is_clean = all(record.success and record.told and not record.waits for record in changing)
     return changing if is_clean else []
-
-
-def _referents(done: Sequence[CallRecord]) -> int:
-    return sum(max(one.referents for one in record.told) for record in done)
 
 
 def _is_in_room(turn: Turn, done: Sequence[CallRecord]) -> bool:
