@@ -185,7 +185,10 @@ FORMS: list[tuple[dict[str, Any], str]] = [
             "conditions": [{"condition": "sun", "after": "sunset", "before": "sunrise"}],
             "actions": [HALLWAY],
         },
-        "When the Front Door Contact is open, but only between sunset and sunrise: turn on the Hallway Light",
+        (
+            "When the Front Door Contact is open, but only after sunset and before sunrise: "
+            "turn on the Hallway Light"
+        ),
     ),
     (
         {

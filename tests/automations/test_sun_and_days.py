@@ -15,7 +15,7 @@ from tests.servers.replies import text, tool_calls
 HALLWAY = {"action": "turn_on", "entity_id": ["light.hallway"]}
 WINDOW = "binary_sensor.kitchen_window"
 OPENS = {"entity": WINDOW, "to": "on"}
-NIGHT, DAY = "between sunset and sunrise", "between sunrise and sunset"
+NIGHT, DAY = "after sunset and before sunrise", "after sunrise and before sunset"
 WORKDAYS = "on workdays"
 SORRY = text("Sorry.")
 
@@ -60,7 +60,7 @@ CONDITIONS: list[tuple[Any, str]] = [
     ({"condition": "state", "entity_id": "sun.sun", "state": "above_horizon"}, DAY),
     (
         {"condition": "sun", "after": "sunset", "after_offset": "-00:30:00", "before": "sunrise"},
-        "from 30 min before sunset and until at sunrise",
+        "from 30 min before sunset and before sunrise",
     ),
     ({"condition": "time", "after": "22:00", "before": "06:00"}, "between 22:00 and 06:00"),
     ({"after": "22:00"}, "between 22:00 and 00:00"),

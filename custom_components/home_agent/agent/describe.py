@@ -220,8 +220,12 @@ class _Describer:
             elif isinstance(item, FrozenCall) and is_message(item.domain, item.service):
                 continue
             elif contents := self._contents(item):
-                clauses, remarks = self._effects(contents)
-                special += [self._asked([self._clause(item), *clauses]), *remarks]
+                effects, remarks = self._effects(contents)
+                if isinstance(item, FrozenPlan):
+                    clauses = [self._plan(item, effects)]
+                else:
+                    clauses = [self._clause(item), *effects]
+                special += [self._asked(clauses), *remarks]
             else:
                 (later if isinstance(item, FrozenPlan) else now).append(self._clause(item))
         for kind, targets, text in self._messages(items):
@@ -272,8 +276,8 @@ class _Describer:
                 return self._framed("ask_tool", tool=self._with_data(_tool_name(item.tool), data_of(item)))
         raise TypeError(item)
 
-    def _plan(self, plan: FrozenPlan, *, by_name: bool = False) -> str:
-        """Return calls for later, or for a while; a step of an automation that has none waits."""
+    def _plan(self, plan: FrozenPlan, effects: Iterable[str] = (), *, by_name: bool = False) -> str:
+        """Return calls for later, or for a while, with their effects; a step without calls waits."""
         if not plan.calls:
             return self.phrase("auto_wait", time=format_span(plan.hold))
         clauses = [
@@ -283,7 +287,7 @@ class _Describer:
         ]
         for kind, targets, text in self._messages(plan.calls):
             clauses.append(self._framed(f"ask_{kind}_it", targets=targets, message=text))
-        clause = self.joined(list(dict.fromkeys(clauses)), "ask_and")
+        clause = self.joined(list(dict.fromkeys([*clauses, *effects])), "ask_and")
         if plan.hold:
             clause = self.phrase("ask_held", time=format_span(plan.hold), question=clause)
         if plan.due is None:
@@ -480,15 +484,13 @@ class _Describer:
                 return self.phrase("auto_before", time=_clock(sides["before"])) if sides else ""
             end = _clock(sides.get("before", "00:00"))
             return self.phrase("auto_between_times", start=_clock(sides["after"]), end=end)
-        if not any(f"{side}_offset" in config for side in sides):
-            return self.phrase("auto_is_" + "_".join(f"{side}_{sides[side]}" for side in sides))
-        return self.joined(
-            [
-                self.phrase(f"auto_{key}", moment=self._sun(sides[side], config.get(f"{side}_offset")))
-                for side, key in (("after", "from"), ("before", "until"))
-                if side in sides
-            ]
-        )
+        ends: list[str] = []
+        for side, key in (("after", "from"), ("before", "until")):
+            if offset := config.get(f"{side}_offset"):
+                ends.append(self.phrase(f"auto_{key}", moment=self._sun(sides[side], offset)))
+            elif side in sides:
+                ends.append(self.phrase(f"auto_is_{side}_{sides[side]}"))
+        return self.joined(ends)
 
     def _sun(self, event: str, offset: str | None) -> str:
         if not offset:
