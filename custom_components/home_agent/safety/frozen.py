@@ -74,7 +74,7 @@ class FrozenTool(Waiting):
     llm_context: llm.LLMContext
     contents: tuple[Effect, ...] = ()
     """Restricted effects of the script that the call runs."""
-    due: datetime | None = None
+    due: datetime | None = field(default=None, compare=False)
     """When a reminder is due, in UTC; the question names it and the words of the reminder only."""
     days: tuple[int, ...] = ()
     """The days of the week on which it is repeated, from 0 for Monday."""
