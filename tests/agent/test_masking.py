@@ -26,7 +26,7 @@ SECRET_NAMES = """
     LockPIN passcode password Passwort wifi_password passwd pass_word api_key apiKey apikey access_key token
     refreshToken access_token client_secret clientSecret auth credentials mot_de_passe contraseña clave
     wachtwoord senha codice hasło haslo kod passord adgangskode lösenord heslo пароль codePIN 密码
-    暗証番号 비밀번호 código jelszó salasana κωδικός passwordRouter
+    暗証番号 비밀번호 código jelszó salasana passwordRouter
 """
 SECRET_KEYS = SECRET_NAMES.split()
 HARMLESS_NAMES = """

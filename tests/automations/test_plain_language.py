@@ -239,7 +239,7 @@ async def test_the_forms(home: OwnHome) -> None:
 
 
 AT_SEVEN = [{"trigger": "time", "at": "7:00"}]
-STATE_FORM = "Give {trigger: state, entity_id, to, for: '00:05:00'}"
+STATE_FORM = "Give {trigger: state, entity_id, to, for}"
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {

@@ -36,10 +36,10 @@ TRIGGER: Final = "trigger"
 CONDITION: Final = "condition"
 FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     TRIGGER: {
-        "state": "{trigger: state, entity_id, to, for: '00:05:00'}",
+        "state": "{trigger: state, entity_id, to, for}",
         "numeric_state": "{trigger: numeric_state, entity_id, above: 8}",
         "time": "{trigger: time, at: '22:30', weekday: [mon]}",
-        "sun": "{trigger: sun, event: sunset, offset: '-00:30:00'}",
+        "sun": "{trigger: sun, event: sunset, offset}",
         "zone": "{trigger: zone, person: me, zone: home, event: enter}",
     },
     CONDITION: {

@@ -85,7 +85,7 @@ class AutomationTool(HomeAgentTool):
     title = "Automations"
     description = (
         f"Automations in Home Assistant's form. triggers: {', '.join(FORMS[TRIGGER].values())}. "
-        f"conditions: {', '.join(FORMS[CONDITION][kind] for kind in ('state', 'time', 'sun'))}. "
+        f"conditions: {FORMS[CONDITION]['state']}, {FORMS[CONDITION]['time']}. "
         f"actions: as ha_control, {actions.FORMS}."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
