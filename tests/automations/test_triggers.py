@@ -130,14 +130,15 @@ async def test_memory_stored(hass: HomeAssistant, agent: Agent, hass_admin_user:
     """The variables name the memory and not its content, for runs are kept in traces."""
     seen = await async_automate(hass, {"trigger": "home_agent.memory_stored"})
     context = as_user(hass_admin_user)
-    stored = await remember(agent, "Anna drinks her tea with honey", context)
+    await remember(agent, "Anna drinks her tea with honey", context)
     (run,) = seen
+    (memory,) = agent.entry.runtime_data.memories.all()
     assert started_by(run) == own(
         agent,
         "person.anna",
         platform="home_agent.memory_stored",
         description="home_agent.memory_stored of Home Agent",
-        memory_id=stored["result"]["memory_id"],
+        memory_id=memory.id,
         memory_type="fact",
         source="told",
         private=False,

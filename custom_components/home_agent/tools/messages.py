@@ -176,7 +176,8 @@ class Messages:
         voices = sorted(self._hass.states.async_entity_ids(VOICE))
         if not voices:
             return None
-        preferred = _preferred_voice(self._hass)
+        pipeline = preferred_pipeline(self._hass)
+        preferred = pipeline.tts_engine if pipeline else None
         return preferred if preferred in voices else voices[0]
 
 
@@ -202,11 +203,6 @@ def _spoken_by(hass: HomeAssistant, voice: str | None, language: str) -> dict[st
     engine = hass.data[DATA_COMPONENT].get_entity(voice) if DATA_COMPONENT in hass.data else None
     known = matches(language, engine.supported_languages, hass.config.country) if engine else []
     return {LANGUAGE: known[0]} if known else {}
-
-
-def _preferred_voice(hass: HomeAssistant) -> str | None:
-    pipeline = preferred_pipeline(hass)
-    return pipeline.tts_engine if pipeline else None
 
 
 @callback

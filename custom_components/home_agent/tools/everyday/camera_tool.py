@@ -1,11 +1,10 @@
 """look_at_camera: what can be seen through a camera."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
@@ -15,7 +14,7 @@ from ...inference.queue import Caller
 from ...safety.frozen import FrozenLook, frozen_call
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
-from ..people import People, Route
+from ..people import People
 from ..vetted import NOTIFY
 from .choosing import choose_one, records_of, user_of
 
@@ -58,25 +57,36 @@ class CameraTool(HomeAgentTool):
         """Get one picture through the guard; it needs a confirmation unless the household allows it."""
         chosen = choose_one(run, records_of(run, DOMAIN), args.get("camera"), "camera")
         question = one_line((args.get("question") or run.sentence or DEFAULT_QUESTION).strip(), MAX_QUESTION)
+        # The phone that is spoken to shows the picture without being asked to.
+        phones = self._people.phones(user_of(run))
+        if "send" not in args:
+            phones = [route for route in phones if self._people.is_phone(route, run.speaker.device_id)]
+        elif not args["send"]:
+            phones = []
+        elif not phones:
+            raise ValidationError("no phone of the speaker is known; look without send")
 
         async def look() -> str:
-            picture, media_type = await _async_picture(run.hass, chosen.entity_id)
-            return await self._see(picture, media_type, question, run.calls.caller)
+            # Its packages are there only where there is a camera.
+            from homeassistant.components.camera import async_get_image  # noqa: PLC0415
+
+            try:
+                image = await async_get_image(run.hass, chosen.entity_id, timeout=SECONDS, width=WIDTH)
+            except HomeAssistantError as err:
+                raise ToolExecutionError(f"The camera gives no picture: {err}") from err
+            if not image.content_type.startswith("image/"):
+                raise ToolExecutionError("The camera gives no picture")
+            if len(image.content) > MAX_BYTES:
+                raise ToolExecutionError("The picture of the camera is too large")
+            return await self._see(image.content, image.content_type, question, run.calls.caller)
 
         name = one_line(chosen.name, MAX_NAME)
+        shown = {"message": name, "data": {"image": PICTURE.format(chosen.entity_id)}}
         frozen = FrozenLook(
             entity_id=chosen.entity_id,
             question=question,
             look=look,
-            sends=tuple(
-                frozen_call(
-                    NOTIFY,
-                    route.service,
-                    (),
-                    {"message": name, "data": {"image": PICTURE.format(chosen.entity_id)}},
-                )
-                for route in self._phones(args, run)
-            ),
+            sends=tuple(frozen_call(NOTIFY, route.service, (), shown) for route in phones),
         )
         seen = await run.guard.async_look(frozen, run.speaker, run.draft)
         result: dict[str, JsonValueType] = {"camera": name, "seen": seen}
@@ -85,30 +95,3 @@ class CameraTool(HomeAgentTool):
         if frozen.sends:
             result["picture"] = "sent to the speaker's phone"
         return result
-
-    def _phones(self, args: Mapping[str, Any], run: ToolRun) -> list[Route]:
-        """Return the phones that are to show the picture: the one that is spoken to, or the speaker's own."""
-        own = self._people.phones(user_of(run))
-        if args.get("send"):
-            if not own:
-                raise ValidationError("no phone of the speaker is known; look without send")
-            return own
-        if "send" in args:
-            return []
-        return [route for route in own if self._people.is_phone(route, run.speaker.device_id)]
-
-
-async def _async_picture(hass: HomeAssistant, entity_id: str) -> tuple[bytes, str]:
-    """Return a picture and its type. Raises ToolExecutionError if there is no usable picture."""
-    # Its packages are there only where there is a camera.
-    from homeassistant.components.camera import async_get_image  # noqa: PLC0415
-
-    try:
-        image = await async_get_image(hass, entity_id, timeout=SECONDS, width=WIDTH)
-    except HomeAssistantError as err:
-        raise ToolExecutionError(f"The camera gives no picture: {err}") from err
-    if not image.content_type.startswith("image/"):
-        raise ToolExecutionError("The camera gives no picture")
-    if len(image.content) > MAX_BYTES:
-        raise ToolExecutionError("The picture of the camera is too large")
-    return image.content, image.content_type
