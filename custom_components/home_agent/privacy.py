@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict
 
-from .agent.conversations import RecentConversations
+from .agent.record import RecentConversations
 from .conversations.turns import Line, PersonTurn
 from .errors import NotErased
 from .knowledge.speaker import Person

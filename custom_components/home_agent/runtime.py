@@ -13,27 +13,19 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
 from .agent.afterthought import Summarizer
-from .agent.conversations import RecentConversations, RunningTurns
-from .agent.figures import Figures
-from .agent.prompt import PromptBuilder
+from .agent.prompt import PromptBuilder, Warmer
+from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .agent.tool_schemas import OwnTools
-from .agent.turn_log import TurnLog
-from .agent.warm import Warmer
 from .agent_records import AgentRecords
 from .channels.announcing import Announcer
 from .channels.asking import Asker
-from .const import (
-    CONF_FALLBACK_MODEL,
-    CONF_MODEL,
-    CONF_PANEL,
-    DOMAIN,
-)
+from .const import CONF_PANEL, DOMAIN
 from .context.manager import ContextManager
 from .conversations.history import ConversationHistoryManager
 from .conversations.sessions import ConversationSessionManager
 from .conversations.turns import ConversationLog
 from .events import EventEmitter
-from .inference.router import FALLBACK, Router
+from .inference.router import Router
 from .knowledge.house import House
 from .knowledge.indexer import HouseKnowledge, Indexer, IndexReport
 from .knowledge.library import Library
@@ -58,7 +50,7 @@ from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outside.outgoing import Outgoing
 from .tools.planned_runs import PlannedRuns
-from .tools.turn_calls import CallVerdict, Quality
+from .tools.turn_calls import Quality
 from .usage import UsageStore
 
 if TYPE_CHECKING:
@@ -212,8 +204,8 @@ class HomeAgentData:
     memory: RecentConversations = field(default_factory=RecentConversations)
     models_starting_in_thought: set[str] = field(default_factory=set)
     """Which of the router's models begin their replies inside a thought, as far as they showed it."""
-    figures: Figures | None = None
-    """What the last turn cost."""
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    """What the last turn cost, by the key of its sensor."""
     quality: Quality = field(default_factory=Quality)
     """How well the calls fitted since the entry was set up."""
     totals: Counter[str] = field(default_factory=Counter)
@@ -255,16 +247,11 @@ class HomeAgentData:
         self.tool_schemas.write(self.handler.tools.values())
 
     @callback
-    def note_turn(
-        self, hass: HomeAssistant, figures: Figures, verdicts: Sequence[CallVerdict], *, failed: bool = False
-    ) -> None:
+    def note_turn(self, hass: HomeAssistant, turn: TurnRecord) -> None:
         """Count a turn, and tell the sensors."""
-        fallback = self.router.last_used == FALLBACK
-        model = self.settings.get(CONF_FALLBACK_MODEL) if fallback else self.settings[CONF_MODEL]
-        figures.total_ms = figures.elapsed_ms
-        self.figures = figures
-        self.quality.add(str(model), verdicts)
-        counts = figures.counts(verdicts, failed=failed)
+        self.figures = turn.figures()
+        self.quality.add(self.turn_log.models[self.router.last_used], turn.calls)
+        counts = turn.counts()
         self.totals += counts
         if self.settings[CONF_PANEL]:
             self.shared.usage.of(self.entry_id).note(dt_util.now().date(), counts)

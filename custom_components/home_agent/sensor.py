@@ -19,7 +19,6 @@ from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dis
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.helpers.typing import StateType
 
-from .agent.figures import Figures
 from .const import CONF_MEMORY
 from .entity import HomeAgentBaseEntity, forget_entity
 from .knowledge.indexer import IndexState
@@ -35,19 +34,6 @@ class FigureDescription(SensorEntityDescription):
 
     value: Callable[[HomeAgentData], StateType | datetime]
     signal: Callable[[str], str] = turn_signal
-
-
-def _of_turn(read: Callable[[Figures], float | None]) -> Callable[[HomeAgentData], float | None]:
-    """Return a reader of a figure of the last turn."""
-
-    def value(data: HomeAgentData) -> float | None:
-        return None if data.figures is None else read(data.figures)
-
-    return value
-
-
-def _seconds(milliseconds: float | None) -> float | None:
-    return None if milliseconds is None else round(milliseconds / 1000, 3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +75,14 @@ def _figure(
     )
 
 
+def _of_turn(key: str) -> Callable[[HomeAgentData], float | None]:
+    """Return a reader of a figure of the last turn."""
+    return lambda data: data.figures.get(key)
+
+
 SENSORS: tuple[FigureDescription, ...] = (
-    _figure("tokens", _of_turn(lambda figures: figures.prompt_tokens + figures.completion_tokens)),
-    _figure("cached_tokens", _of_turn(lambda figures: figures.cached_tokens)),
-    _figure("external_tokens", _of_turn(lambda figures: figures.external_tokens)),
-    _figure("latency", _of_turn(lambda figures: _seconds(figures.total_ms)), UnitOfTime.SECONDS),
-    _figure("first_token", _of_turn(lambda figures: _seconds(figures.ttft_ms)), UnitOfTime.SECONDS),
+    *(_figure(key, _of_turn(key)) for key in ("tokens", "cached_tokens", "external_tokens")),
+    *(_figure(key, _of_turn(key), UnitOfTime.SECONDS) for key in ("latency", "first_token")),
     _figure("first_try_rate", lambda data: data.quality.first_try_rate, PERCENTAGE),
 )
 

@@ -17,7 +17,7 @@ from custom_components.home_agent.memory.sentences import asks_to_remember, hold
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
 from custom_components.home_agent.texts import quoted, words
 from custom_components.home_agent.timespans import TIME_CHARS
-from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES
+from custom_components.home_agent.tools.calls.schema import MAX_CHARS, MAX_VALUES
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ServiceValidationError

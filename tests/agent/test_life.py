@@ -15,8 +15,8 @@ from pytest_homeassistant_custom_component.common import (
     async_fire_time_changed,
 )
 
-from custom_components.home_agent.agent.conversations import MAX_CONVERSATIONS
 from custom_components.home_agent.agent.phrases import async_phrase
+from custom_components.home_agent.agent.record import MAX_CONVERSATIONS
 from custom_components.home_agent.agent.turn import Turn
 from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED, EVENT_ERROR
 from custom_components.home_agent.conversations.history import MAX_CONVERSATIONS as MAX_HISTORIES

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from custom_components.home_agent import const, timespans, usage
-from custom_components.home_agent.agent import closing, pictures, turn, turn_log
+from custom_components.home_agent.agent import closing, pictures, record, turn
 from custom_components.home_agent.agents import starting
 from custom_components.home_agent.channels import announcing, telegram
 from custom_components.home_agent.config import importer, lists
@@ -42,15 +42,15 @@ from custom_components.home_agent.timers import timers
 from custom_components.home_agent.tools import (
     activity,
     base,
-    call_events,
     ha_control,
     ha_query,
+    handler,
     knowledge_tools,
     making,
     remembering,
     search,
 )
-from custom_components.home_agent.tools.calls import bounds
+from custom_components.home_agent.tools.calls import schema
 from custom_components.home_agent.tools.custom import mcp, rest
 from custom_components.home_agent.tools.everyday import (
     calendar_tool,
@@ -155,7 +155,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("up to {} other titles", media_tool.MAX_OTHERS),
         ("up to {} pictures of {:g} MB", pictures.MAX_PICTURES, pictures.MAX_BYTES / 1e6),
     ],
-    "docs/events.md": [("at most {} characters", call_events.MAX_EVENT_CHARS)],
+    "docs/events.md": [("at most {} characters", handler.MAX_EVENT_CHARS)],
     "docs/faq.md": [("runs {} sentences", len(cases.cases("en")))],
     "docs/agents.md": [("kept for {} days", starting.KEPT_DAYS)],
     "docs/installation.md": [
@@ -190,7 +190,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("default of {:,}", importer.OPTIONS["context_threshold"][1]),
     ],
     "docs/panel.md": [
-        ("the last {} requests", turn_log.MAX_TURNS),
+        ("the last {} requests", record.MAX_TURNS),
         ("up to {} days", usage.MAX_DAYS),
         ("the last {} actions", mine.MAX_ACTIONS),
         ("for {} days", usage.MAX_DAYS),
@@ -219,7 +219,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("tables of {} languages", len(languages())),
         ("in {} languages", len(languages())),
         ("for {} days by default", DEFAULTS[const.CONF_HISTORY_RETENTION_DAYS]),
-        ("the last {} requests", turn_log.MAX_TURNS),
+        ("the last {} requests", record.MAX_TURNS),
         ("more than {:,} calls", contents.MAX_EFFECTS),
         ("within {} seconds", DEFAULTS[const.CONF_POLICY_TIMEOUT]),
         ("At most {} actions", confirmation.MAX_PENDING),
@@ -252,7 +252,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("above {:g} seconds", report.TOO_SLOW_SECONDS),
     ],
     "docs/symptoms.md": [
-        ("the last {} requests", turn_log.MAX_TURNS),
+        ("the last {} requests", record.MAX_TURNS),
         ("at least {} days", patterns.MIN_DAYS),
         ("after {} days and events after {} days", PLAN_DAYS, EVENT_DAYS),
     ],
@@ -296,16 +296,16 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("more than {:,} characters", const.MAX_SENTENCE_CHARS),
         ("{} to {} digits", spoken_numbers.MIN_DIGITS, spoken_numbers.MAX_DIGITS),
         ("at most {} days", lists.MAX_WATCHED_DAYS),
-        ("the last {} turns", turn_log.MAX_TURNS),
+        ("the last {} turns", record.MAX_TURNS),
         ("last {:g} hours", activity.MAX_AGE.total_seconds() / 3600),
         ("at most {} of {:g} MB", pictures.MAX_PICTURES, pictures.MAX_BYTES / 1e6),
         ("{:,} characters", const.MAX_SENTENCE_CHARS),
-        ("{:,} characters in {:,} values, {} levels", bounds.MAX_CHARS, bounds.MAX_VALUES, bounds.MAX_DEPTH),
+        ("{:,} characters in {:,} values, {} levels", schema.MAX_CHARS, schema.MAX_VALUES, schema.MAX_DEPTH),
         ("{} characters", timespans.TIME_CHARS),
         ("{} characters", base.MAX_SLOT_CHARS),
         ("{} characters", memories.MAX_CONTENT),
         ("{:,} characters for the external model", external_llm.MAX_CHARS),
-        ("{:,} for custom tools", bounds.MAX_CHARS),
+        ("{:,} for custom tools", schema.MAX_CHARS),
         ("{:g} seconds before the first", PATIENCE["first_byte_timeout"]),
         ("{:g} seconds after it", PATIENCE["idle_timeout"]),
         ("{:g} minutes; after {:g} minutes", turn.TURN_LIMIT_SECONDS / 60, turn.TURN_SECONDS / 60),

@@ -14,7 +14,7 @@ from pytest_homeassistant_custom_component.common import (
 )
 from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 
-from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX_TURNS, TurnOutcome
+from custom_components.home_agent.agent.record import MAX_LINE, MAX_LINES, MAX_TURNS, TurnOutcome
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.context.fitting import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface

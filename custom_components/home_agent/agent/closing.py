@@ -1,16 +1,29 @@
-"""How a turn ends: the result, whether the microphone opens again, figures, errors as events tell them."""
+"""How a turn ends: its result, whether the microphone opens again, and what is kept of it, without codes."""
 
-from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+import json
+import re
+from time import monotonic
+from typing import Any, Final
 
 from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, intent
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util import dt as dt_util
 
+from ..const import CONF_HISTORY, CONF_HISTORY_PERSIST, CONF_PANEL, EVENT_CONVERSATION_FINISHED
+from ..conversations.turns import kept_at_home
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
-from ..event_data import ConversationFinished
+from ..inference.models import Message
 from ..languages import find, words
-from ..tools.turn_calls import turn_quality
-from .intent_results import set_results
-from .log import end_with_lead, last_words
+from ..safety.answers import mask_numbers
+from ..safety.redaction import redacted, secrets_of, wants_code
+from .log import end_with_lead, last_words, messages_of
+from .record import MAX_TEXT
+from .request import drew_on_home
 from .speech import SpeechFilter
 from .turn import Turn
 
@@ -19,6 +32,8 @@ STOPS = " .!~\u2026\u3002\uff01\uff5e\"'\u201d\u2019\u300d"
 """Characters that may follow the last word of a question without a question mark."""
 MAX_READ_OUT = 10_000
 """Characters that are read aloud, some ten minutes."""
+MASKED: Final = "••••"
+"""What is kept of a code."""
 
 
 def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conversation.ConversationResult:
@@ -26,11 +41,15 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
 
     The Assist dialog replaces what it streamed with this speech, so a typed sentence keeps its markdown. An
     action or an API may hand the speech to a text-to-speech engine, so it gets the words that a voice reads.
+
+    A question opens the microphone again. What models like to ask behind a command that worked ("Anything
+    else?") does not.
     """
     end_with_lead(turn)
     result = conversation.async_get_result_from_chat_log(user_input, turn.chat_log)
-    set_results(turn.hass, result.response, turn.calls, turn.local_response)
-    result.continue_conversation = listens_on(turn)
+    _set_results(turn, result.response)
+    asks = is_question(last_words(turn).strip(), turn.language) and not turn.calls.acted
+    result.continue_conversation = turn.asks or asks
     if turn.silent:
         result.response.async_set_speech(turn.lead)
         return result
@@ -50,16 +69,6 @@ def as_spoken(text: str) -> str:
     return f"{words.feed(text).text}{words.flush().text}".strip() or text
 
 
-def listens_on(turn: Turn) -> bool:
-    """Return whether the microphone opens again.
-
-    A question opens it. What models like to ask behind a command that worked ("Anything else?") does not.
-    """
-    if turn.asks:
-        return True
-    return is_question(last_words(turn).strip(), turn.language) and not turn.calls.acted
-
-
 def is_question(text: str, language: str) -> bool:
     """Return whether a text ends with a question, also where its language asks without a question mark."""
     if text.endswith(QUESTION_MARKS) or (language.startswith("el") and text.endswith(";")):
@@ -68,39 +77,178 @@ def is_question(text: str, language: str) -> bool:
     return said.endswith(words(find(language) or language, "replies.question_ends"))
 
 
-def finished_event(turn: Turn, err: HomeAgentError | None, problem: str | None) -> ConversationFinished:
-    """Return the data of the event that reports the cost of a turn, and its error and what it was."""
-    figures = turn.figures
-    records = turn.calls.records
-    return {
-        "conversation_id": turn.calls.conversation_id,
-        "user_id": turn.user_input.context.user_id if turn.user_input else None,
-        "person": turn.calls.speaker.person_id,
-        "error_type": type(err).__name__ if err else None,
-        "error_message": problem,
-        "duration_ms": round(figures.elapsed_ms, 1),
-        "tool_calls": len(records),
-        "tool_breakdown": dict(Counter(record.tool_name for record in records)),
-        "tokens": {
-            "prompt": figures.prompt_tokens,
-            "completion": figures.completion_tokens,
-            "total": figures.prompt_tokens + figures.completion_tokens,
-            "cached": figures.cached_tokens,
-        },
-        "tokens_used": figures.prompt_tokens + figures.completion_tokens,
-        "external_tokens": {
-            "prompt": sum(usage.prompt for usage in figures.external),
-            "completion": sum(usage.completion for usage in figures.external),
-            "total": figures.external_tokens,
-            "cached": sum(usage.cached for usage in figures.external),
-        },
-        "performance": {
-            "llm_latency_ms": round(figures.llm_ms, 1),
-            "tool_latency_ms": round(sum(record.duration_ms for record in records), 1),
-            "context_latency_ms": round(figures.context_ms, 1),
-            "ttft_ms": None if figures.ttft_ms is None else round(figures.ttft_ms, 1),
-            "queue_ms": round(turn.calls.caller.waited * 1000, 1),
-        },
-        "used_external_llm": bool(figures.external),
-        "tool_quality": turn_quality(turn.calls.verdicts),
-    }
+def _set_results(turn: Turn, response: intent.IntentResponse) -> None:
+    """Set the type, the targets and the states of the response, as Home Assistant's own agent does.
+
+    A turn that changed something is a done action, any other one is an answer. Core reports every answer of
+    another agent as a done action without targets. The Assist pipeline of 2026.10 and 2026.11 plays its short
+    acknowledgement sound for core's own agent only; other listeners, such as dashboards and custom
+    pipelines, read the targets of every agent.
+    """
+    hass, calls = turn.hass, turn.calls
+    if (local := turn.local_response) is not None:
+        response.response_type = local.response_type
+        response.async_set_results(local.success_results, local.failed_results)
+        response.async_set_states(local.matched_states, local.unmatched_states)
+        return
+    done = list(dict.fromkeys(calls.touched))
+    if not done and not calls.done:
+        response.response_type = intent.IntentResponseType.QUERY_ANSWER
+        return
+    response.response_type = intent.IntentResponseType.ACTION_DONE
+    kinds, target = intent.IntentResponseTargetType, intent.IntentResponseTarget
+    states = {entity_id: hass.states.get(entity_id) for entity_id in done}
+    places: list[intent.IntentResponseTarget] = []
+    if asked := {slot for record in calls.records for slot in ("area", "floor") if record.args.get(slot)}:
+        areas = {area.id: area for entity_id in done if (area := area_of(hass, entity_id))}
+        if "floor" in asked:
+            registry = fr.async_get(hass)
+            floor_ids = dict.fromkeys(area.floor_id for area in areas.values() if area.floor_id)
+            floors = [floor for floor_id in floor_ids if (floor := registry.async_get_floor(floor_id))]
+            places = [target(name=floor.name, type=kinds.FLOOR, id=floor.floor_id) for floor in floors]
+        else:
+            places = [target(name=area.name, type=kinds.AREA, id=area.id) for area in areas.values()]
+    entities = [
+        target(name=state.name if state else entity_id, type=kinds.ENTITY, id=entity_id)
+        for entity_id, state in states.items()
+    ]
+    response.async_set_results([*places, *entities])
+    response.async_set_states([state for state in states.values() if state])
+
+
+def area_of(hass: HomeAssistant, entity_id: str) -> ar.AreaEntry | None:
+    """Return the area of an entity, or else that of its device."""
+    if (entry := er.async_get(hass).async_get(entity_id)) is None:
+        return None
+    area_id = er.async_get_effective_area_id(hass, entry)
+    return ar.async_get(hass).async_get_area(area_id) if area_id else None
+
+
+def keep(
+    turn: Turn, *, err: HomeAgentError | None = None, problem: str | None = None, listens: bool = False
+) -> None:
+    """Complete the record of a turn and hand it to all that keep something of it: history, logs, figures.
+
+    `listens` says that the microphone opens again, and `problem` what the error was, for its event.
+    """
+    data, speaker, record = turn.data, turn.calls.speaker, turn.record
+    said = messages_of(turn)
+    messages = without_codes(said, turn.language)
+    # Without a history, the calls of earlier turns come from the chat log, with their codes.
+    calls = [*said, *(message for request in record.requests for message in request.fitted.messages)]
+    for request in record.requests:
+        masked = without_codes(request.fitted.messages, turn.language, calls)
+        request.fitted = replace(request.fitted, messages=masked)
+    record.end_request()
+    record.id, record.at = speaker.turn_id, dt_util.utcnow()
+    record.conversation = turn.history_id or turn.calls.conversation_id
+    record.person, record.surface = speaker.person or "", speaker.surface.name.lower()
+    record.language, record.ms = turn.language, (monotonic() - record.begun) * 1000
+    record.asks, record.listens, record.tainted = turn.asks, listens, turn.calls.tainted
+    record.withheld, record.models = turn.calls.disclosure.withheld, data.turn_log.models
+    if messages:
+        record.sentence, record.answer = messages[0]["content"], messages[-1]["content"]
+    if err is not None:
+        record.error, record.cause = type(err).__name__, err.said or str(err)
+    _remember(turn, messages)
+    if turn.calls.forgotten:
+        for agent in data.remembering:
+            agent.turn_log.clear()
+            forgetting = agent.log.async_forget(turn.calls.forgotten)
+            turn.hass.async_create_background_task(forgetting, "home_agent forget")
+    elif messages:
+        data.log.note(
+            record.sentence,
+            record.answer,
+            record.at,
+            conversation=record.conversation,
+            person=speaker.person_id,
+            surface=record.surface,
+            tools=[call.tool_name for call in record.calls],
+            error=record.error,
+            seconds=round(record.ms / 1000, 2),
+        )
+        if data.settings[CONF_PANEL]:
+            record.sentence, record.answer = record.sentence[:MAX_TEXT], record.answer[:MAX_TEXT]
+            data.turn_log.add(record)
+    data.memory.calls[turn.calls.conversation_id] = [call.summary() for call in record.calls]
+    data.note_turn(turn.hass, record)
+    user_id = turn.user_input.context.user_id if turn.user_input else None
+    event = record.event(turn.calls.conversation_id, user_id, speaker.person_id, problem)
+    data.emitter.fire(EVENT_CONVERSATION_FINISHED, event, speaker.context)
+
+
+def _remember(turn: Turn, messages: list[Message]) -> None:
+    """Keep what was said, without the volatile block; nothing once the agent no longer exists."""
+    data, at_home = turn.data, drew_on_home(turn)
+    if at_home:
+        data.memory.at_home[turn.calls.conversation_id] = True
+    if turn.calls.tainted:
+        data.memory.tainted[turn.calls.conversation_id] = True
+    about = turn.calls.touched or [
+        key for slot in (turn.context.slots if turn.context else ()) for key in slot.about
+    ]
+    if about and not turn.calls.forgotten:
+        data.memory.about[turn.calls.conversation_id] = tuple(dict.fromkeys(about))
+    if not data.settings[CONF_HISTORY] or turn.history_id is None or data.turns.stopped:
+        return
+    if turn.calls.forgotten:
+        for agent in data.remembering:
+            data.shared.history.forget_texts(agent.entry_id, turn.calls.forgotten)
+        return
+    data.shared.history.append_turn(
+        data.entry_id,
+        turn.history_id,
+        kept_at_home(messages) if at_home else messages,
+        at=dt_util.utcnow(),
+        persist=data.settings[CONF_HISTORY_PERSIST],
+        person=turn.calls.speaker.person_id,
+        tainted=turn.calls.tainted,
+        about=dict.fromkeys(about),
+    )
+
+
+def without_codes(
+    messages: Sequence[Message], language: str = "", made_in: Sequence[Message] = ()
+) -> list[Message]:
+    """Return messages without the codes and keys that their calls, or those of `made_in`, were made with.
+
+    They go from the sentence and the results too, also where the digits were written apart. Where a call is
+    about a lock or an alarm, every number of the sentence that may be its code goes.
+    """
+    made = dict.fromkeys(
+        (call["function"]["name"], call["function"]["arguments"])
+        for message in made_in or messages
+        for call in message.get("tool_calls", ())
+    )
+    calls = [(name, _parsed(arguments)) for name, arguments in made]
+    wants_codes = any(wants_code(args, name) for name, args in calls)
+    secrets = {secret for name, args in calls for secret in secrets_of(args, name)}
+    pattern = "|".join(
+        r"(?<!\w)" + (r"[\s.-]*".join(secret) if secret.isdecimal() else re.escape(secret)) + r"(?!\w)"
+        for secret in sorted(secrets, key=len, reverse=True)
+    )
+    masked: list[Message] = []
+    for message in messages:
+        content = message["content"]
+        if wants_codes and message["role"] == "user":
+            content = mask_numbers(content, language, MASKED)
+        shown: Message = {**message, "content": re.sub(pattern, MASKED, content) if pattern else content}
+        if pattern and (made_calls := message.get("tool_calls")):
+            shown["tool_calls"] = [
+                {
+                    **call,
+                    "function": {
+                        **(function := call["function"]),
+                        "arguments": json_dumps(redacted(_parsed(function["arguments"]), function["name"])),
+                    },
+                }
+                for call in made_calls
+            ]
+        masked.append(shown)
+    return masked
+
+
+def _parsed(arguments: str) -> dict[str, Any]:
+    parsed = json.loads(arguments)
+    return parsed if isinstance(parsed, dict) else {}

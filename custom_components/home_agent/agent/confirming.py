@@ -6,11 +6,11 @@ from ..embeds import literal
 from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
 from ..safety.confirmation import ActionOutcome, ConfirmationRefused, Owner, PendingAction
 from ..safety.frozen import FrozenCall
+from .closing import MASKED
 from .confirmed import async_carry_out, ordered
 from .describe import async_told, parts
 from .log import async_say, async_say_first, replace_sentence
 from .phrases import async_phrase
-from .recording import MASKED
 from .turn import Turn
 
 LATE = {

@@ -35,7 +35,7 @@ from ..safety.rules import Effect
 from ..texts import fold, fold_letters, one_line, visible
 from ..timers.timers import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
 from ..timespans import format_span
-from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
+from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from ..tools.automating.clauses import StateWords
 from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.control.telling import UNTIL

@@ -55,7 +55,7 @@ asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", 
 
 async def async_gather(turn: Turn) -> None:
     """Assemble the context for the model, as the draft of the turn's requests."""
-    started = turn.figures.trace.gathered = monotonic()
+    started = turn.record.gathered = monotonic()
     data = turn.data
     reader = await data.handler.guard.async_reader(turn.calls.speaker)
     context = await data.context.async_assemble(
@@ -67,7 +67,7 @@ async def async_gather(turn: Turn) -> None:
     context = replace(context, slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
     tools, others = await _async_tools(turn, context)
     _compose(turn, context, reader, tools, others)
-    turn.figures.context_ms = (monotonic() - started) * 1000
+    turn.record.context_ms = (monotonic() - started) * 1000
 
 
 def _before(turn: Turn) -> Sequence[str]:

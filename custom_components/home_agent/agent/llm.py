@@ -37,11 +37,11 @@ class LLMMixin(StreamingMixin):
         deadline = monotonic() + TURN_SECONDS
         turn.give_up_at = self.hass.loop.time() + TURN_LIMIT_SECONDS
         async with self.data.turns.interruptible():
-            for turn.figures.rounds in range(1, MAX_ROUNDS + 1):
-                turn.calls.round = turn.figures.rounds
+            for turn.record.rounds in range(1, MAX_ROUNDS + 1):
+                turn.calls.round = turn.record.rounds
                 calls = turn.calls
                 spent = calls.exhausted or calls.attempts_exhausted or calls.goes_in_circles
-                final = spent or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
+                final = spent or turn.record.rounds == MAX_ROUNDS or monotonic() > deadline
                 length, before = len(turn.chat_log.content), len(calls.records)
                 await self._async_round(turn, allow_tools=not final)
                 silent = len(turn.chat_log.content) == length
@@ -52,7 +52,6 @@ class LLMMixin(StreamingMixin):
 
     async def _async_round(self, turn: Turn, *, allow_tools: bool) -> None:
         """Let one answer into the chat log, which runs its tools as they come."""
-        started = monotonic()
         deltas = self._async_useful_deltas(turn, allow_tools=allow_tools)
         try:
             async with aclosing(deltas):
@@ -60,8 +59,7 @@ class LLMMixin(StreamingMixin):
         except ModelServerError as err:
             raise as_agent_error(err, with_pictures=bool(turn.pictures)) from err
         finally:
-            turn.figures.trace.end()
-            turn.figures.llm_ms += (monotonic() - started) * 1000
+            turn.record.end_request()
 
     async def _async_useful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
         """Yield one answer; after none, or an order without a call, the model is asked once more."""

@@ -26,11 +26,6 @@ NO_CALL = (
 )
 
 
-def note_given(turn: Turn) -> None:
-    """Tell Home Assistant that this agent provides the context of the model."""
-    turn.chat_log.llm_input_provided_index = turn.first + 1
-
-
 def replace_sentence(turn: Turn, text: str) -> None:
     """Replace the person's sentence in the chat log."""
     turn.chat_log.content[turn.first] = conversation.UserContent(content=text)

@@ -85,7 +85,7 @@ def _fit(turn: Turn, model: str, withheld: str, *, again: bool) -> FittedRequest
         after=asked_again(UNSAID if from_home else withheld) if withheld else (),
     )
     factor = window.calibration(model).factor
-    turn.figures.trace.ask(model, turn.fitted, factor, turn.calls.caller, again=again)
+    turn.record.ask(model, turn.fitted, factor, again=again)
     _report(turn, turn.fitted, factor)
     return turn.fitted
 

@@ -1,10 +1,14 @@
 """StreamingMixin: the filtered stream of a model server, as deltas of Home Assistant's chat log."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from bisect import bisect_left
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
+import re
+from string import ascii_lowercase, digits
+from typing import Final, Protocol
 
 from homeassistant.helpers import llm
 from homeassistant.util.async_ import create_eager_task
@@ -13,18 +17,116 @@ from ..const import HEARTBEAT_SECONDS
 from ..context.manager import AssembledContext
 from ..embeds import EmbedFilter
 from ..entity import HomeAgentBaseEntity
+from ..inference.base import new_call_id
 from ..inference.models import Delta, ToolCall
+from ..knowledge.house import HouseSnapshot
+from ..languages import DEFAULT, find, words
 from ..literals import read_arguments
+from ..regex import lazy_regex
 from ..safety.redaction import UNPARSED
-from ..tools.calls.bounds import bounded
+from ..texts import fold
+from ..tools.calls.arguments import are_arguments, tool_of
+from ..tools.calls.names import TEXT_NAMES, is_known
+from ..tools.calls.schema import bounded
 from .honesty import AnswerGate
 from .log import LogDelta
 from .phrases import async_phrase
-from .repeated import names_for_ids
 from .request import note_usage
-from .speech import SpeechFilter, Spoken
+from .speech import MAX_CALLS, SpeechFilter, Spoken
 from .turn import Turn
-from .written_calls import filter_for, written_calls
+
+TAIL_CHARS: Final = 80
+"""How much of the answer is kept, to see what precedes an id."""
+_ID_CHARS: Final = f"{ascii_lowercase}{digits}_."
+_ID: Final = lazy_regex(r"( ?\()?(?<![\w./@\\=-])([a-z_]{1,40}\.[a-z0-9_]{1,120})(?!\.?\w)(\))?")
+_CODE: Final = lazy_regex("entity_id|```")
+"""Behind this an answer is code, which needs ids."""
+_WORD: Final = lazy_regex(r"[\w.]+")
+
+
+class NamesForIds:
+    """Filters one answer as it arrives. The result does not depend on how the answer was cut."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._ids = list(names)
+        self._held = ""
+        self._tail = ""
+        self._is_code = False
+
+    def feed(self, text: str, *, final: bool = False) -> str:
+        """Take the next piece and return the text that is certain by now."""
+        text = self._held + text
+        cut = len(text) if final or self._is_code or not self._ids else self._certain(text)
+        self._held = text[cut:]
+        whole, at = f"{self._tail}{text[:cut]}", len(self._tail)
+        self._tail = whole[-TAIL_CHARS:]
+        code = _CODE.search(whole)
+        said: list[str] = []
+        for token in (
+            _ID.finditer(whole, at, code.start() if code else len(whole)) if not self._is_code else ()
+        ):
+            said += whole[at : token.start()], self._name(token)
+            at = token.end()
+        self._is_code = self._is_code or code is not None
+        return "".join((*said, whole[at:]))
+
+    def _certain(self, text: str) -> int:
+        """Return where the beginning of an id, or of the bracket before it, may have been cut off."""
+        start = len(text.rstrip(_ID_CHARS))
+        id_part = text[start:].rstrip(".")
+        at = bisect_left(self._ids, id_part)
+        if start < len(text) and not (at < len(self._ids) and self._ids[at].startswith(id_part)):
+            return len(text)
+        start -= text.endswith("(", 0, start)
+        return start - text.endswith(" ", 0, start)
+
+    def _name(self, token: re.Match[str]) -> str:
+        """Return the name of the entity; nothing for an id in brackets behind the name."""
+        opening, entity_id, closing = token.groups(default="")
+        name = self._names.get(entity_id, entity_id)
+        is_told = opening and closing and token.string.endswith(name, 0, token.start())
+        return "" if is_told else f"{opening}{name}{closing}"
+
+
+def names_for_ids(house: HouseSnapshot, sentence: str, language: str) -> NamesForIds:
+    """Return the filter of one answer; who asks for ids or code gets them."""
+    parts = {part.rstrip(".") for part in _WORD.findall(sentence)}
+    asking = {word for each in (DEFAULT, find(language) or DEFAULT) for word in words(each, "questions.ids")}
+    is_named = any(part.casefold() in house.entities for part in parts)
+    keeps_ids = is_named or {*map(fold, parts)} & {*map(fold, asking)}
+    return NamesForIds({} if keeps_ids else house.derived("names by id", _names))
+
+
+def _names(house: HouseSnapshot) -> Mapping[str, str]:
+    return {key: record.name for key, record in house.entities.items()}
+
+
+def filter_for(tools: Mapping[str, llm.Tool], *, voice: bool, starts_thinking: bool = False) -> SpeechFilter:
+    """Return a filter that knows the calls of these tools, also by other agents' names for them."""
+    return SpeechFilter(
+        voice=voice,
+        tool_names=(*tools, *TEXT_NAMES),
+        are_arguments=partial(are_arguments, tools=tools),
+        starts_thinking=starts_thinking,
+    )
+
+
+def written_calls(speech: SpeechFilter, tools: Mapping[str, llm.Tool]) -> list[llm.ToolInput]:
+    """Return the calls that a filter has taken out of a whole reply, as if the model had made them."""
+    is_tool = partial(is_known, tools=tools)
+    calls = [call for text in speech.calls for call in text.read(is_tool)] if tools else []
+    return [
+        bounded(
+            llm.ToolInput(
+                id=new_call_id(),
+                tool_name=call.name or tool_of(call.args or {}, tools) or "",
+                tool_args={UNPARSED: ""} if call.args is None else call.args,
+            )
+        )
+        for call in calls[:MAX_CALLS]
+    ]
+
 
 HEARTBEAT: LogDelta = {"thinking_content": ""}
 """A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
@@ -94,7 +196,7 @@ class StreamingMixin(HomeAgentBaseEntity):
                     continue
                 # Which model answers is known once it has begun.
                 filters = filters or filters_of(turn, gate, allow_tools=allow_tools)
-                turn.figures.hear(delta)
+                turn.record.hear(delta)
                 if delta.usage:
                     note_usage(turn, delta.usage)
                 piece = Piece(delta)
@@ -114,7 +216,7 @@ class StreamingMixin(HomeAgentBaseEntity):
 
     async def _async_while_tools_run(self, turn: Turn) -> AsyncGenerator[LogDelta]:
         told = not turn.calls.speaker.voice or not turn.said
-        while turn.calls.answered < turn.calls.announced:
+        while turn.calls.unanswered > 0:
             try:
                 async with asyncio.timeout(HEARTBEAT_SECONDS):
                     await turn.calls.idle.wait()

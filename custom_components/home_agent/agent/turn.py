@@ -14,7 +14,7 @@ from ..inference.models import Message
 from ..inference.router import PRIMARY
 from ..runtime import HomeAgentData
 from ..tools.turn_calls import TurnCalls
-from .figures import Figures
+from .record import TurnRecord
 
 MAX_ROUNDS: Final = 10
 TURN_SECONDS: Final = 180
@@ -96,7 +96,8 @@ class Turn:
     """The yes and what was said to it, which the model reads before the sentence."""
     local_response: intent.IntentResponse | None = None
     """The response of Home Assistant's own sentences, if they answered."""
-    figures: Figures = field(default_factory=Figures)
+    record: TurnRecord = field(init=False)
+    """What happened, for everything that tells of it later."""
 
     @property
     def has_own_words(self) -> bool:
@@ -104,5 +105,6 @@ class Turn:
         return bool(self.calls.draft) or self.calls.acted or self.calls.attempts_exhausted
 
     def __post_init__(self) -> None:
-        """Add the cost of the calls to the figures."""
-        self.figures.external = self.calls.external
+        """Begin the record."""
+        calls = self.calls
+        self.record = TurnRecord(calls=calls.records, external=calls.external, caller=calls.caller)

@@ -7,13 +7,12 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 
 from ..agent.afterthought import Summarizer, asking, asking_external
-from ..agent.conversations import RunningTurns
 from ..agent.describe import async_question
 from ..agent.phrases import async_phrase
 from ..agent.pictures import seeing
-from ..agent.prompt import PromptBuilder
+from ..agent.prompt import PromptBuilder, Warmer
+from ..agent.record import RunningTurns
 from ..agent.tool_schemas import OwnTools
-from ..agent.warm import Warmer
 from ..channels.asking import Asker
 from ..connection import endpoint, external_endpoint, fallback_endpoint, model_client
 from ..const import (
@@ -53,7 +52,6 @@ from ..safety.disclosure import DataPolicy, Disclosure
 from ..safety.policy import Policy
 from ..settings import AgentConfig, settings_of
 from ..tools.activity import ActivityTool
-from ..tools.approved import async_run_approved
 from ..tools.base import HomeAgentTool
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
 from ..tools.everyday import everyday_tools
@@ -229,7 +227,7 @@ class AgentParts:
             store=self.shared.confirmations,
             journal=self.journal,
             describe=async_question,
-            run=lambda action: async_run_approved(self.handler, action),
+            run=lambda action: self.handler.async_run_approved(action),  # noqa: PLW0108
         )
 
     @cached_property

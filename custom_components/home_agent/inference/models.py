@@ -109,6 +109,12 @@ class TokenUsage:
         """Return all tokens that were counted."""
         return self.prompt + self.completion
 
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        """Return the tokens of both."""
+        return TokenUsage(
+            self.prompt + other.prompt, self.completion + other.completion, self.cached + other.cached
+        )
+
 
 @dataclass(slots=True)
 class Delta:

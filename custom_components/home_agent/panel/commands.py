@@ -11,7 +11,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
-from ..agent.turn_log import MAX_TURNS, TurnDetails, TurnLine
+from ..agent.record import MAX_TURNS, Row
 from ..const import DOMAIN
 from ..knowledge.speaker import USER_PREFIX, async_person_of_user, persons
 from ..parts import is_learning_enabled
@@ -43,7 +43,7 @@ class TurnsAnswer(TypedDict):
     """The turns of the log in short, the newest first, and how many it keeps."""
 
     most: int
-    turns: list[TurnLine]
+    turns: list[Row]
 
 
 class UsageAnswer(TypedDict):
@@ -146,7 +146,7 @@ async def _async_turns(command: PanelCommand) -> TurnsAnswer:
     return {"most": MAX_TURNS, "turns": command.data.turn_log.short()}
 
 
-async def _async_turn(command: PanelCommand) -> TurnDetails:
+async def _async_turn(command: PanelCommand) -> Row:
     """Return one turn in all its parts. Raises HomeAssistantError for one that is no longer kept."""
     turn = command.data.turn_log.whole(command.fields["turn_id"])
     if turn is None:

@@ -9,7 +9,7 @@ from homeassistant.const import __version__
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.loader import async_get_integration
 
-from ..agent.turn_log import TurnDetails
+from ..agent.record import Row
 from ..const import DOMAIN
 from .commands import CommandRow, PanelCommand
 
@@ -37,7 +37,7 @@ async def _async_report(command: PanelCommand) -> ReportAnswer:
     return {"report": "\n".join([*head, text])}
 
 
-def _lines(turn: TurnDetails) -> Iterator[str]:
+def _lines(turn: Row) -> Iterator[str]:
     models = dict.fromkeys(request["model"] for request in turn["requests"])
     yield f"Model: {', '.join(models) or 'none was asked'}"
     yield f"Language: {turn['language']}, {turn['surface']}"

@@ -179,10 +179,6 @@ class Draft:
         self.action_id, self.frozen, self.things, self.left_out = ulid_now(), [], set(), set()
         return taken
 
-    def of_call(self, origin: CallOrigin) -> CallDraft:
-        """Return the part of one call."""
-        return CallDraft(draft=self, origin=origin)
-
 
 @dataclass(slots=True, kw_only=True)
 class CallDraft:

@@ -14,8 +14,7 @@ from homeassistant.helpers import llm
 
 from ..agent.honesty import may_answer_order
 from ..agent.model_errors import as_agent_error
-from ..agent.streaming import as_tool_input
-from ..agent.written_calls import filter_for, written_calls
+from ..agent.streaming import as_tool_input, filter_for, written_calls
 from ..const import (
     CONF_KEEP_ALIVE,
     CONF_MODEL,

@@ -41,15 +41,23 @@ from ..safety.journal import AuditKind, Journal
 from ..safety.policy import Policy
 from ..safety.reading import Reader
 from ..safety.rules import Effect, Verdict
-from .asked_about import freeze, is_confirmed
 from .base import ServiceCall, service_call
 from .intents import check_intent_slots, is_scripted, predicted_calls
 from .making import as_made, async_waited, taking_turns, translate_service_errors
 from .members import async_active_user
 from .messages import Messages, heard_on, judged_as
-from .named import entities_in, places_in
 from .outside.other_apis import CALL_ANYTHING, inner_name, intent_of, script_of, tells_states, values_of
-from .vetted import GATED_OFF, check_administrator, is_message, is_offered, is_spoken, target_keys
+from .vetted import (
+    GATED_OFF,
+    check_administrator,
+    entities_in,
+    is_message,
+    is_offered,
+    is_spoken,
+    places_in,
+    target_keys,
+)
+from .waiting import check_contents, freeze, is_confirmed
 
 UNNAMED: Final = frozenset({"media_player", "todo", "calendar"})
 """What a turn may change after it has read text from outside, without the person naming it: a recipe is put
@@ -308,6 +316,13 @@ class Guard:
     def _is_written(self, call: ServiceCall) -> bool:
         own = bool(call.tool) and self.written.get(call.tool) == (call.domain, call.service)
         return own and (self._gated or not DOMAINS[call.domain].is_gated)
+
+    @callback
+    def check_again(self, item: FrozenCall, user: User | None, speaker: Speaker) -> None:
+        """Check a confirmed call once more. Raises PermissionDenied, and ChangedSinceAsked."""
+        call = service_call(item)
+        self.check(call, user, speaker)
+        check_contents(item, self.contents(call, speaker, user))
 
     @callback
     def is_free(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:

@@ -1,4 +1,4 @@
-"""ToolHandler: runs the calls of the model, each through the guard.
+"""ToolHandler: runs the calls of the model and those that a person has confirmed, each through the guard.
 
 Every call of every tool passes `async_execute`, every service call `async_call_service` in `guard.py`.
 """
@@ -13,41 +13,75 @@ from typing import Any, Final
 
 import probatio
 
+from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
+from homeassistant.helpers.redact import REDACTED
 
-from ..const import LOGGER
-from ..errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ToolNotFound, ValidationError
+from ..const import ASSISTANT, DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
+from ..domains import DOMAINS
+from ..errors import (
+    ChangedSinceAsked,
+    ConfirmationNeeded,
+    HomeAgentError,
+    PermissionDenied,
+    RefusedByRule,
+    ToolExecutionError,
+    ToolNotFound,
+    ValidationError,
+)
+from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..knowledge.house import Snapshots
-from ..safety.confirmation import Confirmations
+from ..safety.confirmation import Confirmations, PendingAction
+from ..safety.disclosure import TurnDisclosure
 from ..safety.firewall import firewall
 from ..safety.firewall.firewall import note_tools
 from ..safety.firewall.own_values import comes_from_outside, has_text, is_news
-from ..safety.frozen import CallOrigin, FrozenTool
+from ..safety.frozen import (
+    CallOrigin,
+    Frozen,
+    FrozenAutomation,
+    FrozenCall,
+    FrozenIntent,
+    FrozenLook,
+    FrozenPlan,
+    FrozenTool,
+)
 from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, without_secrets
+from ..safety.rules import Verdict
 from ..safety.sanitizer.origins import Origins
-from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
-from .call_events import CallEvents, reach_of, record_of
+from .automating.files import AutomationRefusedError
+from .automating.own import check_administrator, unattended
+from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered, service_call
 from .calls.arguments import fit
-from .calls.bounds import TOO_LARGE, bounded
 from .calls.names import Adapted, adapt
+from .calls.schema import TOO_LARGE, bounded
 from .control.asked import check_calls, named_by_person
 from .guard import Guard
 from .native import disclosed_by_all
 from .outside.other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outside.outgoing import Leaving, Outgoing, texts_of
-from .results import envelope, envelope_of, failed, partly, succeeded, together
+from .results import (
+    ControlResult,
+    envelope,
+    envelope_of,
+    failed,
+    outcome_of,
+    partly,
+    succeeded,
+    together,
+)
 from .telling import Told
-from .turn_calls import Attempt, TurnCalls, call_key
+from .turn_calls import CallRecord, TurnCalls, call_key, entities_of
+from .vetted import is_spoken
+from .waiting import check_contents, check_unchanged
 
-NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
-HAVE_IT: Final = "You have this already; answer now."
-TOO_OFTEN: Final = "Not run: this call was made too often for one request. Answer now and say so."
-FAILED_AGAIN: Final = "This call fails each time; answer now and say so."
-MAX_CONTEXTS = 256
+NOT_JSON: Final = "The arguments were not valid JSON. Call again with a JSON object."
+MAX_CONTEXTS: Final = 256
+MAX_EVENT_CHARS: Final = 500
 
 
 class ToolHandler:
@@ -73,7 +107,7 @@ class ToolHandler:
         self.guard = guard
         self.timeout = timeout
         self._house = house
-        self._events = CallEvents(emitter)
+        self._emitter = emitter
         self._confirmations = confirmations
         self._outgoing = outgoing
         self._outside_read: OrderedDict[str, Origins] = OrderedDict()
@@ -112,107 +146,190 @@ class ToolHandler:
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
             if turn.draft and turn.unattended:
-                await self._async_ask_elsewhere(turn, result)
+                # The turn is not heard, so the channels ask, and the caller is told how to answer.
+                action = await self._confirmations.async_open(turn.draft, unattended=True)
+                envelope_of(result)["confirmation"] = action.as_response()
             return result
         finally:
             turn.answer()
-
-    async def _async_ask_elsewhere(self, turn: TurnCalls, result: llm.ToolResult) -> None:
-        """Ask through the channels, since the turn is not heard, and tell the caller how to answer."""
-        action = await self._confirmations.async_open(turn.draft, unattended=True)
-        envelope_of(result)["confirmation"] = action.as_response()
 
     async def _async_execute_once(self, adapted: Adapted, turn: TurnCalls) -> llm.ToolResult:
         """Run a call unless the budget is spent or the same call was made before."""
         call = adapted.call
         key = call_key(call.tool_name, call.tool_args, adapted.meanings)
-        if turn.repeats(key):
-            return _repeated(turn, key)
-        while (duplicate := await turn.async_find_duplicate(key)) is not None:
-            result = await asyncio.shield(duplicate)
-            if not turn.is_outdated(key):
-                return result
-        if turn.exhausted:
-            return failed("The limit of tool calls for this request is reached. Answer with what you have.")
-        if turn.attempts_exhausted:
-            return failed(turn.for_model(turn.give_up_message()))
-        if turn.failed_too_often(key):
-            return failed("This call failed before with the same arguments. Change them or ask the person.")
-        attempt = Attempt(call.tool_name, [adapted.rule] if adapted.rule else [])
+        if (answer := turn.answer_to_repeated(key)) is not None:
+            return answer
+        if (earlier := await turn.async_earlier_result(key)) is not None:
+            return earlier
+        if (answer := turn.answer_without_budget(key)) is not None:
+            return answer
         turn.begin(key)
-        started = monotonic()
-        self._events.started(turn, call)
+        record = self.begin(turn, call, adapted.rule)
         result = failed("The call was interrupted.")
         try:
-            self._inherit(turn)
-            result = await self._async_run_safely(adapted, turn, attempt)
-            if attempt.ran:
+            # Single calls of other agents share a context.
+            if not turn.round and (read := self._outside_read.get(turn.speaker.context.id)) is not None:
+                turn.origins = read
+                turn.taint()
+            turn.judge_by_what_was_read()
+            result = await self._async_run_safely(adapted, turn, record)
+            if record.ran:
                 await self._async_clean_result(call, turn, result)
-            content = envelope_of(result)
-            if content["error"] and UNPARSED not in call.tool_args:
-                content["error"] = without_secrets(str(content["error"]), call.tool_args, call.tool_name)
         finally:
-            turn.judge(attempt)
-            self.guard.journal.settle(turn.speaker.turn_id)
-            record = record_of(turn, call, result, attempt, started)
-            turn.end(key, record, result, reach_of(self.hass, call, turn, result, record))
-        self._events.ended(turn, call, result, attempt, record)
-        if attempt.refused:
-            content = envelope_of(result)
+            self.settle(turn, call, result, record)
+            turn.end(key, record, result)
+        self.report(turn, record)
+        content = envelope_of(result)
+        if content["error"] and UNPARSED not in call.tool_args:
+            content["error"] = record.error
+        if record.refused:
             content["error"] = turn.for_model(str(content["error"]))
         return result
 
-    async def _async_run_safely(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
+    @callback
+    def begin(self, turn: TurnCalls, call: llm.ToolInput, rule: str | None = None) -> CallRecord:
+        """Return the record of a call that begins, and tell that it does."""
+        record = turn.record_of(call, rule)
+        self._progress(turn, record, "started", success=None)
+        return record
+
+    @callback
+    def settle(
+        self, turn: TurnCalls, call: llm.ToolInput, result: llm.ToolResult, record: CallRecord
+    ) -> None:
+        """Complete the record of a call that has ended."""
+        self.guard.journal.settle(turn.speaker.turn_id)
+        tool, content = turn.tools.get(call.tool_name), envelope_of(result)
+        own = tool if isinstance(tool, HomeAgentTool) else None
+        record.duration_ms = (monotonic() - record.started) * 1000
+        record.success = not result.error
+        record.read_only = tool is not None and tool.annotations.read_only
+        if own is not None:
+            record.read_only = own.only_reads(call.tool_args)
+        given = str(content["error"] or content["result"])
+        given = without_secrets(given, call.tool_args, call.tool_name)
+        record.error = given if content["error"] else None
+        record.said = given[:MAX_EVENT_CHARS]
+        if content["error"] and not record.waits:
+            record.told = ()
+        if own is not None and own.reports_targets:
+            record.targets = outcome_of(content["result"])
+            record.refusals = _refusals(turn, record.targets)
+        record.stored_memory = record.done and own is not None and own.stores_memory
+        record.entity_ids = entities_of(self.hass, call.tool_args, content["result"])
+        record.reads_home = record.read_only and own is not None and not own.annotations.open_world
+        record.reverses = own is not None and own.reverses
+        record.is_open = (
+            own is None
+            or (own.names_targets and not record.entity_ids)
+            or any(DOMAINS[entity_id.partition(".")[0]].runs for entity_id in record.entity_ids)
+        )
+
+    @callback
+    def report(self, turn: TurnCalls, record: CallRecord) -> None:
+        """Fire the events of a call that has ended: what it was made with, and nothing that was said.
+
+        Nothing of a private tool's; the model may have meant one by a name that is unknown.
+        """
+        tool = turn.tools.get(record.tool_name)
+        hidden = tool is None or bool(getattr(tool, "private", False))
+        error = REDACTED if record.error and hidden else record.error
+        if record.waits:
+            self._progress(turn, record, "waiting", success=None)
+        else:
+            status = "completed" if record.success else "failed"
+            self._progress(turn, record, status, success=record.success, error=error)
+        self._emitter.fire(
+            EVENT_TOOL_EXECUTED,
+            ToolExecuted(
+                tool_name=record.tool_name,
+                parameters=dict.fromkeys(record.args, REDACTED) if hidden else record.args,
+                result=REDACTED if hidden else record.said,
+                success=record.success,
+                waiting=record.waits,
+                duration_ms=round(record.duration_ms, 1),
+                conversation_id=turn.conversation_id,
+            ),
+            turn.speaker.context,
+        )
+
+    def _progress(
+        self,
+        turn: TurnCalls,
+        record: CallRecord,
+        status: str,
+        *,
+        success: bool | None,
+        error: str | None = None,
+    ) -> None:
+        self._emitter.fire(
+            EVENT_TOOL_PROGRESS,
+            ToolProgress(
+                tool_name=record.tool_name,
+                tool_call_id=record.id,
+                status=status,
+                success=success,
+                error=error,
+                error_type=record.error_type if error else None,
+            ),
+            turn.speaker.context,
+        )
+
+    async def _async_run_safely(
+        self, adapted: Adapted, turn: TurnCalls, record: CallRecord
+    ) -> llm.ToolResult:
         """Run a call and turn whatever it raises into an envelope."""
-        call = adapted.call
-        limit = asyncio.timeout(self.timeout)
+        name, limit = record.tool_name, asyncio.timeout(self.timeout)
         try:
             async with limit:
-                return await self._async_run(adapted, turn, attempt)
-        except HomeAgentError as err:
-            attempt.error_type = type(err).__name__
-            misfit = isinstance(err, (ValidationError, ToolNotFound))
-            if not misfit and not isinstance(err, (ConfirmationNeeded, PermissionDenied)):
-                self._events.failed(turn, call, err)
-            detail = turn.refuse(attempt, err) if misfit else str(err)
+                return await self._async_run(adapted, turn, record)
+        except (Exception, asyncio.CancelledError) as err:
+            record.error_type = type(err).__name__
+            is_reported = False
+            match err:
+                case ValidationError() | ToolNotFound():
+                    problem = turn.refuse(record, err)
+                case HomeAgentError():
+                    problem = str(err)
+                    is_reported = not isinstance(err, (ConfirmationNeeded, PermissionDenied))
+                case TimeoutError():
+                    late = f"{name} did not finish within {self.timeout:g} s"
+                    problem = late if limit.expired() else "A device did not answer in time"
+                    problem = f"{problem}; whether it acted is unknown."
+                    is_reported = True
+                case asyncio.CancelledError():
+                    if (task := asyncio.current_task()) is None or task.cancelling():
+                        raise
+                    problem = f"{name} was broken off; whether it acted is unknown."
+                case HomeAssistantError() | probatio.Invalid():
+                    problem = f"{type(err).__name__}: {err}"
+                case _:
+                    LOGGER.exception("Tool %s failed", name)
+                    problem = f"{name} failed unexpectedly ({type(err).__name__})."
+                    is_reported = True
+            if is_reported and (component := getattr(turn.tools.get(name), "component", None)):
+                message = f"the tool {name} failed"  # one of the household's
+                self._emitter.fire_error(component, err, message, turn.conversation_id, tool=name)
             if isinstance(err, PartlyFailed):
-                return partly(detail, err.result)
-            return failed(detail, err.result if isinstance(err, TargetsFailed) else None)
-        except TimeoutError as err:
-            attempt.error_type = type(err).__name__
-            self._events.failed(turn, call, err)
-            late = f"{call.tool_name} did not finish within {self.timeout:g} s"
-            problem = late if limit.expired() else "A device did not answer in time"
-            problem = f"{problem}; whether it acted is unknown."
-        except asyncio.CancelledError as err:
-            attempt.error_type = type(err).__name__
-            if (task := asyncio.current_task()) is None or task.cancelling():
-                raise
-            problem = f"{call.tool_name} was broken off; whether it acted is unknown."
-        except (HomeAssistantError, probatio.Invalid) as err:
-            attempt.error_type = type(err).__name__
-            problem = f"{type(err).__name__}: {err}"
-        except Exception as err:  # noqa: BLE001 - a tool must never end the turn
-            attempt.error_type = type(err).__name__
-            LOGGER.exception("Tool %s failed", call.tool_name)
-            self._events.failed(turn, call, err)
-            problem = f"{call.tool_name} failed unexpectedly ({type(err).__name__})."
-        return failed(problem)
+                return partly(problem, err.result)
+            return failed(problem, err.result if isinstance(err, TargetsFailed) else None)
 
-    async def _async_run(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
+    async def _async_run(self, adapted: Adapted, turn: TurnCalls, record: CallRecord) -> llm.ToolResult:
         call = adapted.call
         tool = turn.tools.get(call.tool_name)
         if tool is None:
-            raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {_names(turn.tools)}")
+            names = ", ".join(sorted(name for name, tool in turn.tools.items() if is_offered(tool)))
+            raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {names}")
         if UNPARSED in call.tool_args:
             large = call.tool_args[UNPARSED] == TOO_LARGE
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
         fitted = fit(tool, call.tool_args)
-        attempt.rules += fitted.rules
+        args = fitted.args
+        record.rules += fitted.rules
         house = await self._house.async_snapshot()
         if turn.has_read_outside:
             turn.speaker = replace(turn.speaker, names=named_by_person(self.hass, house, turn))
-        draft = attempt.draft = turn.draft.of_call(turn.origin())
+        draft = record.draft = turn.draft_of_call()
         run = ToolRun(
             hass=self.hass,
             guard=self.guard,
@@ -224,29 +341,29 @@ class ToolHandler:
             meanings=adapted.meanings,
         )
         if isinstance(tool, HomeAgentTool):
-            await tool.async_check(fitted.args, run)
+            await tool.async_check(args, run)
             if tool.judged:
-                await self.guard.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, draft)
-            attempt.ran = True
+                await self.guard.async_check_tool(tool, args, turn.speaker, turn.llm_context, draft)
+            record.ran = True
             try:
-                output = await self._async_run_judged(tool, fitted.args, run)
+                output = await self._async_run_judged(tool, args, run)
             except PartlyFailed as err:
-                attempt.told = _told(tool, fitted.args, _worked(err.result), run)
+                done = err.result.get("done") if isinstance(err.result, Mapping) else None
+                record.told = _told(tool, args, {"done": done} if isinstance(done, Mapping) else {}, run)
                 raise
-            attempt.told = _told(tool, fitted.args, output, run)
+            record.told = _told(tool, args, output, run)
             return succeeded(output)
-        calls = self.guard.calls_of(tool, fitted.args, turn.speaker)
+        calls = self.guard.calls_of(tool, args, turn.speaker)
         check_calls(calls if intent_of(tool) else (), run)
-        leaving = self._leaving(tool, fitted.args)
+        leaving = self._leaving(tool, args)
         if leaving is not None:
             await self._outgoing.async_check(leaving, run)
-        await self.guard.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, draft)
+        await self.guard.async_check_tool(tool, args, turn.speaker, turn.llm_context, draft)
         if leaving is not None:
             self._outgoing.note_sent(leaving, run)
-        attempt.ran = True
-        with self.guard.journal.acting_all(calls, turn.speaker, fitted.args):
-            result = await tool.async_call(self.hass, replace(call, tool_args=fitted.args), turn.llm_context)
-        return envelope(result)
+        record.ran = True
+        with self.guard.journal.acting_all(calls, turn.speaker, args):
+            return envelope(await tool.async_call(self.hass, replace(call, tool_args=args), turn.llm_context))
 
     def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
         """Return the data that leaves the home with a call of another API's tool; None if nothing does.
@@ -289,37 +406,107 @@ class ToolHandler:
             )
         return result
 
-    async def async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: CallOrigin) -> None:
-        """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
-        run = await self.async_run_of(origin)
-        await tool.async_check(args, run)
-        await self._async_run_judged(tool, args, run)
-
-    async def async_check_leaving(self, item: FrozenTool, origin: CallOrigin) -> None:
-        """Check and note what a confirmed call takes out of the home. Raises PermissionDenied."""
-        if (leaving := self._leaving(item.tool, item.args)) is not None:
-            run = await self.async_run_of(origin)
-            await self._outgoing.async_check(leaving, run)
-            self._outgoing.note_sent(leaving, run)
-
     async def async_run_of(self, origin: CallOrigin) -> ToolRun:
         """Return the run of a confirmed call, with the words and the mark of the turn that made it."""
+        speaker = origin.speaker
         return ToolRun(
             hass=self.hass,
             guard=self.guard,
             house=await self._house.async_snapshot(),
-            speaker=origin.speaker,
-            reader=await self.guard.async_reader(origin.speaker),
-            calls=TurnCalls.of_origin(origin, self.tools),
+            speaker=speaker,
+            reader=await self.guard.async_reader(speaker),
+            calls=TurnCalls(
+                speaker=speaker,
+                sentence=origin.sentence,
+                conversation_id=speaker.conversation_id,
+                tools=self.tools,
+                llm_context=llm.LLMContext(
+                    DOMAIN, speaker.context, speaker.language, ASSISTANT, speaker.device_id
+                ),
+                max_calls=1,
+                origins=origin.words,
+                disclosure=TurnDisclosure(origin.disclosure),
+            ),
             confirmed=True,
         )
 
-    def _inherit(self, turn: TurnCalls) -> None:
-        """Have a call judged by what its asker has read; single calls of other agents share a context."""
-        if not turn.round and (read := self._outside_read.get(turn.speaker.context.id)) is not None:
-            turn.origins = read
-            turn.taint()
-        turn.judge_by_what_was_read()
+    async def async_run_approved(self, action: PendingAction) -> None:
+        """Run exactly the confirmed calls; everything except the confirmation is checked again.
+
+        Raises HomeAgentError for calls that are not allowed any more and for failed ones.
+        """
+        user = await self.guard.async_user(action.speaker)
+        asked_as_free = action.own is not None and not action.own.restricted
+        try:
+            async with asyncio.timeout(self.timeout):
+                for item in action.frozen:
+                    check_unchanged(self.hass, item)
+                    # A free call is asked about without a PIN.
+                    if asked_as_free and isinstance(item, FrozenCall):
+                        verdict = self.guard.check(service_call(item), user, action.speaker)
+                        if verdict is Verdict.CONFIRM:
+                            raise ChangedSinceAsked
+                spoken = [
+                    item
+                    for item in action.frozen
+                    if isinstance(item, FrozenCall) and is_spoken(item.domain, item.service)
+                ]
+                for item in action.frozen:
+                    if item not in spoken:
+                        await self._async_run_frozen(item, user, action)
+                # Announcements in several rooms begin together, and each is spoken to its end.
+                running = (self._async_run_frozen(item, user, action) for item in spoken)
+                for error in await asyncio.gather(*running, return_exceptions=True):
+                    if error is not None:
+                        raise error
+        except TimeoutError as err:
+            raise ToolExecutionError(f"It did not finish within {self.timeout:g} s") from err
+        except (HomeAssistantError, probatio.Invalid, ValueError) as err:
+            if isinstance(err, PermissionDenied | ToolExecutionError | AutomationRefusedError):
+                raise
+            raise ToolExecutionError(f"It failed: {err}") from err
+
+    async def _async_run_frozen(self, item: Frozen, user: User | None, action: PendingAction) -> None:
+        guard, origin = self.guard, item.origin or CallOrigin(speaker=action.speaker)
+        speaker = origin.speaker
+        match item:
+            case FrozenLook():
+                guard.judge_look(item, user, speaker)
+                await guard.async_look_now(item, speaker)
+            case FrozenCall():
+                guard.check_again(item, user, speaker)
+                await guard.async_make(service_call(item), speaker)
+            case FrozenPlan():
+                for call in item.calls:
+                    guard.check_again(call, user, replace(speaker, due=item.due))
+                await item.begin()
+            case FrozenAutomation():
+                check_administrator(user)
+                for call in item.calls:
+                    if not guard.is_free(service_call(call), user, unattended(speaker)):
+                        raise ChangedSinceAsked
+                await item.begin()
+            case FrozenIntent():
+                await guard.async_run_intent(item, user, speaker)
+            case FrozenTool():
+                await self._async_run_frozen_tool(item, user, origin)
+
+    async def _async_run_frozen_tool(self, item: FrozenTool, user: User | None, origin: CallOrigin) -> None:
+        judged = self.guard.judge_tool(item, user, origin.speaker)
+        if isinstance(judged, FrozenTool):
+            check_contents(item, judged.contents)
+        run = await self.async_run_of(origin)
+        if isinstance(item.tool, HomeAgentTool):
+            await item.tool.async_check(item.args, run)
+            await self._async_run_judged(item.tool, dict(item.args), run)
+            return
+        if (leaving := self._leaving(item.tool, item.args)) is not None:
+            await self._outgoing.async_check(leaving, run)
+            self._outgoing.note_sent(leaving, run)
+        call = llm.ToolInput(item.tool.name, dict(item.args))
+        calls = self.guard.calls_of(item.tool, item.args, origin.speaker)
+        with self.guard.journal.acting_all(calls, origin.speaker, item.args):
+            envelope(await item.tool.async_call(self.hass, call, item.llm_context), strict=True)
 
     async def _async_clean_result(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
         tool, content = turn.tools[call.tool_name], envelope_of(result)
@@ -366,20 +553,14 @@ def _note_read(tool: llm.Tool, content: Mapping[str, Any], turn: TurnCalls) -> N
         turn.origins.note_read(source, texts_of(content["result"]))
 
 
-def _repeated(turn: TurnCalls, key: str) -> llm.ToolResult:
-    """Return the answer to a call that is made again and again, which is not run."""
-    if turn.is_outdated(key):
-        return failed(TOO_OFTEN)
-    return failed(FAILED_AGAIN) if turn.failed(key) else succeeded(HAVE_IT)
-
-
-def _names(tools: Mapping[str, llm.Tool]) -> str:
-    return ", ".join(sorted(name for name, tool in tools.items() if is_offered(tool)))
-
-
-def _worked(result: object) -> dict[str, Any]:
-    done = result.get("done") if isinstance(result, Mapping) else None
-    return {"done": done} if isinstance(done, Mapping) else {}
+def _refusals(turn: TurnCalls, targets: ControlResult) -> tuple[RefusedByRule, ...]:
+    """Return which rules refused a call of which nothing else became; each only once."""
+    reasons = targets.get("failed", {})
+    if not reasons or targets.keys() - {"failed", "notes"}:
+        return ()
+    errors = [turn.denied.get(entity_id) for entity_id in reasons]
+    refusals = {str(error): error for error in errors if isinstance(error, RefusedByRule)}
+    return tuple(refusals.values()) if all(isinstance(error, RefusedByRule) for error in errors) else ()
 
 
 def _told(tool: HomeAgentTool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:

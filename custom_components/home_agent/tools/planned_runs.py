@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from time import monotonic
 from typing import Final
 
 from homeassistant.core import Context, State
@@ -24,16 +23,15 @@ from ..planned.records import Held, PlannedCommand
 from ..safety.frozen import CallOrigin
 from ..safety.ledger import EarlierState
 from .base import PartlyFailed, ToolRun
-from .call_events import CallEvents, record_of
 from .control.carrying import NOT_EXPOSED, ControlOutcome, async_carry_out
 from .control.planning import Plan
 from .control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
 from .everyday.notify_tool import NotifyTool
 from .ha_control import ControlTool, entity_locks
 from .handler import ToolHandler
-from .named import registry_ids
 from .results import envelope_of, failed, partly, succeeded
-from .turn_calls import Attempt
+from .turn_calls import CallRecord
+from .vetted import registry_ids
 
 AGAIN: Final = timedelta(minutes=1)
 """After this time it is tried again to restore a device that is offline."""
@@ -68,7 +66,6 @@ class PlannedRuns:
         self._handler = handler
         self._planned = planned
         self._emitter = emitter
-        self._events = CallEvents(emitter)
         self._tell = tell
 
     async def async_run(self, command: PlannedCommand, due: datetime) -> None:
@@ -86,15 +83,13 @@ class PlannedRuns:
             given = {"parameters": dict(command.given)} if command.given else {}
             called = {"action": command.verb, "entity_id": list(command.entity_ids), **given}
             call = llm.ToolInput(ControlTool.name, called)
-        attempt = Attempt(call.tool_name, ran=True)
-        started = monotonic()
-        self._events.started(turn, call)
-        result = await self._async_run(command, run, outcome, attempt)
-        self._handler.guard.journal.settle(turn.speaker.turn_id)
-        self._events.ended(turn, call, result, attempt, record_of(turn, call, result, attempt, started))
+        record = self._handler.begin(turn, call)
+        result = await self._async_run(command, run, outcome, record)
+        self._handler.settle(turn, call, result, record)
+        self._handler.report(turn, record)
         ended = RunOutcome.DONE
         if envelope_of(result)["error"]:
-            is_refused = attempt.error_type == PermissionDenied.__name__
+            is_refused = record.error_type == PermissionDenied.__name__
             ended = RunOutcome.REFUSED if is_refused else RunOutcome.FAILED
         self._report(command, due, ended, list(outcome.failed), turn.speaker.context)
         if ended is not RunOutcome.DONE:
@@ -125,16 +120,16 @@ class PlannedRuns:
         self._emitter.fire(EVENT_PLANNED_RUN, data, context)
 
     async def _async_run(
-        self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome, attempt: Attempt
+        self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome, record: CallRecord
     ) -> llm.ToolResult:
         try:
             async with asyncio.timeout(self._handler.timeout):
                 return succeeded(await self._async_act(command, run, outcome))
         except PartlyFailed as err:
-            attempt.error_type = _kind_of(outcome, err)
+            record.error_type = _kind_of(outcome, err)
             return partly(str(err), err.result)
         except (HomeAssistantError, TimeoutError) as err:
-            attempt.error_type = _kind_of(outcome, err)
+            record.error_type = _kind_of(outcome, err)
             if isinstance(err, PermissionDenied):
                 run.calls.denied[""] = err
             if not outcome.failed:
@@ -142,7 +137,7 @@ class PlannedRuns:
             return failed(str(err) or "It did not finish in time")
         except Exception:  # noqa: BLE001 - a planned command must never end silently
             LOGGER.exception("A planned command failed")
-            attempt.error_type = ToolExecutionError.__name__
+            record.error_type = ToolExecutionError.__name__
             outcome.failed |= dict.fromkeys(command.entity_ids, "failed unexpectedly")
             return failed("It failed unexpectedly")
 

@@ -10,11 +10,11 @@ from ..errors import PermissionDenied, ValidationError
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import MAX_THINGS, CallDraft, CallOrigin, Draft, frozen_call
 from ..safety.rules import Verdict
-from .asked_about import freeze
 from .base import ServiceCall
 from .control.planning import calls_of, plan
 from .control.values import Units
 from .guard import Guard
+from .waiting import freeze
 
 PROPOSED: Final = (
     "close",

@@ -15,8 +15,7 @@ from ..knowledge.house import HouseSnapshot
 from ..languages.sentence import Wait
 from ..texts import leaves, one_line
 from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
-from .calls.bounds import MAX_CHARS
-from .calls.schema import JsonSchema
+from .calls.schema import MAX_CHARS, JsonSchema
 from .control.arguments import TIME_SLOTS
 from .control.asked import check_asked, check_times
 from .control.scripts import (

@@ -1,109 +1,45 @@
-"""The tool calls of one turn: budget, repeats, what is still running."""
+"""The tool calls of one turn: one record of each, the budget, repeats, what is still running."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 import json
-from typing import Any, Final, NotRequired, Self, TypedDict
+from time import monotonic
+from typing import Any, Final, NotRequired, TypedDict
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, valid_entity_id
 from homeassistant.helpers import llm
 
-from ..const import ASSISTANT, DOMAIN
-from ..domains import DOMAINS
 from ..errors import HomeAgentError, PermissionDenied, RefusedByRule, ValidationError
 from ..event_data import FitCounts, TurnQuality
 from ..inference.models import TokenUsage
-from ..inference.queue import Caller, Priority
+from ..inference.queue import Caller
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
 from ..safety.frozen import CallDraft, CallOrigin, Draft
+from ..safety.redaction import redacted
 from ..safety.sanitizer.origins import Origins
+from ..texts import leaves
 from .calls.schema import MAX_ERROR, with_request
-from .results import ControlResult
+from .results import ControlResult, failed, succeeded
 from .telling import Told
 
-MAX_DEPTH: Final = 6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """What a call was about that has ended."""
-
-    tool: str
-    action: str
-    entity_ids: frozenset[str]
-    """The entities that it names, and the members of groups; empty for what concerns no entity."""
-    changes: bool
-    """Whether it changed something, be it only in part, or found it as asked."""
-    reads_home: bool
-    """Whether it only read, and nothing outside the home."""
-    is_open: bool
-    """Whether it may have reached entities that it does not name."""
-    reverses: bool
-    """Whether it may reverse what any tool has done."""
-    waits: bool
-    """Whether something of it waits for a confirmation."""
-
-    def outdates(self, earlier: Reach) -> bool:
-        """Return whether the result of an earlier call may no longer hold after this one.
-
-        Calls of one tool with the same action add up: a second entry on a list leaves the first one there.
-        """
-        if not self.changes or earlier.waits:
-            return False
-        if self.reverses or earlier.reads_home:
-            return True
-        if not earlier.changes:
-            return False
-        if self.is_open or (earlier.is_open and earlier.entity_ids and self.entity_ids):
-            return earlier.is_open or bool(earlier.entity_ids)
-        if self.entity_ids and earlier.entity_ids:
-            return not self.entity_ids.isdisjoint(earlier.entity_ids)
-        return self.tool == earlier.tool and self.action != earlier.action
-
-
-def entities_of(hass: HomeAssistant, *named_in: object) -> frozenset[str]:
-    """Return the entities that arguments and results name, with the members of groups and scenes."""
-    found: set[str] = set()
-    _collect(hass, _entities(named_in), found)
-    return frozenset(found)
-
-
-def runs_others(entity_ids: frozenset[str]) -> bool:
-    """Return whether entities such as scripts may change others, which they do not name."""
-    return any(DOMAINS[entity_id.partition(".")[0]].runs for entity_id in entity_ids)
-
-
-def _entities(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
-    if isinstance(value, str):
-        if valid_entity_id(value):
-            yield value
-    elif isinstance(value, Mapping) and depth:
-        for key, item in value.items():
-            yield from _entities(key)
-            yield from _entities(item, depth - 1)
-    elif isinstance(value, list | tuple) and depth:
-        for item in value:
-            yield from _entities(item, depth - 1)
-
-
-def _collect(hass: HomeAssistant, entity_ids: Iterable[str], found: set[str]) -> None:
-    for entity_id in entity_ids:
-        if entity_id in found:
-            continue
-        found.add(entity_id)
-        state = hass.states.get(entity_id)
-        members = state.attributes.get(ATTR_ENTITY_ID) if state is not None else None
-        if isinstance(members, list | tuple):
-            _collect(hass, map(str, members), found)
-
-
+MAX_SAME_FAILURE = 2
+"""How often a call that fails may be tried with the same arguments."""
+MAX_REPEATS = 3
+"""From which answer of the model that makes the same call as before it gets no more tools."""
+MAX_ATTEMPTS = 3
+"""How often a model may write calls that do not fit before the person is asked."""
 MAX_PAIRS: Final = 200
 OTHER: Final = "other"
+UNKNOWN: Final = "unknown"
+"""The tool that calls of invented names are counted for."""
+HAVE_IT: Final = "You have this already; answer now."
+TOO_OFTEN: Final = "Not run: this call was made too often for one request. Answer now and say so."
+FAILED_AGAIN: Final = "This call fails each time; answer now and say so."
 
 
 class Fit(StrEnum):
@@ -118,13 +54,125 @@ class Fit(StrEnum):
     """It did not fit, and the attempts of the turn are used up."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallVerdict:
-    """What is counted of one call."""
+class CallSummary(TypedDict):
+    """One call, for the caller of a service."""
 
-    tool: str
-    fit: Fit
-    rules: tuple[str, ...] = ()
+    tool_name: str
+    parameters: dict[str, Any]
+    success: bool
+    duration_ms: float
+    waiting: NotRequired[bool]
+
+
+@dataclass(slots=True, kw_only=True)
+class CallRecord:
+    """One call, filled in while it runs; events, counters, the panel and our own sentences read it."""
+
+    id: str
+    tool_name: str
+    counted_as: str
+    """The tool as counters name it."""
+    args: dict[str, Any]
+    """Without codes and keys."""
+    round: int = 0
+    """The number of the model's answer that contains it."""
+    started: float = field(default_factory=monotonic)
+    """By the clock that never jumps, in seconds."""
+    duration_ms: float = 0
+    rules: list[str] = field(default_factory=list)
+    """What was repaired."""
+    fit: Fit = Fit.FIRST_TRY
+    refused: bool = False
+    """Whether it did not fit."""
+    ran: bool = False
+    """Whether the tool was reached: what a refusal says is our own."""
+    draft: CallDraft | None = None
+    """What of it waits for a confirmation."""
+    told: tuple[Told, ...] = ()
+    """What it did, if a sentence of our own can tell it."""
+    success: bool = False
+    error: str | None = None
+    """What is wrong, also where only a part failed; without codes and keys."""
+    error_type: str = "ToolError"
+    """What kind of error ended it, if one did; a tool that reports a failure itself names none."""
+    said: str = ""
+    """The beginning of what it gave, without codes and keys."""
+    read_only: bool = False
+    stored_memory: bool = False
+    """Whether it stored a memory."""
+    targets: ControlResult = field(default_factory=ControlResult)
+    """What became of each target of ha_control; empty for other tools."""
+    refusals: tuple[RefusedByRule, ...] = ()
+    """The rules of the household that refused it, if nothing else became of it."""
+    entity_ids: frozenset[str] = frozenset()
+    """The entities that it names, and the members of groups; empty for what concerns no entity."""
+    reads_home: bool = False
+    """Whether it only read, and nothing outside the home."""
+    is_open: bool = True
+    """Whether it may have reached entities that it does not name."""
+    reverses: bool = False
+    """Whether it may reverse what any tool has done."""
+
+    @property
+    def waits(self) -> bool:
+        """Return whether something of it waits for a confirmation: it has neither worked nor failed."""
+        return self.draft is not None and self.draft.waits
+
+    @property
+    def done(self) -> bool:
+        """Return whether it changed something, be it only in part, or found it as asked."""
+        return self.success and not self.read_only
+
+    @property
+    def in_part(self) -> bool:
+        """Return whether a part of it failed, although it counts as a success."""
+        return self.success and bool(self.error)
+
+    def outdates(self, earlier: CallRecord) -> bool:
+        """Return whether the result of an earlier call may no longer hold after this one.
+
+        Calls of one tool with the same action add up: a second entry on a list leaves the first one there.
+        """
+        if not self.done or earlier.waits:
+            return False
+        if self.reverses or earlier.reads_home:
+            return True
+        if not earlier.done:
+            return False
+        if self.is_open or (earlier.is_open and earlier.entity_ids and self.entity_ids):
+            return earlier.is_open or bool(earlier.entity_ids)
+        if self.entity_ids and earlier.entity_ids:
+            return not self.entity_ids.isdisjoint(earlier.entity_ids)
+        return self.tool_name == earlier.tool_name and self.args.get("action") != earlier.args.get("action")
+
+    def summary(self) -> CallSummary:
+        """Return the call for the caller of a service."""
+        summary: CallSummary = {
+            "tool_name": self.tool_name,
+            "parameters": self.args,
+            "success": self.success,
+            "duration_ms": round(self.duration_ms, 1),
+        }
+        if self.waits:
+            summary["waiting"] = True
+        return summary
+
+
+def entities_of(hass: HomeAssistant, *named_in: object) -> frozenset[str]:
+    """Return the entities that arguments and results name, with the members of groups and scenes."""
+    entity_ids: set[str] = set()
+    waiting = [
+        text for text in leaves(named_in, keys=True) if isinstance(text, str) and valid_entity_id(text)
+    ]
+    while waiting:
+        if (entity_id := waiting.pop()) in entity_ids:
+            continue
+        entity_ids.add(entity_id)
+        state = hass.states.get(entity_id)
+        members = state.attributes.get(ATTR_ENTITY_ID) if state is not None else None
+        if isinstance(members, list | tuple):
+            waiting += map(str, members)
+    return frozenset(entity_ids)
 
 
 @dataclass(slots=True)
@@ -135,24 +183,20 @@ class Quality:
     """By model and tool."""
     rules: Counter[str] = field(default_factory=Counter)
 
-    def add(self, model: str, verdicts: Iterable[CallVerdict]) -> None:
+    def add(self, model: str, records: Iterable[CallRecord]) -> None:
         """Count the calls of a turn."""
-        for verdict in verdicts:
-            pair = (model, verdict.tool)
+        for record in records:
+            pair = (model, record.counted_as)
             if pair not in self.counts and len(self.counts) >= MAX_PAIRS:
                 pair = (OTHER, OTHER)
-            self.counts.setdefault(pair, Counter())[verdict.fit] += 1
-            self.rules.update(verdict.rules)
-
-    def total(self, fit: Fit) -> int:
-        """Return how many calls went so."""
-        return sum(counts[fit] for counts in self.counts.values())
+            self.counts.setdefault(pair, Counter())[record.fit] += 1
+            self.rules.update(record.rules)
 
     @property
     def first_try_rate(self) -> float | None:
         """Return the percentage of calls that fitted at once; None before the first call."""
-        total = sum(sum(counts.values()) for counts in self.counts.values())
-        return round(100 * self.total(Fit.FIRST_TRY) / total, 1) if total else None
+        counts = sum(self.counts.values(), Counter())
+        return round(100 * counts[Fit.FIRST_TRY] / counts.total(), 1) if counts else None
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that was counted."""
@@ -165,16 +209,17 @@ class Quality:
         }
 
 
-def turn_quality(verdicts: Iterable[CallVerdict]) -> TurnQuality:
+def turn_quality(records: Iterable[CallRecord]) -> TurnQuality:
     """Return the counters of one turn, in all and by tool."""
-    own = list(verdicts)
-    tools = dict.fromkeys(verdict.tool for verdict in own)
+    by_tool: dict[str, Counter[Fit]] = {}
+    rules: Counter[str] = Counter()
+    for record in records:
+        by_tool.setdefault(record.counted_as, Counter())[record.fit] += 1
+        rules.update(record.rules)
     return {
-        **_named(Counter(verdict.fit for verdict in own)),
-        "rules": dict(Counter(rule for verdict in own for rule in verdict.rules)),
-        "tools": {
-            tool: _named(Counter(verdict.fit for verdict in own if verdict.tool == tool)) for tool in tools
-        },
+        **_named(sum(by_tool.values(), Counter())),
+        "rules": dict(rules),
+        "tools": {tool: _named(counts) for tool, counts in by_tool.items()},
     }
 
 
@@ -186,93 +231,6 @@ def _named(counts: Counter[Fit]) -> FitCounts:
         "refused": counts[Fit.REFUSED],
         "exhausted": counts[Fit.EXHAUSTED],
     }
-
-
-MAX_SAME_FAILURE = 2
-"""How often a call that fails may be tried with the same arguments."""
-
-MAX_REPEATS = 3
-"""From which answer of the model that makes the same call as before it gets no more tools."""
-
-MAX_ATTEMPTS = 3
-"""How often a model may write calls that do not fit before the person is asked."""
-
-
-@dataclass(slots=True)
-class Attempt:
-    """One call on its way: what was repaired, and whether it was refused."""
-
-    tool: str
-    rules: list[str] = field(default_factory=list)
-    refused: bool = False
-    error_type: str = "ToolError"
-    """What kind of error ended it, if one did; a tool that reports a failure itself names none."""
-    ran: bool = False
-    """Whether the tool was reached: what a refusal says is our own."""
-    draft: CallDraft | None = None
-    """What of it waits for a confirmation."""
-    told: tuple[Told, ...] = ()
-    """What it did, if a sentence of our own can tell it."""
-
-
-class CallSummary(TypedDict):
-    """One call, for the caller of a service."""
-
-    tool_name: str
-    parameters: dict[str, Any]
-    success: bool
-    duration_ms: float
-    waiting: NotRequired[bool]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRecord:
-    """One executed call."""
-
-    tool_name: str
-    success: bool
-    read_only: bool
-    duration_ms: float
-    args: dict[str, Any]
-    """Without codes and keys."""
-    done: bool = False
-    """Whether it changed something, be it only in part, or found it as asked."""
-    in_part: bool = False
-    """Whether a part of it failed, although it counts as a success."""
-    targets: ControlResult = field(default_factory=ControlResult)
-    """What became of each target of ha_control; empty for other tools."""
-    round: int = 0
-    """The number of the model's answer that contains it."""
-    started: float = 0.0
-    """By the clock that never jumps, in seconds."""
-    said: str = ""
-    """The beginning of what it gave, without codes and keys."""
-    stored_memory: bool = False
-    """Whether it stored a memory."""
-    told: tuple[Told, ...] = ()
-    """What it did, if a sentence of our own can tell it."""
-    waits: bool = False
-    """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
-    refusals: tuple[RefusedByRule, ...] = ()
-    """The rules of the household that refused it, if nothing else became of it."""
-
-    def summary(self) -> CallSummary:
-        """Return the response for the caller of a service."""
-        found: CallSummary = {
-            "tool_name": self.tool_name,
-            "parameters": self.args,
-            "success": self.success,
-            "duration_ms": round(self.duration_ms, 1),
-        }
-        if self.waits:
-            found["waiting"] = True
-        return found
-
-
-def caller_of(speaker: Speaker) -> Caller:
-    """Return the one that waits for a model's answer; people come before automations."""
-    who = speaker.device_id or speaker.context.user_id or speaker.conversation_id
-    return Caller(who, Priority.TASK if speaker.is_automation else Priority.PERSON)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -291,10 +249,10 @@ class TurnCalls:
     caller: Caller = field(default_factory=Caller)
     """Who waits for the answer of a model."""
     records: list[CallRecord] = field(default_factory=list)
+    """The calls that have ended, in that order."""
     started: int = 0
-    announced: int = 0
-    """Calls that were handed to the chat log."""
-    answered: int = 0
+    unanswered: int = 0
+    """Calls that were handed to the chat log and have no answer yet."""
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while every announced call has its answer."""
     touched: list[str] = field(default_factory=list)
@@ -303,8 +261,6 @@ class TurnCalls:
     """Entities that the guard refused to change."""
     round: int = 0
     """The number of the model's answer that contains the calls; 0 if answers are not counted."""
-    verdicts: list[CallVerdict] = field(default_factory=list)
-    """How well each call fitted."""
     likely: tuple[str, ...] = ()
     """What the person may have meant by what could not be resolved."""
     unattended: bool = True
@@ -331,10 +287,11 @@ class TurnCalls:
     _read_in: int = 0
     """The first answer of this turn after which a tool gave it such text; 0 if none did."""
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
-    _reaches: dict[str, Reach] = field(default_factory=dict)
+    _latest: dict[str, CallRecord] = field(default_factory=dict)
+    """The calls whose results hold."""
     _outdated: set[str] = field(default_factory=set)
     """Calls whose results no longer hold, as a later call has changed what they were about."""
-    _failures: dict[str, int] = field(default_factory=dict)
+    _failures: Counter[str] = field(default_factory=Counter)
     _rounds: dict[str, set[int]] = field(default_factory=dict)
     """By call: the answers of the model that make it."""
     _attempts: set[int] = field(default_factory=set)
@@ -344,22 +301,6 @@ class TurnCalls:
         if not self.origins.said:
             self.origins.said.append(self.sentence)
         self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
-
-    @classmethod
-    def of_origin(cls, origin: CallOrigin, tools: Mapping[str, llm.Tool]) -> Self:
-        """Return the turn that made a confirmed call, as it was then."""
-        speaker = origin.speaker
-        context = llm.LLMContext(DOMAIN, speaker.context, speaker.language, ASSISTANT, speaker.device_id)
-        return cls(
-            speaker=speaker,
-            sentence=origin.sentence,
-            conversation_id=speaker.conversation_id,
-            tools=tools,
-            llm_context=context,
-            max_calls=1,
-            origins=origin.words,
-            disclosure=TurnDisclosure(origin.disclosure),
-        )
 
     def taint(self) -> None:
         """Note that the model will read text from an untrusted source."""
@@ -381,14 +322,15 @@ class TurnCalls:
         """Return whether the model gave its answer after a tool of this turn gave it such text."""
         return 0 < self._read_in < self.round
 
-    def origin(self) -> CallOrigin:
-        """Return the turn as it is now, for what a call lets wait."""
-        return CallOrigin(
+    def draft_of_call(self) -> CallDraft:
+        """Return where a call lets things wait, with the turn as it is now."""
+        origin = CallOrigin(
             speaker=self.speaker,
             sentence=self.sentence,
             disclosure=self.disclosure.model,
             words=self.origins,
         )
+        return CallDraft(draft=self.draft, origin=origin)
 
     @property
     def exhausted(self) -> bool:
@@ -406,53 +348,6 @@ class TurnCalls:
         return any(len(rounds) >= MAX_REPEATS for rounds in self._rounds.values())
 
     @property
-    def refused(self) -> dict[str, RefusedByRule]:
-        """Return the entities that a rule of the household refused to change."""
-        return {key: err for key, err in self.denied.items() if isinstance(err, RefusedByRule)}
-
-    def repeats(self, key: str) -> bool:
-        """Note a call and return whether too many answers of the model have made it.
-
-        The same call twice in one answer is no repetition.
-        """
-        if not self.round:
-            return False
-        rounds = self._rounds.setdefault(key, set())
-        rounds.add(self.round)
-        return len(rounds) >= MAX_REPEATS
-
-    def refuse(self, attempt: Attempt, err: HomeAgentError) -> str:
-        """Note a call that does not fit and return what is wrong with it.
-
-        Calls of one answer are one attempt.
-        """
-        attempt.refused = True
-        self._attempts.add(self.round or -len(self._attempts) - 1)
-        if isinstance(err, ValidationError) and err.names:
-            self.likely = err.names
-        return self.give_up_message() if self.attempts_exhausted else str(err)
-
-    def give_up_message(self) -> str:
-        """Return the sentence for exhausted attempts."""
-        which = f" which is meant: {', '.join(self.likely)}" if self.likely else " to say it another way"
-        return f"{MAX_ATTEMPTS} attempts did not fit. Make no more calls; ask the person{which}"[:MAX_ERROR]
-
-    def for_model(self, error: str) -> str:
-        """Return an error as the model reads it: with the request, which goes into no event and no log."""
-        return with_request(error, self.sentence)
-
-    def judge(self, attempt: Attempt) -> None:
-        """Count how well a call fitted."""
-        tool = attempt.tool if attempt.tool in self.tools else "unknown"
-        if attempt.refused:
-            fit = Fit.EXHAUSTED if self.attempts_exhausted else Fit.REFUSED
-        elif any(seen.fit is Fit.REFUSED and seen.tool in (tool, "unknown") for seen in self.verdicts):
-            fit = Fit.RETRIED
-        else:
-            fit = Fit.REPAIRED if attempt.rules else Fit.FIRST_TRY
-        self.verdicts.append(CallVerdict(tool, fit, tuple(attempt.rules)))
-
-    @property
     def acted(self) -> bool:
         """Return whether something was changed, and nothing failed."""
         return bool(self.touched) and all(record.success and not record.in_part for record in self.records)
@@ -462,25 +357,60 @@ class TurnCalls:
         """Return whether anything at all was changed as asked."""
         return any(record.done for record in self.records)
 
-    def summary(self) -> list[CallSummary]:
-        """Return the calls, for the caller of a service."""
-        return [record.summary() for record in self.records]
+    def answer_to_repeated(self, key: str) -> llm.ToolResult | None:
+        """Note a call, and return the answer to one that too many answers of the model have made.
 
-    async def async_find_duplicate(self, key: str) -> asyncio.Future[llm.ToolResult] | None:
-        """Return the same call, running or done: it is not run a second time.
+        The same call twice in one answer is no repetition.
+        """
+        if not self.round:
+            return None
+        rounds = self._rounds.setdefault(key, set())
+        rounds.add(self.round)
+        if len(rounds) < MAX_REPEATS:
+            return None
+        if key in self._outdated:
+            return failed(TOO_OFTEN)
+        return failed(FAILED_AGAIN) if key in self._failures else succeeded(HAVE_IT)
+
+    async def async_earlier_result(self, key: str) -> llm.ToolResult | None:
+        """Return the result of the same call, running or done: it is not run a second time.
 
         A call whose result a later one has outdated is none. Later calls of the same answer run
         concurrently, so their end is awaited.
         """
-        while (found := self._calls.get(key)) is not None:
+        while (future := self._calls.get(key)) is not None:
             begun = list(self._calls)
             running = [
                 self._calls[other] for other in begun[begun.index(key) + 1 :] if not self._calls[other].done()
             ]
-            if not running:
-                return found
-            await asyncio.wait(running)
+            if running:
+                await asyncio.wait(running)
+                continue
+            result = await asyncio.shield(future)
+            if key not in self._outdated:
+                return result
         return None
+
+    def answer_without_budget(self, key: str) -> llm.ToolResult | None:
+        """Return the answer to a call that may not run any more, None for one that may."""
+        if self.exhausted:
+            return failed("The limit of tool calls for this request is reached. Answer with what you have.")
+        if self.attempts_exhausted:
+            return failed(self.for_model(self._give_up_message()))
+        if self._failures[key] >= MAX_SAME_FAILURE:
+            return failed("This call failed before with the same arguments. Change them or ask the person.")
+        return None
+
+    def record_of(self, call: llm.ToolInput, rule: str | None = None) -> CallRecord:
+        """Return the record of a call that begins; `rule` says how it became one of ours."""
+        return CallRecord(
+            id=call.id,
+            tool_name=call.tool_name,
+            counted_as=call.tool_name if call.tool_name in self.tools else UNKNOWN,
+            args=redacted(call.tool_args, call.tool_name),
+            round=self.round,
+            rules=[rule] if rule else [],
+        )
 
     def begin(self, key: str) -> None:
         """Count a call that starts to run."""
@@ -488,46 +418,61 @@ class TurnCalls:
         self._outdated.discard(key)
         self._calls[key] = asyncio.get_running_loop().create_future()
 
-    def end(self, key: str, record: CallRecord, result: llm.ToolResult, reach: Reach) -> None:
+    def refuse(self, record: CallRecord, err: HomeAgentError) -> str:
+        """Note a call that does not fit and return what is wrong with it.
+
+        Calls of one answer are one attempt.
+        """
+        record.refused = True
+        self._attempts.add(self.round or -len(self._attempts) - 1)
+        if isinstance(err, ValidationError) and err.names:
+            self.likely = err.names
+        return self._give_up_message() if self.attempts_exhausted else str(err)
+
+    def _give_up_message(self) -> str:
+        which = f" which is meant: {', '.join(self.likely)}" if self.likely else " to say it another way"
+        return f"{MAX_ATTEMPTS} attempts did not fit. Make no more calls; ask the person{which}"[:MAX_ERROR]
+
+    def for_model(self, error: str) -> str:
+        """Return an error as the model reads it: with the request, which goes into no event and no log."""
+        return with_request(error, self.sentence)
+
+    def end(self, key: str, record: CallRecord, result: llm.ToolResult) -> None:
         """Note how a call ended. Results that no longer hold after it are forgotten."""
-        outdated = [other for other, earlier in self._reaches.items() if reach.outdates(earlier)]
-        for other in outdated:
-            del self._reaches[other]
+        if record.refused:
+            record.fit = Fit.EXHAUSTED if self.attempts_exhausted else Fit.REFUSED
+        elif any(
+            earlier.fit is Fit.REFUSED and earlier.counted_as in (record.counted_as, UNKNOWN)
+            for earlier in self.records
+        ):
+            record.fit = Fit.RETRIED
+        elif record.rules:
+            record.fit = Fit.REPAIRED
+        for other in [other for other, earlier in self._latest.items() if record.outdates(earlier)]:
+            del self._latest[other]
             self._calls.pop(other, None)
             self._outdated.add(other)
-        self._reaches[key] = reach
-        repeatable = reach.reverses and reach.changes
+        self._latest[key] = record
         self.records.append(record)
         self._calls[key].set_result(result)
+        repeatable = record.reverses and record.done
         if result.error:
-            self._failures[key] = self._failures.get(key, 0) + 1
+            self._failures[key] += 1
         if result.error or repeatable:
-            del self._calls[key], self._reaches[key]
+            del self._calls[key], self._latest[key]
         if repeatable:
             self._outdated.add(key)  # a second undo goes on to what was before
 
     def announce(self, count: int) -> None:
         """Expect the answers of so many calls."""
-        self.announced += count
+        self.unanswered += count
         self.idle.clear()
 
     def answer(self) -> None:
         """Note that a call has its answer, whether it was run or refused."""
-        self.answered += 1
-        if self.answered >= self.announced:
+        self.unanswered -= 1
+        if self.unanswered <= 0:
             self.idle.set()
-
-    def failed(self, key: str) -> bool:
-        """Return whether the same call has failed before."""
-        return key in self._failures
-
-    def is_outdated(self, key: str) -> bool:
-        """Return whether the same call was run before, but its result no longer holds."""
-        return key in self._outdated
-
-    def failed_too_often(self, key: str) -> bool:
-        """Return whether the same call has failed as often as it may."""
-        return self._failures.get(key, 0) >= MAX_SAME_FAILURE
 
 
 def call_key(name: str, args: dict[str, Any], meanings: Mapping[str, str] | None = None) -> str:

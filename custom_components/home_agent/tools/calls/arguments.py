@@ -21,9 +21,8 @@ from ...regex import lazy_regex
 from ..base import HomeAgentTool
 from ..control.arguments import value_words
 from ..resolving.resolver import NO_VALUE, SLOT_WORDS, SLOTS, texts
-from .bounds import check_texts
 from .names import CONTROL, QUERY, is_service_form
-from .schema import check, choices_of, json_schema, slots_of, types_of, with_request
+from .schema import check, check_texts, choices_of, json_schema, slots_of, types_of, with_request
 
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
 """Keys that are allowed beside an object that holds all arguments."""

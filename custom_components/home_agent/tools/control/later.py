@@ -19,7 +19,7 @@ from ...safety.redaction import is_secret
 from ...timespans import format_span
 from ..base import ToolRun
 from ..everyday.choosing import user_of
-from ..named import registry_ids
+from ..vetted import registry_ids
 from .asked import is_planted
 from .carrying import ControlOutcome
 from .planning import Plan, calls_of

@@ -26,8 +26,7 @@ from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy_regex
 from ...texts import leaves
 from ..base import HomeAgentTool, ToolRun
-from ..calls.bounds import MAX_CHARS
-from ..calls.schema import JsonSchema
+from ..calls.schema import MAX_CHARS, JsonSchema
 from ..outside.fetch import async_session, is_local_name
 from ..outside.outgoing import Leaving, Outgoing, declared_by
 

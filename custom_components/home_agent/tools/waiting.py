@@ -25,9 +25,8 @@ from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import cut, leaves, visible
 from .automating.own import entities_of_clause
-from .named import entities_in, registry_ids
 from .outside.other_apis import inner_name
-from .vetted import is_message
+from .vetted import entities_in, is_message, registry_ids
 
 MAX_VALUE: Final = 60
 MAX_WRITTEN: Final = 2_000
