@@ -4,26 +4,24 @@ Untrusted texts are cleaned here before they become part of a request, and mark 
 reads them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from time import monotonic
 from typing import Any, Final
 
 from homeassistant.components import conversation
-from homeassistant.core import HomeAssistant
 from homeassistant.util.json import json_loads
 
 from ..const import CONF_HISTORY, CONF_HISTORY_MAX_MESSAGES, CONF_LLM_APIS
 from ..context.fitting import RequestDraft
 from ..context.kind_lines import describe_state
-from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..conversations.turns import kept_at_home
 from ..errors import WAITED, WAITS
 from ..inference.models import Message
 from ..knowledge.house import HouseSnapshot
-from ..knowledge.view import AgentView
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..safety.firewall import firewall
 from ..safety.firewall.own_values import without_outside
@@ -54,47 +52,38 @@ asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", 
 
 
 async def async_gather(turn: Turn) -> None:
-    """Assemble the context for the model, as the draft of the turn's requests."""
+    """Put the request of a turn together, as the draft of its requests, and show it in the chat log."""
+    assert turn.user_input is not None
     started = turn.record.gathered = monotonic()
-    data = turn.data
-    reader = await data.handler.guard.async_reader(turn.calls.speaker)
+    data, calls, away = turn.data, turn.calls, turn.data.data_policy.away
+    reader = await data.handler.guard.async_reader(calls.speaker)
+    before: Sequence[str] = data.memory.about.get(calls.conversation_id) or ()
+    if not before and data.settings[CONF_HISTORY] and turn.history_id is not None:
+        before = data.shared.history.about(data.entry_id, turn.history_id)
     context = await data.context.async_assemble(
-        sentence=turn.calls.sentence,
-        reader=reader,
-        model=data.router.expected,
-        before=_before(turn),
+        sentence=calls.sentence, reader=reader, model=data.router.expected, before=before
     )
     context = replace(context, slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
-    tools, others = await _async_tools(turn, context)
-    _compose(turn, context, reader, tools, others)
-    turn.record.context_ms = (monotonic() - started) * 1000
+    own_tools = data.tool_schemas.beside(context.house, context.catalogue)
+    known = {**calls.tools, **data.handler.tools}
+    others = await async_other_tools(turn.hass, data.settings[CONF_LLM_APIS], calls.llm_context, known)
+    calls.tools = {**known, **others.tools}
 
-
-def _before(turn: Turn) -> Sequence[str]:
-    """Return the entities that the conversation was about last."""
-    data = turn.data
-    if known := data.memory.about.get(turn.calls.conversation_id):
-        return known
-    if not data.settings[CONF_HISTORY] or turn.history_id is None:
-        return ()
-    return data.shared.history.about(data.entry_id, turn.history_id)
-
-
-def _compose(
-    turn: Turn, context: AssembledContext, reader: Reader, tools: list[dict[str, Any]], others: str
-) -> None:
-    """Put the request of a turn together, and show it in the chat log."""
-    assert turn.user_input is not None
-    data, away = turn.data, turn.data.data_policy.away
     told = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
-    extra = "\n".join(part for part in (others, told) if part) or None
-    history = [_without_open_question(message) for message in _history(turn, context.budget.history)]
+    extra = "\n".join(part for part in (others.prompt, told) if part) or None
+    history = []
+    for message in _history(turn, context.budget.history):
+        content = message["content"]
+        if message["role"] == "tool" and isinstance(content, str) and WAITS in content:
+            # Nothing waits for an answer any more.
+            message = {**message, "content": content.replace(WAITS, WAITED)}  # noqa: PLW2901
+        history.append(message)
     history += turn.before if away.states else kept_at_home(turn.before)
     systems, outside = (
         data.prompt.systems(
             context,
-            turn.calls.sentence,
-            turn.calls.speaker,
+            calls.sentence,
+            calls.speaker,
             history_for(history, disclosure),
             extra,
             states=disclosure.states,
@@ -106,29 +95,13 @@ def _compose(
     turn.draft = RequestDraft(
         systems=systems,
         systems_outside=outside,
-        tools=tools,
+        tools=[*own_tools, *others.schemas],
         tools_budget=context.budget.chosen.get("tools"),
         history=history,
         slots=(*context.slots, describe_asked(reader, context.house, away)),
     )
     show_request(turn, systems[0]().text, told)
-
-
-async def _async_tools(turn: Turn, context: AssembledContext) -> tuple[list[dict[str, Any]], str]:
-    """Return the tools of a turn, those of other integrations too, and what these say about theirs."""
-    own = turn.data.tool_schemas.beside(context.house, context.catalogue)
-    api_ids, known = turn.data.settings[CONF_LLM_APIS], {**turn.calls.tools, **turn.data.handler.tools}
-    others = await async_other_tools(turn.hass, api_ids, turn.calls.llm_context, known)
-    turn.calls.tools = {**known, **others.tools}
-    return [*own, *others.schemas], others.prompt
-
-
-def _without_open_question(message: Message) -> Message:
-    """Return an earlier message without the order to wait: nothing waits for an answer any more."""
-    content = message["content"]
-    if message["role"] != "tool" or not isinstance(content, str) or WAITS not in content:
-        return message
-    return {**message, "content": content.replace(WAITS, WAITED)}
+    turn.record.context_ms = (monotonic() - started) * 1000
 
 
 def _history(turn: Turn, max_tokens: int) -> list[Message]:
@@ -161,7 +134,13 @@ def describe_asked(reader: Reader, house: HouseSnapshot, away: Disclosure) -> Sl
 
     So are texts from outside: the caller has not read them either.
     """
-    lines = dict(_lines(reader, house, asked_about.get()))
+    lines = {
+        entity_id: f"{entity_id}: {describe_state(without_outside(reader.hass, state), record)}"
+        for entity_id in asked_about.get()
+        if (record := house.entities.get(entity_id)) is not None
+        and (state := reader.hass.states.get(entity_id)) is not None
+        and reader.sees(entity_id)
+    }
     return Slot(
         heading=HEADING,
         lines=tuple(lines.values()),
@@ -169,13 +148,6 @@ def describe_asked(reader: Reader, house: HouseSnapshot, away: Disclosure) -> Sl
         outside=None if away.states else tuple(lines),
         name="asked",
     )
-
-
-def _lines(reader: Reader, house: HouseSnapshot, entity_ids: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for entity_id in entity_ids:
-        record, state = house.entities.get(entity_id), reader.hass.states.get(entity_id)
-        if record is not None and state is not None and reader.sees(entity_id):
-            yield entity_id, f"{entity_id}: {describe_state(without_outside(reader.hass, state), record)}"
 
 
 def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:
@@ -209,24 +181,22 @@ def _cleaned(turn: Turn, lines: Sequence[str], slot: Slot) -> tuple[str, ...]:
 def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content]) -> None:
     """Mark a turn that continues one that has read text from outside.
 
-    `earlier` is what the chat log has of the conversation beyond the stored history.
+    `earlier` is what the chat log has of the conversation beyond the stored history. The results of tools
+    that are not our own count, and those of tools that read outside.
     """
-    data = turn.data
-    if earlier and (
-        turn.calls.conversation_id in data.memory.tainted
-        or any(_is_outside(turn, content) for content in earlier)
+    data, history_id = turn.data, turn.history_id
+    tools = [
+        data.handler.tools.get(content.tool_name)
+        for content in earlier
+        if isinstance(content, conversation.ToolResultContent)
+    ]
+    is_marked = bool(earlier) and turn.calls.conversation_id in data.memory.tainted
+    if (
+        is_marked
+        or any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
+        or (history_id is not None and data.shared.history.reads_outside(data.entry_id, history_id))
     ):
         turn.calls.taint()
-    if turn.history_id is not None and data.shared.history.reads_outside(data.entry_id, turn.history_id):
-        turn.calls.taint()
-
-
-def _is_outside(turn: Turn, content: conversation.Content) -> bool:
-    """Return whether this is the result of a tool that is not our own, or of one that reads outside."""
-    if not isinstance(content, conversation.ToolResultContent):
-        return False
-    tool = turn.data.handler.tools.get(content.tool_name)
-    return not isinstance(tool, HomeAgentTool) or tool.untrusted
 
 
 def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
@@ -234,8 +204,15 @@ def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
 
     Current media counts as read: the model may see it in any turn.
     """
-    origins = turn.calls.origins
-    origins.note_read(PUBLIC, _titles(turn.hass, turn.data.policy.view))
+    origins, view = turn.calls.origins, turn.data.policy.view
+    titles = [
+        str(title)
+        for state in turn.hass.states.async_all("media_player")
+        if not _TITLES.isdisjoint(state.attributes) and view.is_exposed(state.entity_id)
+        for name in TITLES
+        if (title := state.attributes.get(name))
+    ]
+    origins.note_read(PUBLIC, titles)  # they are published, so a person may ask the web about them
     names: dict[str, str] = {}
     for message in history:
         content = message.get("content")
@@ -248,21 +225,7 @@ def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
         elif message["role"] == "tool":
             tool = turn.calls.tools.get(names.get(message["tool_call_id"], ""))
             if tool is not None and (source := source_of(tool)):
-                origins.note_read(source, texts_of(_from_json(content)))
-
-
-def _titles(hass: HomeAssistant, view: AgentView) -> Iterator[str]:
-    """Yield the titles that play: they are published, so a person may ask the web about them."""
-    players = hass.states.async_all("media_player")
-    for state in [player for player in players if not _TITLES.isdisjoint(player.attributes)]:
-        titles = [str(found) for name in TITLES if (found := state.attributes.get(name))]
-        if titles and view.is_exposed(state.entity_id):
-            yield from titles
-
-
-def _from_json(content: str) -> Any:
-    """Return the content of a result; older results were shortened and may no longer be valid JSON."""
-    try:
-        return json_loads(content)
-    except ValueError:
-        return content
+                result: Any = content
+                with suppress(ValueError):  # older results were shortened
+                    result = json_loads(content)
+                origins.note_read(source, texts_of(result))

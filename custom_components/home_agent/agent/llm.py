@@ -43,23 +43,19 @@ class LLMMixin(StreamingMixin):
                 spent = calls.exhausted or calls.attempts_exhausted or calls.goes_in_circles
                 final = spent or turn.record.rounds == MAX_ROUNDS or monotonic() > deadline
                 length, before = len(turn.chat_log.content), len(calls.records)
-                await self._async_round(turn, allow_tools=not final)
+                deltas = self._async_useful_deltas(turn, allow_tools=not final)
+                try:
+                    async with aclosing(deltas):
+                        await async_add_answer(turn, deltas)
+                except ModelServerError as err:
+                    raise as_agent_error(err, with_pictures=bool(turn.pictures)) from err
+                finally:
+                    turn.record.end_request()
                 silent = len(turn.chat_log.content) == length
                 if final or silent or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
                     return
                 if await async_confirm(turn, before):
                     return
-
-    async def _async_round(self, turn: Turn, *, allow_tools: bool) -> None:
-        """Let one answer into the chat log, which runs its tools as they come."""
-        deltas = self._async_useful_deltas(turn, allow_tools=allow_tools)
-        try:
-            async with aclosing(deltas):
-                await async_add_answer(turn, deltas)
-        except ModelServerError as err:
-            raise as_agent_error(err, with_pictures=bool(turn.pictures)) from err
-        finally:
-            turn.record.end_request()
 
     async def _async_useful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
         """Yield one answer; after none, or an order without a call, the model is asked once more."""
@@ -129,8 +125,22 @@ class LLMMixin(StreamingMixin):
                 if err.kind is ErrorKind.CONTEXT_TOO_LONG and not begun and shortened < MAX_SHORTENED:
                     shortened += 1
                     note_refusal(turn, err)
-                elif stream and (said.tool_calls or _is_broken(err, answered=answered)):
-                    self._report_broken_stream(turn, err, asking_again=not said.tool_calls)
+                elif stream and (
+                    said.tool_calls
+                    or err.kind is ErrorKind.MALFORMED
+                    or (answered and err.kind is ErrorKind.UNAVAILABLE)
+                ):
+                    # Timeouts and unreachable servers are not worth asking again.
+                    LOGGER.info(
+                        "The stream broke (%s)%s", err.kind, "" if said.tool_calls else "; asking again"
+                    )
+                    self.emitter.fire(
+                        EVENT_STREAMING_ERROR,
+                        StreamingError(
+                            error=err.plain, error_type=str(err.kind), fallback=not said.tool_calls
+                        ),
+                        turn.calls.speaker.context,
+                    )
                     if said.tool_calls:
                         return
                     stream = False
@@ -139,15 +149,6 @@ class LLMMixin(StreamingMixin):
                 models = self.router.candidates()
             else:
                 return
-
-    def _report_broken_stream(self, turn: Turn, err: ModelServerError, *, asking_again: bool) -> None:
-        """Log that a stream broke, and how it continues."""
-        LOGGER.info("The stream broke (%s)%s", err.kind, "; asking again as a whole" if asking_again else "")
-        self.emitter.fire(
-            EVENT_STREAMING_ERROR,
-            StreamingError(error=err.plain, error_type=str(err.kind), fallback=asking_again),
-            turn.calls.speaker.context,
-        )
 
 
 @dataclass(slots=True)
@@ -166,11 +167,6 @@ class Heard:
         self.text += delta.get("content") or ""
         self.calls = self.calls or bool(delta.get("tool_calls"))
         return delta
-
-
-def _is_broken(err: ModelServerError, *, answered: bool) -> bool:
-    """Return whether a stream is worth asking for as a whole: timeouts and unreachable servers are not."""
-    return err.kind is ErrorKind.MALFORMED or (answered and err.kind is ErrorKind.UNAVAILABLE)
 
 
 def _less(answer: Delta, said: Delta) -> Delta:

@@ -6,7 +6,6 @@ from typing import override
 
 from homeassistant.components import conversation
 from homeassistant.components.conversation import ConversationTraceEventType, async_conversation_trace_append
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
 
@@ -38,7 +37,15 @@ def show_request(turn: Turn, system: str, extra: str | None) -> None:
     belong to this turn.
     """
     chat_log = turn.chat_log
-    chat_log.llm_api = _own_instance(turn.hass, turn.data.handler, turn.calls)
+    chat_log.llm_api = GuardedAPIInstance(
+        api=HomeAgentAPI(hass=turn.hass, id=DOMAIN, name="Home Agent"),
+        api_prompt="",
+        llm_context=turn.calls.llm_context,
+        tools=list(turn.calls.tools.values()),
+        custom_serializer=serialize,
+        handler=turn.data.handler,
+        turn=turn.calls,
+    )
     chat_log.extra_system_prompt = extra
     chat_log.content[0] = conversation.SystemContent(content=system)
     chat_log.async_trace({"messages": list(chat_log.content), "tools": chat_log.llm_api.tools})
@@ -47,7 +54,15 @@ def show_request(turn: Turn, system: str, extra: str | None) -> None:
 def guard_tools(chat_log: conversation.ChatLog, handler: ToolHandler, calls: TurnCalls) -> None:
     """Put the guard in front of the tools of the API that a chat log has, if it has one."""
     if (api := chat_log.llm_api) is not None:
-        chat_log.llm_api = _guarded_instance(api, handler, calls)
+        chat_log.llm_api = GuardedAPIInstance(
+            api=api.api,
+            api_prompt=api.api_prompt,
+            llm_context=api.llm_context,
+            tools=api.tools,
+            custom_serializer=api.custom_serializer,
+            handler=handler,
+            turn=calls,
+        )
 
 
 async def async_add_answer(turn: Turn, deltas: AsyncGenerator[LogDelta]) -> None:
@@ -104,8 +119,8 @@ def note_unspoken(turn: Turn, text: str) -> None:
 
 def words_beside_calls(turn: Turn) -> str:
     """Return what the model said beside its last calls."""
-    content = _last_with_calls(turn)
-    return "" if content is None else turn.chat_log.content[content].content or ""  # type: ignore[union-attr]
+    index = _last_with_calls(turn)
+    return "" if index is None else turn.chat_log.content[index].content or ""  # type: ignore[union-attr]
 
 
 def end_with_words_beside_calls(turn: Turn) -> None:
@@ -119,16 +134,12 @@ def end_with_words_beside_calls(turn: Turn) -> None:
 
 
 def _last_with_calls(turn: Turn) -> int | None:
-    """Return where the last answer with calls is in the chat log."""
     contents = turn.chat_log.content
-    return next(
-        (
-            index
-            for index in range(len(contents) - 1, turn.first, -1)
-            if isinstance(content := contents[index], conversation.AssistantContent) and content.tool_calls
-        ),
-        None,
-    )
+    for index in range(len(contents) - 1, turn.first, -1):
+        content = contents[index]
+        if isinstance(content, conversation.AssistantContent) and content.tool_calls:
+            return index
+    return None
 
 
 async def async_say_error(turn: Turn, sentence: str) -> None:
@@ -140,8 +151,7 @@ async def async_say_error(turn: Turn, sentence: str) -> None:
     if turn.calls.speaker.voice and turn.said:
         await async_say(turn, sentence)
         return
-    content = conversation.AssistantContent(agent_id=turn.agent_id, content=sentence)
-    turn.chat_log.async_add_assistant_content_without_tools(content)
+    note_unspoken(turn, sentence)
 
 
 def remove_from(turn: Turn, start: int) -> None:
@@ -162,38 +172,27 @@ def messages_of(turn: Turn) -> list[Message]:
 
 def from_contents(contents: Sequence[conversation.Content]) -> list[Message]:
     """Return entries of the chat log as chat messages, without parts that the model does not need."""
-    return [message for content in contents if (message := _from_content(content)) is not None]
-
-
-def _from_content(content: conversation.Content) -> Message | None:
-    match content:
-        case conversation.ToolResultContent():
-            return {
-                "role": "tool",
-                "tool_call_id": content.tool_call_id,
-                "content": json_dumps(content.result.data),
-            }
-        case conversation.AssistantContent():
-            return _from_assistant(content)
-        case conversation.UserContent():
-            return {"role": "user", "content": content.content}
-    return None
-
-
-def _from_assistant(content: conversation.AssistantContent) -> Message | None:
-    message: Message = {"role": "assistant", "content": content.content or ""}
-    if content.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.tool_name, "arguments": json_dumps(call.tool_args)},
-            }
-            for call in content.tool_calls
-        ]
-    elif not message["content"]:
-        return None
-    return message
+    messages: list[Message] = []
+    for content in contents:
+        match content:
+            case conversation.ToolResultContent():
+                result = json_dumps(content.result.data)
+                messages.append({"role": "tool", "tool_call_id": content.tool_call_id, "content": result})
+            case conversation.AssistantContent() if content.tool_calls or content.content:
+                message: Message = {"role": "assistant", "content": content.content or ""}
+                if content.tool_calls:
+                    message["tool_calls"] = [
+                        {
+                            "id": call.id,
+                            "type": "function",
+                            "function": {"name": call.tool_name, "arguments": json_dumps(call.tool_args)},
+                        }
+                        for call in content.tool_calls
+                    ]
+                messages.append(message)
+            case conversation.UserContent():
+                messages.append({"role": "user", "content": content.content})
+    return messages
 
 
 def asked_again(answer: str) -> list[Message]:
@@ -201,18 +200,16 @@ def asked_again(answer: str) -> list[Message]:
     return [{"role": "assistant", "content": answer}, {"role": "user", "content": NO_CALL}]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class GuardedAPIInstance(llm.APIInstance):
-    """Tools of one turn. The chat log starts each call the moment it arrives."""
+    """Tools of one turn, behind the guard. The chat log starts each call the moment it arrives."""
 
-    handler: ToolHandler | None = None
-    turn: TurnCalls | None = None
+    handler: ToolHandler
+    turn: TurnCalls
 
     @override
     async def async_call_tool(self, tool_input: llm.ToolInput) -> llm.ToolResult:
         """Run a call through the guard; never raises."""
-        assert self.handler is not None
-        assert self.turn is not None
         name, args = tool_input.tool_name, tool_input.tool_args
         async_conversation_trace_append(
             ConversationTraceEventType.TOOL_CALL, {"tool_name": name, "tool_args": redacted(args, name)}
@@ -228,27 +225,3 @@ class HomeAgentAPI(llm.API):
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
         """Return no tools: each turn has its own."""
         return llm.APIInstance(api=self, api_prompt="", llm_context=llm_context, tools=[])
-
-
-def _own_instance(hass: HomeAssistant, handler: ToolHandler, turn: TurnCalls) -> GuardedAPIInstance:
-    return GuardedAPIInstance(
-        api=HomeAgentAPI(hass=hass, id=DOMAIN, name="Home Agent"),
-        api_prompt="",
-        llm_context=turn.llm_context,
-        tools=list(turn.tools.values()),
-        custom_serializer=serialize,
-        handler=handler,
-        turn=turn,
-    )
-
-
-def _guarded_instance(inner: llm.APIInstance, handler: ToolHandler, turn: TurnCalls) -> GuardedAPIInstance:
-    return GuardedAPIInstance(
-        api=inner.api,
-        api_prompt=inner.api_prompt,
-        llm_context=inner.llm_context,
-        tools=inner.tools,
-        custom_serializer=inner.custom_serializer,
-        handler=handler,
-        turn=turn,
-    )

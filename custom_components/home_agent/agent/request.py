@@ -18,7 +18,7 @@ from ..const import (
     EVENT_CONTEXT_OPTIMIZED,
     LOGGER,
 )
-from ..context.fitting import FittedRequest, RequestDraft, fit
+from ..context.fitting import FittedRequest, fit
 from ..conversations.turns import AT_HOME_ONLY
 from ..event_data import ContextInjected, ContextOptimized
 from ..inference.errors import ModelServerError
@@ -49,8 +49,34 @@ def build(
     calls, which thoughts may have used up, the model gets `ROOM_AFTER_SILENCE` times the tokens and may not
     think.
     """
-    settings = turn.data.settings
-    fitted = _fit(turn, model, withheld, again=bool(withheld) or after_silence)
+    settings, policy, window = turn.data.settings, turn.data.data_policy, turn.data.context.window
+    draft, messages, told = turn.draft, messages_of(turn), turn.calls.disclosure
+    turn.asked, told.model = model, policy.of(model)
+    if told.model.home and not told.withheld:
+        told.withheld = (
+            any(AT_HOME_ONLY in message for message in draft.history)
+            or any(slot.outside not in (None, slot.lines) for slot in draft.slots)
+            or _current_for(messages, policy.away, turn.calls, from_home=False) != messages
+        )
+    from_home = told.withheld and not told.model.home
+    if told.model.home:
+        draft = replace(draft, history=[_unmarked(message) for message in draft.history])
+    else:
+        draft = replace(
+            draft,
+            systems=draft.systems_outside or draft.systems,
+            history=history_for(draft.history, told.model),
+            slots=tuple(slot.for_outside() for slot in draft.slots),
+        )
+    fitted = turn.fitted = fit(
+        draft,
+        _current_for(messages, told.model, turn.calls, from_home=from_home),
+        window.request_tokens(turn.max_tokens, model),
+        after=asked_again(UNSAID if from_home else withheld) if withheld else (),
+    )
+    factor = window.calibration(model).factor
+    turn.record.ask(model, fitted, factor, again=bool(withheld) or after_silence)
+    _report(turn, fitted, factor)
     max_tokens = turn.max_tokens * ROOM_AFTER_SILENCE if after_silence else turn.max_tokens
     return ChatRequest(
         messages=beside_pictures(fitted.messages, turn.pictures) if turn.pictures else fitted.messages,
@@ -58,7 +84,7 @@ def build(
         tool_choice=None if allow_tools or not fitted.tools else "none",
         temperature=settings[CONF_TEMPERATURE],
         top_p=settings[CONF_TOP_P],
-        max_tokens=turn.data.context.window.answer_tokens(max_tokens, fitted.tokens, model),
+        max_tokens=window.answer_tokens(max_tokens, fitted.tokens, model),
         keep_alive=settings[CONF_KEEP_ALIVE],
         num_ctx=settings.get(CONF_NUM_CTX),
         thinking=settings[CONF_THINKING] and not after_silence,
@@ -69,25 +95,6 @@ def build(
         budget=turn.requests,
         caller=turn.calls.caller,
     )
-
-
-def _fit(turn: Turn, model: str, withheld: str, *, again: bool) -> FittedRequest:
-    policy, window, messages = turn.data.data_policy, turn.data.context.window, messages_of(turn)
-    told = turn.calls.disclosure
-    turn.asked, told.model = model, policy.of(model)
-    if told.model.home and not told.withheld:
-        told.withheld = _keeps_something(turn.draft, messages, policy.away, turn.calls)
-    from_home = told.withheld and not told.model.home
-    turn.fitted = fit(
-        _draft_for(turn.draft, told.model),
-        _current_for(messages, told.model, turn.calls, from_home=from_home),
-        window.request_tokens(turn.max_tokens, model),
-        after=asked_again(UNSAID if from_home else withheld) if withheld else (),
-    )
-    factor = window.calibration(model).factor
-    turn.record.ask(model, turn.fitted, factor, again=again)
-    _report(turn, turn.fitted, factor)
-    return turn.fitted
 
 
 def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
@@ -161,18 +168,6 @@ def note_refusal(turn: Turn, err: ModelServerError) -> None:
     )
 
 
-def _draft_for(draft: RequestDraft, disclosure: Disclosure) -> RequestDraft:
-    """Return a draft as a model may read it."""
-    if disclosure.home:
-        return replace(draft, history=[_unmarked(message) for message in draft.history])
-    return replace(
-        draft,
-        systems=draft.systems_outside or draft.systems,
-        history=history_for(draft.history, disclosure),
-        slots=tuple(slot.for_outside() for slot in draft.slots),
-    )
-
-
 def history_for(history: Sequence[Message], disclosure: Disclosure) -> list[Message]:
     """Return earlier turns for a model, without those that used data that stays at home."""
     shown = history if disclosure.home else [item for item in history if AT_HOME_ONLY not in item]
@@ -188,18 +183,13 @@ def _current_for(
     """
     if disclosure.home:
         return list(messages)
-    shown = [_without_words(message, calls) for message in messages] if from_home else messages
-    return _less_results([message for message in shown if message is not None], disclosure, calls)
-
-
-def _keeps_something(
-    draft: RequestDraft, messages: Sequence[Message], away: Disclosure, calls: TurnCalls
-) -> bool:
-    return (
-        any(AT_HOME_ONLY in message for message in draft.history)
-        or any(slot.outside not in (None, slot.lines) for slot in draft.slots)
-        or _current_for(messages, away, calls, from_home=False) != list(messages)
-    )
+    shown: list[Message] = []
+    for message in messages:
+        if not from_home or message["role"] != "assistant":
+            shown.append(message)
+        elif made := message.get("tool_calls"):
+            shown.append({**message, "content": "", "tool_calls": [_call_for(call, calls) for call in made]})
+    return _less_results(shown, disclosure, calls)
 
 
 def _unmarked(message: Message) -> Message:
@@ -208,16 +198,7 @@ def _unmarked(message: Message) -> Message:
     return sent
 
 
-def _without_words(message: Message, calls: TurnCalls) -> Message | None:
-    """Return the assistant's calls without its words, and without calls about people."""
-    if message["role"] != "assistant":
-        return message
-    if not (made := message.get("tool_calls")):
-        return None
-    return {**message, "content": "", "tool_calls": [_without_arguments(call, calls) for call in made]}
-
-
-def _without_arguments(call: MessageCall, calls: TurnCalls) -> MessageCall:
+def _call_for(call: MessageCall, calls: TurnCalls) -> MessageCall:
     """Return a call, without its arguments if it is about people."""
     function = call["function"]
     if DataCategory.PEOPLE not in calls.disclosure.categories.get(call["id"], disclosed_by(function["name"])):

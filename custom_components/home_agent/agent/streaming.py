@@ -17,7 +17,7 @@ from ..const import HEARTBEAT_SECONDS
 from ..context.manager import AssembledContext
 from ..embeds import EmbedFilter
 from ..entity import HomeAgentBaseEntity
-from ..inference.base import new_call_id
+from ..inference.dialects.base import new_call_id
 from ..inference.models import Delta, ToolCall
 from ..knowledge.house import HouseSnapshot
 from ..languages import DEFAULT, find, words

@@ -36,11 +36,6 @@ Three layers ask again, and what any of them sends counts:
 """
 
 
-def _empty_draft() -> RequestDraft:
-    """Return an empty draft of a request."""
-    return RequestDraft(systems=[lambda: Prompt("")])
-
-
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """The state of one turn. It is never kept on the entity: two people may speak at once."""
@@ -62,7 +57,7 @@ class Turn:
     """Whether someone else's words are in the chat log too: they are not for this speaker."""
     first: int = 0
     """Where the newest user message is in the chat log."""
-    draft: RequestDraft = field(default_factory=_empty_draft)
+    draft: RequestDraft = field(default_factory=lambda: RequestDraft(systems=[lambda: Prompt("")]))
     """What a request is made of, before it is fitted into the model's context."""
     fitted: FittedRequest | None = None
     """The last request as it was sent."""

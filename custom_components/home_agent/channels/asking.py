@@ -1,7 +1,7 @@
 """Questions that Home Agent asks on its own: by voice, on phones and in chats, answered once and by one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, override
 
@@ -25,10 +25,11 @@ from ..safety.confirmation import (
     PendingAction,
 )
 from ..safety.rules import Verdict
+from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from ..tools.own_calls import async_announce, async_ask_question
 from ..tools.people import user_id_of
-from ..tools.proposing import Proposal, async_verdict, draft_of, propose
+from ..tools.proposing import async_verdict, draft_of, propose
 from .satellites import can_ask, device_of, language_of, near_somebody
 
 MAX_ROUNDS: Final = 3
@@ -75,7 +76,7 @@ class Asker(ConfirmationChannel):
         return stop
 
     @callback
-    def propose(self, verb: str, entity_ids: Iterable[str]) -> Proposal:
+    def propose(self, verb: str, entity_ids: Iterable[str]) -> tuple[ServiceCall, ...]:
         """Return the calls of an action. Raises ValidationError if an entity cannot do it now."""
         return propose(self._hass, verb, entity_ids, gated=self._gated)
 
@@ -85,7 +86,7 @@ class Asker(ConfirmationChannel):
         return tuple(near_somebody(self._hass, self._guard.is_exposed))
 
     async def async_propose(
-        self, proposal: Proposal, lead: Lead, receivers: Receivers, seconds: float
+        self, proposal: Sequence[ServiceCall], lead: Lead, receivers: Receivers, seconds: float
     ) -> ActionOutcome | None:
         """Ask whether to do something, and return how that ended; None if nobody may say yes to it.
 
@@ -138,7 +139,7 @@ class Asker(ConfirmationChannel):
         task.add_done_callback(self._tasks.discard)
 
     async def _async_judged(
-        self, proposal: Proposal, receivers: Receivers
+        self, proposal: Sequence[ServiceCall], receivers: Receivers
     ) -> tuple[frozenset[str], dict[str, Speaker], bool]:
         """Return the users and satellites that may say yes, and whether the action is restricted for any."""
         verdicts: list[Verdict] = []
@@ -147,12 +148,12 @@ class Asker(ConfirmationChannel):
         language = self._hass.config.language
         for user_id in filter(None, (user_id_of(self._hass, person) for person in receivers.persons)):
             speaker = Speaker(context=Context(user_id=user_id), language=language)
-            if (verdict := await async_verdict(self._guard, proposal.calls, speaker)) is not Verdict.BLOCK:
+            if (verdict := await async_verdict(self._guard, proposal, speaker)) is not Verdict.BLOCK:
                 users.add(user_id)
                 verdicts.append(verdict)
         for entity_id in receivers.satellites[:MAX_SATELLITES]:
             speaker = await self._async_speaker_at(entity_id)
-            if (verdict := await async_verdict(self._guard, proposal.calls, speaker)) is not Verdict.BLOCK:
+            if (verdict := await async_verdict(self._guard, proposal, speaker)) is not Verdict.BLOCK:
                 speakers[entity_id] = speaker
                 verdicts.append(verdict)
         return frozenset(users), speakers, Verdict.CONFIRM in verdicts

@@ -179,3 +179,17 @@ class Speaker:
     def is_automation(self) -> bool:
         """Return whether no person speaks, so that questions are not heard and cannot be confirmed."""
         return self.surface is Surface.AUTOMATION
+
+
+async def async_is_member(hass: HomeAssistant, speaker: Speaker) -> bool:
+    """Return whether a person of the household speaks, or an administrator; not an automation.
+
+    An unknown voice may be a guest, and so may a user without a person.
+    """
+    if speaker.is_automation:
+        return False
+    if speaker.person_id is not None and not speaker.person_id.startswith(USER_PREFIX):
+        return True
+    user_id = speaker.context.user_id
+    user = await hass.auth.async_get_user(user_id) if user_id else None
+    return user is not None and user.is_active and user.is_admin

@@ -22,7 +22,7 @@ from ..database import DatabaseError, async_read_database, async_recorder
 from ..domains import DOMAINS
 from ..errors import PermissionDenied, RefusedByRule
 from ..knowledge.house import EntityRecord
-from ..knowledge.speaker import persons
+from ..knowledge.speaker import async_is_member, persons
 from ..regex import lazy_regex
 from ..safety.firewall.own_values import is_own_state, without_outside
 from ..safety.ledger import RecordedAction
@@ -30,7 +30,7 @@ from ..texts import as_number, clean
 from ..timespans import format_local
 from .base import ServiceCall, ToolRun
 from .differences import COMPARED, differences
-from .members import async_is_member
+
 from .query.past import MAX_CHANGES
 from .query.periods import Period, is_period, parse_moment, parse_period
 from .query.present import Member, Report, StateFilter

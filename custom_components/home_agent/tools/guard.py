@@ -44,7 +44,6 @@ from ..safety.rules import Effect, Verdict
 from .base import ServiceCall, service_call
 from .intents import check_intent_slots, is_scripted, predicted_calls
 from .making import as_made, async_waited, taking_turns, translate_service_errors
-from .members import async_active_user
 from .messages import Messages, heard_on, judged_as
 from .outside.other_apis import CALL_ANYTHING, inner_name, intent_of, script_of, tells_states, values_of
 from .vetted import (
@@ -132,7 +131,7 @@ class Guard:
         user = await self.async_user(speaker)
         verdict = self.check(call, user, speaker)
         if verdict is Verdict.CONFIRM and not is_confirmed(
-            frozen := self._frozen(call, speaker, user), approved or ()
+            frozen := self.frozen(call, speaker, user), approved or ()
         ):
             if draft is None:
                 raise NotConfirmed(f"{call.domain}.{call.service} needs a person's confirmation")
@@ -153,13 +152,14 @@ class Guard:
         verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
         if verdict is not Verdict.CONFIRM:
             return None
-        return tuple(self._frozen(call, speaker, user) for call in calls)
+        return tuple(self.frozen(call, speaker, user) for call in calls)
 
     def contents(self, call: ServiceCall, speaker: Speaker, user: User | None) -> tuple[Effect, ...]:
         """Return the effects of a call in groups, scripts and scenes that are not allowed freely."""
         return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data, user)
 
-    def _frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
+    def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
+        """Return a call as it waits for a confirmation, with the effects that the question lists."""
         contents = self.contents(call, speaker, user)
         return frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
 
@@ -218,7 +218,12 @@ class Guard:
 
         Raises PermissionDenied for a user who no longer exists or switched off.
         """
-        return await async_active_user(self._hass, speaker)
+        if speaker.context.user_id is None:
+            return None
+        user = await self._hass.auth.async_get_user(speaker.context.user_id)
+        if user is None or not user.is_active:
+            raise NotPermitted("The user is unknown or not active")
+        return user
 
     async def async_reader(self, speaker: Speaker) -> Reader:
         """Return what a speaker may be told of."""
@@ -236,19 +241,17 @@ class Guard:
             return self._judge(call, user, speaker)
 
     def _judge(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
-        """Return the verdict on a call; raises PermissionDenied."""
-        return self._strictest(Judged(call, user, speaker, self._kind_of(call)))
+        kind = Kind.MESSAGE if is_message(call.domain, call.service) else Kind.CONTROL
+        own = bool(call.tool) and self.written.get(call.tool) == (call.domain, call.service)
+        if own and (self._gated or not DOMAINS[call.domain].is_gated):
+            kind = Kind.WRITTEN
+        return self._strictest(Judged(call, user, speaker, kind))
 
     def _strictest(self, judged: Judged) -> Verdict:
         verdict = max(check(judged) for check in self._checks[judged.kind])
         if verdict is Verdict.BLOCK:
             raise self._refused(judged.call, judged.user, judged.speaker)
         return verdict
-
-    def _kind_of(self, call: ServiceCall) -> Kind:
-        if self._is_written(call):
-            return Kind.WRITTEN
-        return Kind.MESSAGE if is_message(call.domain, call.service) else Kind.CONTROL
 
     def _is_offered(self, judged: Judged) -> Verdict:
         call = judged.call
@@ -313,10 +316,6 @@ class Guard:
         harmless = not speaker.tainted or (vetted and call.service not in DOMAINS[call.domain].reaching)
         return self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker, user=judged.user)
 
-    def _is_written(self, call: ServiceCall) -> bool:
-        own = bool(call.tool) and self.written.get(call.tool) == (call.domain, call.service)
-        return own and (self._gated or not DOMAINS[call.domain].is_gated)
-
     @callback
     def check_again(self, item: FrozenCall, user: User | None, speaker: Speaker) -> None:
         """Check a confirmed call once more. Raises PermissionDenied, and ChangedSinceAsked."""
@@ -345,7 +344,7 @@ class Guard:
         if calls is None:
             return None
         verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
-        frozen = tuple(self._frozen(call, speaker, user) for call in calls)
+        frozen = tuple(self.frozen(call, speaker, user) for call in calls)
         return verdict, FrozenIntent(intent_type=intent_type, slots=dict(slots), calls=frozen)
 
     async def async_check_tool(

@@ -1,14 +1,13 @@
 """What Home Agent may propose on its own: simple actions of the vetted table, and who may say yes to them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from homeassistant.core import HomeAssistant
 
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.speaker import Speaker
-from ..safety.frozen import MAX_THINGS, CallDraft, CallOrigin, Draft, frozen_call
+from ..safety.frozen import MAX_THINGS, CallDraft, CallOrigin, Draft
 from ..safety.rules import Verdict
 from .base import ServiceCall
 from .control.planning import calls_of, plan
@@ -32,14 +31,9 @@ PROPOSED: Final = (
 """Actions without values, by the names that the domains give them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Calls that are proposed, as they would be made now."""
-
-    calls: tuple[ServiceCall, ...]
-
-
-def propose(hass: HomeAssistant, verb: str, entity_ids: Iterable[str], *, gated: bool) -> Proposal:
+def propose(
+    hass: HomeAssistant, verb: str, entity_ids: Iterable[str], *, gated: bool
+) -> tuple[ServiceCall, ...]:
     """Return the calls of an action on as many entities as a question can name.
 
     Raises ValidationError if an entity cannot do that now.
@@ -57,7 +51,7 @@ def propose(hass: HomeAssistant, verb: str, entity_ids: Iterable[str], *, gated:
         calls += calls_of(made, entity_id)
     if not calls:
         raise ValidationError("nothing to do")
-    return Proposal(tuple(calls))
+    return tuple(calls)
 
 
 async def async_verdict(guard: Guard, calls: Sequence[ServiceCall], speaker: Speaker) -> Verdict:
@@ -71,12 +65,10 @@ async def async_verdict(guard: Guard, calls: Sequence[ServiceCall], speaker: Spe
         return Verdict.BLOCK
 
 
-def draft_of(hass: HomeAssistant, guard: Guard, proposal: Proposal, speaker: Speaker) -> Draft:
+def draft_of(hass: HomeAssistant, guard: Guard, calls: Iterable[ServiceCall], speaker: Speaker) -> Draft:
     """Return the calls as a question for a confirmation needs them."""
     draft = Draft(speaker=speaker, conversation_id=speaker.conversation_id)
     part = CallDraft(draft=draft, origin=CallOrigin(speaker=speaker))
-    for call in proposal.calls:
-        contents = guard.contents(call, speaker, None)
-        frozen = frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
-        freeze(hass, part, frozen)
+    for call in calls:
+        freeze(hass, part, guard.frozen(call, speaker, None))
     return draft

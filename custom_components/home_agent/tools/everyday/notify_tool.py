@@ -23,7 +23,7 @@ from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, 
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import squash, without_article
 from ...knowledge.owned_rooms import PERSONAL, rooms_of_owner
-from ...knowledge.speaker import persons
+from ...knowledge.speaker import async_is_member, persons
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages import languages
 from ...languages.lexicon import QUESTION_MARKS
@@ -46,7 +46,6 @@ from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import MAX_ALIKE, NO_CODES
 from ..control.timing import Timing, read_timing
-from ..members import async_is_member
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, rooms_of
 from ..people import People
 from ..resolving.resolver import find_place, listed, plain
