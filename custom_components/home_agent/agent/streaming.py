@@ -4,17 +4,15 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from functools import partial
 import re
 from string import ascii_lowercase, digits
-from typing import Final, Protocol
+from typing import Final
 
 from homeassistant.helpers import llm
 from homeassistant.util.async_ import create_eager_task
 
 from ..const import HEARTBEAT_SECONDS
-from ..context.manager import AssembledContext
 from ..embeds import EmbedFilter
 from ..entity import HomeAgentBaseEntity
 from ..inference.dialects.base import new_call_id
@@ -32,7 +30,7 @@ from .honesty import AnswerGate
 from .log import LogDelta
 from .phrases import async_phrase
 from .request import note_usage
-from .speech import MAX_CALLS, SpeechFilter, Spoken
+from .speech import MAX_CALLS, SpeechFilter
 from .turn import Turn
 
 TAIL_CHARS: Final = 80
@@ -135,50 +133,6 @@ QUEUE_SIZE = 32
 """Deltas that are read ahead. They are handled at once, so too many would block the event loop."""
 
 
-@dataclass(slots=True)
-class Piece:
-    """What one delta adds to the answer, on its way through the filters."""
-
-    delta: Delta
-    """What the model sent; empty at the end of the answer."""
-    text: str = ""
-    """What is said."""
-    thinking: str = ""
-    calls: list[llm.ToolInput] = field(default_factory=list)
-    """Calls to run."""
-    withheld: bool = False
-    """Whether words were held back, so that a listener would wait."""
-
-
-class StreamFilter(Protocol):
-    """One step between the model and the chat log. It changes the pieces in place."""
-
-    def take(self, piece: Piece) -> None:
-        """Take what a delta adds."""
-
-    def end(self, piece: Piece) -> None:
-        """Add the held text at the end of the answer."""
-
-
-def filters_of(turn: Turn, gate: AnswerGate | None, *, allow_tools: bool) -> list[StreamFilter]:
-    """Return the filters of one answer, in the order in which they see each piece.
-
-    First come the calls that the model made. Then its words are divided into what is said, thoughts, and
-    calls written as text. The latter become calls if the model made none. What it repeats of its context is
-    named or cut. At last, the answer to an order is held back until a call stands behind it. The outermost
-    wrapper is `with_heartbeats`.
-    """
-    words = _SaidWords(turn)
-    filters: list[StreamFilter] = [_MadeCalls(allow_tools=allow_tools), words]
-    if allow_tools:
-        filters.append(_CallsInText(words))
-    if turn.context is not None and turn.response_schema is None:
-        filters.append(_Repeated(turn, turn.context))
-    if gate is not None:
-        filters.append(_Held(gate))
-    return filters
-
-
 class StreamingMixin(HomeAgentBaseEntity):
     """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
 
@@ -186,8 +140,7 @@ class StreamingMixin(HomeAgentBaseEntity):
         self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: AnswerGate | None = None
     ) -> AsyncGenerator[LogDelta]:
         """Yield the chat-log deltas of one model answer; `gate` holds it back until its end."""
-        filters: list[StreamFilter] = []
-        is_apart = not turn.said
+        answer: _Answer | None = None
         yield {"role": "assistant"}
         async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
             async for delta in deltas:
@@ -195,178 +148,120 @@ class StreamingMixin(HomeAgentBaseEntity):
                     yield HEARTBEAT
                     continue
                 # Which model answers is known once it has begun.
-                filters = filters or filters_of(turn, gate, allow_tools=allow_tools)
+                answer = answer or _Answer(turn, gate, allow_tools=allow_tools)
                 turn.record.hear(delta)
                 if delta.usage:
                     note_usage(turn, delta.usage)
-                piece = Piece(delta)
-                for each in filters:
-                    each.take(piece)
-                is_apart = _set_apart(piece, is_apart=is_apart)
-                for out in _log_deltas(turn, piece):
+                for out in answer.take(delta):
                     yield out
-        last = Piece(Delta())
-        for each in filters:
-            each.end(last)
-        _set_apart(last, is_apart=is_apart)
-        for out in _log_deltas(turn, last):
+        for out in answer.end() if answer else ():
             yield out
-        async for waiting in self._async_while_tools_run(turn):
-            yield waiting
-
-    async def _async_while_tools_run(self, turn: Turn) -> AsyncGenerator[LogDelta]:
-        told = not turn.calls.speaker.voice or not turn.said
+        is_told = not turn.calls.speaker.voice or not turn.said
         while turn.calls.unanswered > 0:
             try:
                 async with asyncio.timeout(HEARTBEAT_SECONDS):
                     await turn.calls.idle.wait()
             except TimeoutError:
-                if told:
+                if is_told:
                     yield HEARTBEAT
                     continue
-                told = True
+                is_told = True
                 yield {"content": f" {await async_phrase(self.hass, turn.language, 'one_moment')}"}
 
 
-def _set_apart(piece: Piece, *, is_apart: bool) -> bool:
-    """Part the first words of an answer from what was said before a call; return whether that is done."""
-    if not is_apart and piece.text.strip():
-        piece.text = f" {piece.text.lstrip()}"
-        return True
-    return is_apart
+class _Answer:
+    """One answer on its way to the chat log, through its filters in this order.
 
+    First come the calls that the model made. Then its words are divided into what is said, thoughts, and
+    calls written as text. The latter become calls if the model made none. Ids that it repeats become names.
+    At last, the answer to an order is held back until a call stands behind it.
 
-def _log_deltas(turn: Turn, piece: Piece) -> list[LogDelta]:
-    """Return the additions to the chat log: words and thoughts, then calls."""
-    words: LogDelta = {}
-    if piece.text:
-        turn.said = True
-        words["content"] = piece.text
-    if piece.thinking:
-        words["thinking_content"] = piece.thinking
-    out = [words] if words else [HEARTBEAT] if piece.withheld else []
-    if piece.calls:
-        turn.calls.announce(len(piece.calls))
-        out.append({"tool_calls": piece.calls})
-    return out
-
-
-class _MadeCalls:
-    """The calls that the model made."""
-
-    def __init__(self, *, allow_tools: bool) -> None:
-        self._allow_tools = allow_tools
-
-    def take(self, piece: Piece) -> None:
-        if self._allow_tools:
-            piece.calls = [as_tool_input(call) for call in piece.delta.tool_calls]
-
-    def end(self, piece: Piece) -> None:
-        """Nothing was held back."""
-
-
-class _SaidWords:
-    """Separates speech and thoughts of an answer; learns whether its model begins inside a thought.
-
-    Some models have their thought opened by the prompt, so that only its end shows in the answer.
+    Some models have their thought opened by the prompt, so that only its end shows in the answer: that is
+    learned here.
     """
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, gate: AnswerGate | None, *, allow_tools: bool) -> None:
         self._turn = turn
+        self._gate = gate
+        self._allow_tools = allow_tools
         self._starting_in_thought = turn.data.models_starting_in_thought
-        self._model = model = turn.data.router.last_used
-        self._verbatim = turn.response_schema is not None
-        """Data is passed on as it is: an object with a name and parameters is not a call."""
-        self._filter = self._new_filter(starts_thinking=model in self._starting_in_thought)
+        self._model = turn.data.router.last_used
+        starts_thinking = self._model in self._starting_in_thought
+        self._speech = self._new_speech(starts_thinking=starts_thinking)
         self._thought = EmbedFilter()
-        self._unsaid: list[str] | None = [] if model in self._starting_in_thought else None
+        self._unsaid: list[str] | None = [] if starts_thinking else None
         """The answer so far, while it may be a thought as a whole."""
         self._finish_reason: str | None = None
+        self._has_calls = False
+        self._verbatim = turn.response_schema is not None
+        """Data is passed on as it is: an object with a name and parameters is not a call."""
+        self._names: NamesForIds | None = None
+        if turn.context is not None and not self._verbatim:
+            self._names = names_for_ids(turn.context.house, turn.calls.sentence, turn.language)
+        self._is_apart = not turn.said
+        """Whether the words are parted from what was said before a call."""
 
-    def take(self, piece: Piece) -> None:
-        delta = piece.delta
+    def take(self, delta: Delta) -> list[LogDelta]:
+        """Return what a delta adds to the chat log."""
+        calls = [as_tool_input(call) for call in delta.tool_calls] if self._allow_tools else []
+        self._has_calls = self._has_calls or bool(calls)
         self._finish_reason = delta.finish_reason or self._finish_reason
         if self._verbatim:
-            piece.text, piece.thinking = delta.content, delta.thinking
-            return
-        spoken = self._filter.feed(delta.content)
+            return self._add(delta.content, delta.thinking, calls)
+        spoken = self._speech.feed(delta.content)
         if spoken.text or delta.tool_calls or delta.thinking:
             self._unsaid = None
         elif self._unsaid is not None:
             self._unsaid.append(delta.content)
-        piece.text = spoken.text
-        if thinking := delta.thinking + spoken.thinking:
-            piece.thinking = self._thought.feed(thinking)
+        thinking = delta.thinking + spoken.thinking
+        return self._add(spoken.text, self._thought.feed(thinking) if thinking else "", calls)
 
-    def end(self, piece: Piece) -> None:
-        spoken = self._filter.flush()
-        spoken.thinking = self._thought.feed(spoken.thinking, final=True)
-        if self._filter.unopened_thought:
+    def end(self) -> list[LogDelta]:
+        """Return what was held back until the end of the answer."""
+        spoken = self._speech.flush()
+        text, thinking = spoken.text, self._thought.feed(spoken.thinking, final=True)
+        if self._speech.unopened_thought:
             self._starting_in_thought.add(self._model)
-        if self._unsaid is not None and not spoken.text and self._finish_reason != "length":
-            spoken = self._as_said("".join(self._unsaid))
-        piece.text, piece.thinking = spoken.text, spoken.thinking
+        if self._unsaid is not None and not text and self._finish_reason != "length":
+            # The supposed thought never ended, so these are words.
+            self._starting_in_thought.discard(self._model)
+            plain = self._new_speech(starts_thinking=False)
+            begun, rest = plain.feed("".join(self._unsaid)), plain.flush()
+            text, thinking = begun.text + rest.text, begun.thinking + rest.thinking
+        calls: list[llm.ToolInput] = []
+        if self._allow_tools and not self._has_calls:
+            calls = written_calls(self._speech, self._turn.calls.tools)
+        return self._add(text, thinking, calls, final=True)
 
-    def written_calls(self) -> list[llm.ToolInput]:
-        """Return the calls that were taken out of the answer."""
-        return written_calls(self._filter, self._turn.calls.tools)
+    def _add(
+        self, text: str, thinking: str, calls: list[llm.ToolInput], *, final: bool = False
+    ) -> list[LogDelta]:
+        """Return additions to the chat log: words and thoughts, then calls."""
+        is_withheld = False
+        if self._names is not None and (text or final):
+            text = self._names.feed(text, final=final)
+            is_withheld = not text
+        if self._gate is not None:
+            self._gate.take(text, has_calls=bool(calls))
+            is_withheld = is_withheld or bool(text)
+            text = self._gate.release() if final else ""
+        if not self._is_apart and text.strip():
+            text, self._is_apart = f" {text.lstrip()}", True
+        words: LogDelta = {}
+        if text:
+            self._turn.said = True
+            words["content"] = text
+        if thinking:
+            words["thinking_content"] = thinking
+        added = [words] if words else [HEARTBEAT] if is_withheld and not final else []
+        if calls:
+            self._turn.calls.announce(len(calls))
+            added.append({"tool_calls": calls})
+        return added
 
-    def _as_said(self, text: str) -> Spoken:
-        """Return an answer as words after all, as its supposed thought never ended."""
-        self._starting_in_thought.discard(self._model)
-        plain = self._new_filter(starts_thinking=False)
-        begun, rest = plain.feed(text), plain.flush()
-        return Spoken(begun.text + rest.text, begun.thinking + rest.thinking)
-
-    def _new_filter(self, *, starts_thinking: bool) -> SpeechFilter:
+    def _new_speech(self, *, starts_thinking: bool) -> SpeechFilter:
         calls = self._turn.calls
         return filter_for(calls.tools, voice=calls.speaker.voice, starts_thinking=starts_thinking)
-
-
-class _CallsInText:
-    """Calls written as text, run at the end of an answer in which the model made none."""
-
-    def __init__(self, words: _SaidWords) -> None:
-        self._words = words
-        self._made = False
-
-    def take(self, piece: Piece) -> None:
-        self._made = self._made or bool(piece.calls)
-
-    def end(self, piece: Piece) -> None:
-        if not self._made:
-            piece.calls = self._words.written_calls()
-
-
-class _Repeated:
-    """Names instead of ids of entities."""
-
-    def __init__(self, turn: Turn, context: AssembledContext) -> None:
-        self._filter = names_for_ids(context.house, turn.calls.sentence, turn.language)
-
-    def take(self, piece: Piece) -> None:
-        if words := piece.text:
-            piece.text = self._filter.feed(words)
-            piece.withheld = not piece.text
-
-    def end(self, piece: Piece) -> None:
-        piece.text = self._filter.feed(piece.text, final=True)
-
-
-class _Held:
-    """Words held back until the end of the answer."""
-
-    def __init__(self, gate: AnswerGate) -> None:
-        self._gate = gate
-
-    def take(self, piece: Piece) -> None:
-        self._gate.take(piece.text, has_calls=bool(piece.calls))
-        piece.withheld = piece.withheld or bool(piece.text)
-        piece.text = ""
-
-    def end(self, piece: Piece) -> None:
-        self._gate.take(piece.text, has_calls=bool(piece.calls))
-        piece.text = self._gate.release()
 
 
 def as_tool_input(call: ToolCall) -> llm.ToolInput:

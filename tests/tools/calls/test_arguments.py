@@ -96,9 +96,9 @@ def test_no_guess_decides_what_opens(written: str) -> None:
 
 
 def test_the_error_names_everything() -> None:
-    """Slots, values, what is allowed and the request, in 300 characters."""
+    """Slots, values and what is allowed, in 300 characters."""
     with pytest.raises(ValidationError) as caught:
-        fit(PLAYER, {"volume": 400, "mode": "randomly", "weird": 1}, "Play it loud")
+        fit(PLAYER, {"volume": 400, "mode": "randomly", "weird": 1})
     error = str(caught.value)
     for part in (
         "target_player: is missing",
@@ -107,7 +107,6 @@ def test_the_error_names_everything() -> None:
         "'randomly'",
         "shuffle",
         "weird",
-        "Play it loud",
     ):
         assert part in error
     assert len(error) <= MAX_ERROR
@@ -115,8 +114,7 @@ def test_the_error_names_everything() -> None:
 
 @pytest.mark.parametrize("count", [1, 5, 80])
 def test_the_error_stays_short(count: int) -> None:
-    """However much is wrong, and however long the request was."""
+    """However much is wrong."""
     with pytest.raises(ValidationError) as caught:
-        fit(PLAYER, {f"key_{number}" * 20: "x" * 500 for number in range(count)}, "please " * 100)
+        fit(PLAYER, {f"key_{number}" * 20: "x" * 500 for number in range(count)})
     assert len(str(caught.value)) <= MAX_ERROR
-    assert "Request: please" in str(caught.value)

@@ -109,7 +109,7 @@ def test_arguments(tool: llm.Tool, args: dict[str, Any]) -> None:
     """Arguments fit, or are refused in 300 characters; what fits needs no second repair."""
     error = ""
     try:
-        fitted = fit(tool, args, "Kitchen ceiling on")
+        fitted = fit(tool, args)
     except ValidationError as err:
         error = str(err)
     if error:

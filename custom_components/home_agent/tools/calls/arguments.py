@@ -3,7 +3,7 @@
 Only the form changes: which entity is meant, and what is done to it, stays what the model wrote.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 import re
@@ -22,7 +22,7 @@ from ..base import HomeAgentTool
 from ..control.arguments import value_words
 from ..resolving.resolver import NO_VALUE, SLOT_WORDS, SLOTS, texts
 from .names import CONTROL, QUERY, is_service_form
-from .schema import check, check_texts, choices_of, json_schema, slots_of, types_of, with_request
+from .schema import MAX_ERROR, check, check_texts, choices_of, json_schema, slots_of, types_of
 
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
 """Keys that are allowed beside an object that holds all arguments."""
@@ -55,7 +55,7 @@ class Fitted:
     """What was put in order, each kind of repair once."""
 
 
-def fit(tool: llm.Tool, args: Mapping[str, Any], sentence: str = "") -> Fitted:
+def fit(tool: llm.Tool, args: Mapping[str, Any]) -> Fitted:
     """Return arguments that fit the tool, repaired if need be; what fits is left as it is.
 
     Raises ValidationError naming every slot that does not fit.
@@ -67,16 +67,16 @@ def fit(tool: llm.Tool, args: Mapping[str, Any], sentence: str = "") -> Fitted:
         try:
             ordered = tool.in_order(found)
         except probatio.Invalid as err:
-            raise ValidationError(with_request(f"{tool.name}: {err}", sentence)) from err
+            raise ValidationError(f"{tool.name}: {err}"[:MAX_ERROR]) from err
         if any(ordered.get(slot, value) not in (value, [value]) for slot, value in found.items()):
             rules[READING] = None
         check_texts(ordered, tool.max_text)
-        return Fitted(check(tool, ordered, sentence), tuple(rules))
+        return Fitted(check(tool, ordered), tuple(rules))
     try:
         check(tool, written)
     except ValidationError:
         written = _read(written, json_schema(tool), SLOT_WORDS, rules, tool.name, only_needed=True)
-        check(tool, written, sentence)
+        check(tool, written)
     return Fitted(written, tuple(rules))
 
 
@@ -95,8 +95,15 @@ def _read(
         beside = {key: args[key] for key in BESIDE & args.keys() & slots.keys() if args[key] != name}
         args = {**beside, **inside}
         rules["unwrapped"] = None
+    flat: list[tuple[str, Any]] = []
+    for key, value in args.items():
+        # An object for a target or a time that is no slot; a second target stays where it is, and is refused.
+        if key in OBJECTS - slots.keys() and isinstance(value, Mapping) and args.keys().isdisjoint(value):
+            flat += ((str(name), item) for name, item in value.items())
+        else:
+            flat.append((str(key), value))
     named: dict[str, Any] = {}
-    for key, value in _flat(args, slots):
+    for key, value in flat:
         slot = _slot_of(key, slots, words)
         if slot != key:
             rules["slot_renamed"] = None
@@ -132,16 +139,6 @@ def _inside(
     return dict(inner) if shared or (not inner and key in ARGUMENT_KEYS) else None
 
 
-def _flat(args: Mapping[str, Any], slots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the arguments, and those in an object for a target or a time that is no slot."""
-    for key, value in args.items():
-        # A second target stays where it is, and is refused.
-        if key in OBJECTS - slots.keys() and isinstance(value, Mapping) and args.keys().isdisjoint(value):
-            yield from ((str(name), item) for name, item in value.items())
-        else:
-            yield str(key), value
-
-
 def _slot_of(key: str, slots: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """Return the slot that a key means: itself, a synonym, or one that is written with other separators."""
     if key in slots:
@@ -168,11 +165,7 @@ def _is_nothing(value: Any, schema: Any) -> bool:
         return word in ("", "null", "undefined") or (
             bool(choices) and word in NO_VALUE and value not in choices
         )
-    return (
-        value is None
-        or value in ([], {})
-        or (isinstance(value, list) and all(item in ("", None) for item in value))
-    )
+    return value in (None, {}) or (isinstance(value, list) and all(item in ("", None) for item in value))
 
 
 def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
@@ -185,7 +178,13 @@ def _value(value: Any, schema: Any, rules: dict[str, None]) -> Any:
         return _read(dict(value), schema, SLOT_WORDS, rules)
     choices = choices_of(schema)
     several = value if isinstance(value, list) else [value]
-    if (spelled := [_spelled(item, choices) for item in several]) == several:
+    spelled = []
+    for item in several:
+        same = []
+        if isinstance(item, str) and item not in choices:  # it may differ in case and separators
+            same = [choice for choice in choices if squash(str(choice)) == squash(item)]
+        spelled.append(same[0] if len(same) == 1 else item)
+    if spelled == several:
         return value
     rules["choice_spelled"] = None
     return spelled if isinstance(value, list) else spelled[0]
@@ -215,14 +214,6 @@ def _in_type(value: Any, wanted: frozenset[str], schema: Any) -> tuple[Any, str]
     return read, rule
 
 
-def _spelled(value: Any, choices: Any) -> Any:
-    """Return the choice that differs from a text only in case and separators."""
-    if not isinstance(value, str) or value in choices:
-        return value
-    same = [choice for choice in choices if squash(str(choice)) == squash(value)]
-    return same[0] if len(same) == 1 else value
-
-
 def are_arguments(text: str, tools: Mapping[str, llm.Tool]) -> bool:
     """Return whether a text in JSON or Python notation holds the arguments of calls, without their tools."""
     value = opened(text.strip())
@@ -234,15 +225,12 @@ def tool_of(args: Mapping[str, Any], tools: Mapping[str, llm.Tool]) -> str | Non
     """Return the only tool that takes these arguments; None if none does, or several do."""
     if CONTROL in tools and is_service_form(args):
         return CONTROL
-    if QUERY in tools and _names_entities(args) and args.keys() <= slots_of(json_schema(tools[QUERY])).keys():
+    ids = texts(args.get("entity_id"))
+    names_entities = bool(ids) and all("." in text and text.partition(".")[0] in DOMAINS for text in ids)
+    if QUERY in tools and names_entities and args.keys() <= slots_of(json_schema(tools[QUERY])).keys():
         return QUERY
     found = [name for name, tool in tools.items() if _takes(tool, args)]
     return found[0] if len(found) == 1 else None
-
-
-def _names_entities(args: Mapping[str, Any]) -> bool:
-    ids = texts(args.get("entity_id"))
-    return bool(ids) and all("." in text and text.partition(".")[0] in DOMAINS for text in ids)
 
 
 def _takes(tool: llm.Tool, args: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ not in it is left alone and refused by the guard.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 import re
 from typing import Any, Final
@@ -173,7 +174,11 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
         return list(_from_services(renamed, word)) or [Adapted(renamed, rule, _switching(renamed))]
     found: list[Adapted] = []
     if word == SEARCH_AND_PLAY and PLAY in tools:
-        return [_from_search(call)]
+        given = {"query": "search_query", "kind": "media_class"}
+        args = {slot: value for slot, name in given.items() if (value := call.tool_args.get(name))}
+        player = [text for slot in ("name", "area", "floor") for text in texts(call.tool_args.get(slot))]
+        args |= {"player": player[0]} if player else {}
+        return [Adapted(replace(call, tool_name=PLAY, tool_args=args), "intent_mapped")]
     if UNPARSED in call.tool_args:
         wanted = QUERY if word in READS else CONTROL
         found = [Adapted(replace(call, tool_name=wanted))] if is_known(call.tool_name, tools) else []
@@ -240,47 +245,23 @@ def _from_intent(call: llm.ToolInput, word: str) -> Adapted:
     parameters = {
         meaning.renamed.get(name, name): value
         for name, value in loose.items()
-        if name in _PARAMETERS and not (name == "temperature" and _is_zero(value))
+        if name in _PARAMETERS and not (name == "temperature" and texts(value) in (("0",), ("0.0",)))
     }
-    if word == "setvolume" and "volume_level" in parameters:
-        parameters["volume_level"] = _as_share(parameters["volume_level"])
+    if word == "setvolume" and (level := texts(parameters.get("volume_level"))):
+        with suppress(ValueError):  # percent, as a part of one; what is below one is a part already
+            number = float(level[0].rstrip("% "))
+            is_part = 0 < number < 1 and "%" not in level[0]
+            parameters["volume_level"] = number if is_part else number / 100
     if word == "setvolumerelative":
-        action, parameters = _volume_step(parameters)
+        step = next(iter(texts(parameters.get("volume_step"))), "")
+        try:
+            size = float(step)
+            parameters = {"step": abs(size)}
+        except ValueError:
+            size, parameters = -1 if step.casefold() in ("down", "lower", "decrease") else 1, {}
+        action = "volume_up" if size > 0 else "volume_down"
     args = {"action": action, **slots, **({"parameters": parameters} if parameters else {})}
     return Adapted(replace(call, tool_name=CONTROL, tool_args=args), "intent_mapped", meaning.by_domain)
-
-
-def _from_search(call: llm.ToolInput) -> Adapted:
-    given = {"query": "search_query", "kind": "media_class"}
-    args = {slot: value for slot, name in given.items() if (value := call.tool_args.get(name))}
-    player = [text for name in ("name", "area", "floor") for text in texts(call.tool_args.get(name))]
-    args |= {"player": player[0]} if player else {}
-    return Adapted(replace(call, tool_name=PLAY, tool_args=args), "intent_mapped")
-
-
-def _is_zero(value: Any) -> bool:
-    return texts(value) in (("0",), ("0.0",))
-
-
-def _as_share(value: Any) -> Any:
-    """Return a volume in percent as a part of one; what is below one is a part already."""
-    found = texts(value)
-    try:
-        number = float(found[0].rstrip("% ")) if found else None
-    except ValueError:
-        return value
-    if number is None:
-        return value
-    return number if 0 < number < 1 and "%" not in found[0] else number / 100
-
-
-def _volume_step(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    step = next(iter(texts(parameters.get("volume_step"))), "")
-    try:
-        size = float(step)
-    except ValueError:
-        return ("volume_down" if step.casefold() in ("down", "lower", "decrease") else "volume_up"), {}
-    return ("volume_up" if size > 0 else "volume_down"), {"step": abs(size)}
 
 
 def _from_services(call: llm.ToolInput, word: str) -> Iterator[Adapted]:

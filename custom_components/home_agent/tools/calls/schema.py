@@ -123,7 +123,7 @@ def choices_of(schema: Any) -> Sequence[Any]:
     return found
 
 
-def check(tool: llm.Tool, args: dict[str, Any], sentence: str = "") -> dict[str, Any]:
+def check(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments as the tool's schema makes them.
 
     Raises ValidationError that names every slot that does not fit.
@@ -132,13 +132,14 @@ def check(tool: llm.Tool, args: dict[str, Any], sentence: str = "") -> dict[str,
         checked: dict[str, Any] = _parameters(tool).checks(args)
     except probatio.MultipleInvalid as err:
         missing_first = sorted(err.errors, key=lambda one: not isinstance(one, probatio.RequiredFieldInvalid))
-        problems = "; ".join(_problem(one, json_schema(tool), args) for one in missing_first)
-        raise ValidationError(with_request(f"{tool.name}: {problems}", sentence)) from err
+        problem = "; ".join(_problem(one, json_schema(tool), args) for one in missing_first)
     except probatio.Invalid as err:
-        raise ValidationError(with_request(f"{tool.name}: {err}", sentence)) from err
-    except (TypeError, ValueError, AttributeError) as err:
-        raise ValidationError(with_request(f"{tool.name}: the arguments do not fit", sentence)) from err
-    return checked
+        problem = str(err)
+    except TypeError, ValueError, AttributeError:
+        problem = "the arguments do not fit"
+    else:
+        return checked
+    raise ValidationError(with_request(f"{tool.name}: {problem}", ""))
 
 
 def _problem(err: probatio.Invalid, schema: Mapping[str, Any], args: Any) -> str:
