@@ -121,11 +121,11 @@ async def async_other_tools(
     told = await async_sanitize(hass, [schemas[name]["function"] for name in foreign])
     refused: dict[str, list[str]] = {}
     for (name, instance), one in zip(foreign.items(), told, strict=True):
-        if one.function is None:
+        if one is None:
             refused.setdefault(instance.api.id, []).append(name)
             del schemas[name]
         else:
-            schemas[name]["function"] = dict(one.function)
+            schemas[name]["function"] = dict(one)
     for instance in filter(is_foreign, instances):
         async_report_refused(hass, instance.api.id, instance.api.name, refused.get(instance.api.id, ()))
     tools: dict[str, llm.Tool] = {tool.name: tool for tool, _ in named if tool.name in schemas}

@@ -19,7 +19,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.helpers.redact import REDACTED
 
-from ..const import ASSISTANT, DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
+from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
 from ..domains import DOMAINS
 from ..errors import (
     ChangedSinceAsked,
@@ -35,7 +35,6 @@ from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..knowledge.house import Snapshots
 from ..safety.confirmation import Confirmations, PendingAction
-from ..safety.disclosure import TurnDisclosure
 from ..safety.firewall import firewall
 from ..safety.firewall.firewall import note_tools
 from ..safety.firewall.own_values import comes_from_outside, has_text, is_news
@@ -408,25 +407,13 @@ class ToolHandler:
 
     async def async_run_of(self, origin: CallOrigin) -> ToolRun:
         """Return the run of a confirmed call, with the words and the mark of the turn that made it."""
-        speaker = origin.speaker
         return ToolRun(
             hass=self.hass,
             guard=self.guard,
             house=await self._house.async_snapshot(),
-            speaker=speaker,
-            reader=await self.guard.async_reader(speaker),
-            calls=TurnCalls(
-                speaker=speaker,
-                sentence=origin.sentence,
-                conversation_id=speaker.conversation_id,
-                tools=self.tools,
-                llm_context=llm.LLMContext(
-                    DOMAIN, speaker.context, speaker.language, ASSISTANT, speaker.device_id
-                ),
-                max_calls=1,
-                origins=origin.words,
-                disclosure=TurnDisclosure(origin.disclosure),
-            ),
+            speaker=origin.speaker,
+            reader=await self.guard.async_reader(origin.speaker),
+            calls=TurnCalls.of_origin(origin, self.tools),
             confirmed=True,
         )
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 import json
 from time import monotonic
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final, NotRequired, Self, TypedDict
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, valid_entity_id
 from homeassistant.helpers import llm
 
+from ..const import ASSISTANT, DOMAIN
 from ..errors import HomeAgentError, PermissionDenied, RefusedByRule, ValidationError
 from ..event_data import FitCounts, TurnQuality
 from ..inference.models import TokenUsage
@@ -301,6 +302,22 @@ class TurnCalls:
         if not self.origins.said:
             self.origins.said.append(self.sentence)
         self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
+
+    @classmethod
+    def of_origin(cls, origin: CallOrigin, tools: Mapping[str, llm.Tool]) -> Self:
+        """Return the turn that made a confirmed call, as it was then."""
+        speaker = origin.speaker
+        context = llm.LLMContext(DOMAIN, speaker.context, speaker.language, ASSISTANT, speaker.device_id)
+        return cls(
+            speaker=speaker,
+            sentence=origin.sentence,
+            conversation_id=speaker.conversation_id,
+            tools=tools,
+            llm_context=context,
+            max_calls=1,
+            origins=origin.words,
+            disclosure=TurnDisclosure(origin.disclosure),
+        )
 
     def taint(self) -> None:
         """Note that the model will read text from an untrusted source."""

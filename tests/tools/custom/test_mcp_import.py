@@ -212,6 +212,6 @@ def test_imitations(name: str, like: bool) -> None:
 )
 def test_what_tools_do_is_no_order(description: str) -> None:
     """A short sentence about doors is an order in a title, and none in a description."""
-    told = sanitize({"name": "x", "description": description, "parameters": {}}).function
+    told = sanitize({"name": "x", "description": description, "parameters": {}})
     assert told is not None
     assert told["description"] == description

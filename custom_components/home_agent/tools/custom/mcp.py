@@ -529,7 +529,7 @@ class McpImport:
         recipes: dict[str, Recipe] = {}
         refused: list[str] = []
         for tool, one in zip(wanted, sanitized, strict=True):
-            recipe = self._recipe(tool, one.function, recipes)
+            recipe = self._recipe(tool, one, recipes)
             if recipe is not None:
                 recipes[recipe.name] = recipe
             if recipe is None:

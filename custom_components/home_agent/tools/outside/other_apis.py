@@ -3,7 +3,6 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 import json
 from typing import Any, Final, override
@@ -40,34 +39,29 @@ _NO_LETTERS: Final = lazy_regex(r"[\W_]+")
 _CAMEL: Final = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_\-.:/]+")
 
 
-@dataclass(frozen=True, slots=True)
-class SanitizedSchema:
-    """A tool schema that a request may carry; None if the tool is refused."""
+type Function = Mapping[str, Any]
+"""A tool as a request carries it: `name`, `description`, `parameters`."""
 
-    function: Mapping[str, Any] | None
-
-
-_judged: Final[OrderedDict[str, SanitizedSchema]] = OrderedDict()
+_judged: Final[OrderedDict[str, Function | None]] = OrderedDict()
+"""The cleaned functions, None for refused ones."""
 
 
-async def async_sanitize(
-    hass: HomeAssistant, functions: Sequence[Mapping[str, Any]]
-) -> list[SanitizedSchema]:
-    """Return functions (`name`, `description`, `parameters`) cleaned for the model, in the same order.
+async def async_sanitize(hass: HomeAssistant, functions: Sequence[Function]) -> list[Function | None]:
+    """Return functions cleaned for the model, in the same order; None for those that are refused.
 
     Known functions are cached; the firewall reads new ones in a worker thread.
     """
     keys = [json.dumps(function, sort_keys=True, default=str) for function in functions]
     new = {key: function for key, function in zip(keys, functions, strict=True) if key not in _judged}
     if new:
-        found = await hass.async_add_executor_job(lambda: [sanitize(function) for function in new.values()])
-        _judged.update(zip(new, found, strict=True))
-    told = [_judged[key] for key in keys]
+        cleaned = await hass.async_add_executor_job(lambda: [sanitize(function) for function in new.values()])
+        _judged.update(zip(new, cleaned, strict=True))
+    judged = [_judged[key] for key in keys]
     for key in dict.fromkeys(keys):
         _judged.move_to_end(key)
     while len(_judged) > max(MAX_KEPT, len(keys)):
         _judged.popitem(last=False)
-    return told
+    return judged
 
 
 async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
@@ -75,9 +69,8 @@ async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
     if (known := _judged.get(text)) is None:
         cut = text.strip()[:MAX_PROMPT]
         cleaned = await hass.async_add_executor_job(lambda: firewall.clean(cut, describes=True))
-        known = _judged[text] = SanitizedSchema({"description": str(cleaned.value)})
-    assert known.function is not None
-    return str(known.function["description"])
+        known = _judged[text] = {"description": str(cleaned.value)}
+    return str(known["description"])
 
 
 @callback
@@ -90,20 +83,19 @@ def async_report_refused(hass: HomeAssistant, of: str, name: str, refused: Itera
     report(hass, issue_id, ISSUE, name=name, tools=names[:MAX_DESCRIPTION])
 
 
-def sanitize(function: Mapping[str, Any]) -> SanitizedSchema:
-    """Return a function with a cleaned description; one whose names give orders is refused."""
+def sanitize(function: Function) -> Function | None:
+    """Return a function with a cleaned description; None for one whose names give orders."""
     names = [function["name"], *_names(function.get("parameters"))]
     if not all(map(_is_plain, names)):
-        return SanitizedSchema(None)
-    told = {**function}
+        return None
+    cleaned = {**function, "parameters": _schema(function.get("parameters"))}
     if "description" in function:
-        told["description"] = _text(str(function["description"]), MAX_DESCRIPTION)
-    told["parameters"] = _schema(function.get("parameters"))
-    if len(json.dumps(told["parameters"], default=str)) > MAX_SCHEMA:
-        told["parameters"] = _bare(told["parameters"])
-        if len(json.dumps(told["parameters"], default=str)) > MAX_SCHEMA:
-            return SanitizedSchema(None)
-    return SanitizedSchema(told)
+        cleaned["description"] = _text(str(function["description"]), MAX_DESCRIPTION)
+    if len(json.dumps(cleaned["parameters"], default=str)) > MAX_SCHEMA:
+        cleaned["parameters"] = _bare(cleaned["parameters"])
+        if len(json.dumps(cleaned["parameters"], default=str)) > MAX_SCHEMA:
+            return None
+    return cleaned
 
 
 def imitates(name: str, own: Iterable[str]) -> bool:
@@ -195,22 +187,19 @@ async def async_instances(
 ) -> list[llm.APIInstance]:
     """Return the APIs that can be had; one that cannot costs its tools and no turn."""
     wanted = [api_id for api_id in dict.fromkeys(api_ids) if api_id.split("|")[0] != DOMAIN]
-    found = await asyncio.gather(*(_async_instance(hass, api_id, llm_context) for api_id in wanted))
-    return [instance for instance in found if instance is not None]
 
+    async def instance(api_id: str) -> llm.APIInstance | None:
+        try:
+            async with asyncio.timeout(GET_SECONDS):
+                return await llm.async_get_api(hass, api_id, llm_context)
+        except (HomeAssistantError, TimeoutError) as err:
+            LOGGER.info("The LLM API %s cannot be used now: %s", api_id, str(err) or type(err).__name__)
+        except Exception:  # noqa: BLE001 - somebody else's code must not end the turn
+            LOGGER.exception("The LLM API %s failed", api_id)
+        return None
 
-async def _async_instance(
-    hass: HomeAssistant, api_id: str, llm_context: llm.LLMContext
-) -> llm.APIInstance | None:
-    """Return one API, None if it no longer exists, is not allowed, or does not answer."""
-    try:
-        async with asyncio.timeout(GET_SECONDS):
-            return await llm.async_get_api(hass, api_id, llm_context)
-    except (HomeAssistantError, TimeoutError) as err:
-        LOGGER.info("The LLM API %s cannot be used now: %s", api_id, str(err) or type(err).__name__)
-    except Exception:  # noqa: BLE001 - somebody else's code must not end the turn
-        LOGGER.exception("The LLM API %s failed", api_id)
-    return None
+    instances = await asyncio.gather(*map(instance, wanted))
+    return [each for each in instances if each is not None]
 
 
 @callback
