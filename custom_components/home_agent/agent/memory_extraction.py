@@ -102,15 +102,15 @@ def teaches(sentence: str, language: str, *, acted: bool, looked_up: bool) -> bo
     if asks_to_remember(sentence) or _facts(own).search(fold_letters(sentence)):
         return True
     parts = [part.strip() for part in PARTS.findall(sentence) if part.strip()]
-    told = [part for part in parts if _tells(part, language)]
+    # Neither an order nor a question, and long enough.
+    told = [
+        part
+        for part in parts
+        if not part.endswith(tuple(QUESTION_MARKS))
+        and len(words(part)) >= LEAST_WORDS
+        and read(part, language).kind is Kind.REMARK
+    ]
     return bool(told) and (len(parts) > len(told) or not (acted or looked_up))
-
-
-def _tells(part: str, language: str) -> bool:
-    """Return whether a part of a sentence is neither an order nor a question, and long enough."""
-    if part.endswith(tuple(QUESTION_MARKS)) or len(words(part)) < LEAST_WORDS:
-        return False
-    return read(part, language).kind is Kind.REMARK
 
 
 @cache

@@ -41,20 +41,17 @@ def as_agent_error(err: ModelServerError, *, with_pictures: bool = False) -> Hom
 
     A server that refuses a request with pictures has a model that cannot see, as a rule.
     """
-    refused = with_pictures and err.kind is ErrorKind.BAD_REQUEST
-    error = (CannotSee if refused else _class(err))(err.plain)
-    error.said = err.detail
-    return error
-
-
-def _class(err: ModelServerError) -> type[HomeAgentError]:
-    kind = err.kind
-    if kind is ErrorKind.AUTH and not err.answered:
-        return KeyUnusable
-    if kind is ErrorKind.AUTH and err.keyless:
-        return KeyMissing
-    if kind is ErrorKind.RATE_LIMIT and (err.status == HTTPStatus.PAYMENT_REQUIRED or not err.retryable):
-        return QuotaExceeded
-    if kind is ErrorKind.UNAVAILABLE and err.answered:
-        return LLMServerError
-    return _ERRORS[kind]
+    kind, error = err.kind, _ERRORS[err.kind]
+    if with_pictures and kind is ErrorKind.BAD_REQUEST:
+        error = CannotSee
+    elif kind is ErrorKind.AUTH and not err.answered:
+        error = KeyUnusable
+    elif kind is ErrorKind.AUTH and err.keyless:
+        error = KeyMissing
+    elif kind is ErrorKind.RATE_LIMIT and (err.status == HTTPStatus.PAYMENT_REQUIRED or not err.retryable):
+        error = QuotaExceeded
+    elif kind is ErrorKind.UNAVAILABLE and err.answered:
+        error = LLMServerError
+    raised = error(err.plain)
+    raised.said = err.detail
+    return raised

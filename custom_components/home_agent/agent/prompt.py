@@ -5,7 +5,7 @@ is beside the newest user message.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from functools import cache
 from hashlib import blake2b
 from time import monotonic
 from typing import Any, Final
@@ -32,7 +32,7 @@ from ..const import (
     LOGGER,
 )
 from ..context.catalogue import Catalogue
-from ..context.fitting import FittedRequest, Prompt, RequestDraft, System, fit
+from ..context.fitting import Prompt, RequestDraft, System, fit
 from ..context.manager import AssembledContext, ContextManager
 from ..context.window import cut_fairly
 from ..inference.errors import ModelServerError
@@ -90,38 +90,6 @@ class PromptBuilder:
         self._later = LATER if "when" in ControlTool().parameters.schema else NO_LATER
         withdraw(hass, self._issue_id)  # it was about other options
 
-    def system(
-        self,
-        context: AssembledContext,
-        sentence: str,
-        speaker: Speaker,
-        history: Sequence[Mapping[str, Any]],
-        extra: str | None = None,
-        *,
-        room: int | None = None,
-        states: bool = True,
-    ) -> str:
-        """Return the whole system prompt; `extra` is what an automation or a satellite asked to add.
-
-        `room` is how many tokens the instructions may take; the security rules stay whole. Without
-        `states` a custom prompt gets none from us.
-        """
-        head, additions, shows_house = self._default_head(), "", False
-        if self._custom or self._additions:
-            variables = self._variables(context, sentence, speaker, history, states=states)
-            try:
-                if self._custom:
-                    head = render(self._hass, self._custom, variables)
-                additions = render(self._hass, self._additions, variables)
-                shows_house = bool(VARIABLES_OF_THE_HOUSE.search(self._custom + self._additions))
-                withdraw(self._hass, self._issue_id)
-            except TemplateError as err:
-                self._report(err)
-        catalogue = "" if shows_house else context.catalogue.text
-        if room is not None:
-            head, additions, extra = cut_fairly((head, additions, extra or ""), room)
-        return "\n".join(part for part in (head, SECURITY, additions, catalogue, extra) if part)
-
     def systems(
         self,
         context: AssembledContext,
@@ -134,73 +102,73 @@ class PromptBuilder:
     ) -> list[System]:
         """Return functions that build the system prompt: the complete one, then shorter and shorter ones.
 
+        `extra` is what an automation or a satellite asked to add. Without `states` a custom prompt gets none
+        from us.
+
         First the catalogue becomes a summary, then the instructions are cut to their share of the budget,
-        then the summary goes too. A share that a person has set holds for the whole one as well.
+        then the summary goes too. A share that a person has set holds for the whole one as well. The
+        security rules stay whole.
         """
-        chosen = context.budget.chosen.get("rules")
+        hass, settings = self._hass, self._settings
+
+        def written(shown: Catalogue, room: int | None) -> str:
+            """Return the prompt, with so many tokens for the instructions."""
+            persona = settings[CONF_PERSONA].strip() or "Home Agent"
+            role = ROLE.format(persona=persona, home=hass.config.location_name)
+            rules = RULES.format(later=self._later, style=STYLES[settings[CONF_RESPONSE_STYLE]])
+            head, additions, shows_house, told = f"{role}\n{rules}", "", False, extra
+            if self._custom or self._additions:
+                variables = {
+                    "entity_context": shown.text,
+                    "exposed_entities": [
+                        {
+                            "entity_id": record.entity_id,
+                            "name": record.name,
+                            "state": state.state if states else "",
+                            "aliases": list(record.aliases),
+                        }
+                        for record in context.house.entities.values()
+                        if (state := hass.states.get(record.entity_id)) is not None
+                    ],
+                    "conversation_history": "\n".join(
+                        f"{message['role']}: {message['content']}"
+                        for message in history
+                        if message.get("content")
+                    ),
+                    "ha_name": hass.config.location_name,
+                    "user_message": sentence,
+                    "current_device_id": speaker.device_id,
+                }
+                try:
+                    if self._custom:
+                        head = render(hass, self._custom, variables)
+                    additions = render(hass, self._additions, variables)
+                    shows_house = bool(VARIABLES_OF_THE_HOUSE.search(self._custom + self._additions))
+                    withdraw(hass, self._issue_id)
+                except TemplateError as err:
+                    LOGGER.warning("The custom prompt cannot be rendered, the default one is used: %s", err)
+                    report(hass, self._issue_id, ISSUE, fix=self._fix, error=str(err)[:200])
+            if room is not None:
+                head, additions, told = cut_fairly((head, additions, extra or ""), room)
+            catalogue = "" if shows_house else shown.text
+            return "\n".join(part for part in (head, SECURITY, additions, catalogue, told) if part)
 
         def shorter(catalogue: Callable[[], Catalogue], room: int | None) -> System:
-            written: list[Prompt] = []
-
+            @cache
             def system() -> Prompt:
-                if not written:
-                    shown = catalogue()
-                    of_it = context if shown is context.catalogue else replace(context, catalogue=shown)
-                    text = self.system(of_it, sentence, speaker, history, extra, room=room, states=states)
-                    written.append(Prompt(text, shown))
-                return written[0]
+                shown = catalogue()
+                return Prompt(written(shown, room), shown)
 
             return system
 
-        smaller = list(context.smaller_catalogues)
+        def whole() -> Catalogue:
+            return context.catalogue
+
+        smaller, budget = list(context.smaller_catalogues), context.budget
         return [
-            *(shorter(catalogue, chosen) for catalogue in (lambda: context.catalogue, *smaller[:1])),
-            *(
-                shorter(catalogue, context.budget.rules)
-                for catalogue in smaller or [lambda: context.catalogue]
-            ),
+            *(shorter(catalogue, budget.chosen.get("rules")) for catalogue in (whole, *smaller[:1])),
+            *(shorter(catalogue, budget.rules) for catalogue in smaller or [whole]),
         ]
-
-    def _default_head(self) -> str:
-        persona = self._settings[CONF_PERSONA].strip() or "Home Agent"
-        role = ROLE.format(persona=persona, home=self._hass.config.location_name)
-        style = STYLES[self._settings[CONF_RESPONSE_STYLE]]
-        return f"{role}\n{RULES.format(later=self._later, style=style)}"
-
-    def _variables(
-        self,
-        context: AssembledContext,
-        sentence: str,
-        speaker: Speaker,
-        history: Sequence[Mapping[str, Any]],
-        *,
-        states: bool,
-    ) -> dict[str, Any]:
-        machine = self._hass.states
-        return {
-            "entity_context": context.catalogue.text,
-            "exposed_entities": [
-                {
-                    "entity_id": record.entity_id,
-                    "name": record.name,
-                    "state": state.state if states else "",
-                    "aliases": list(record.aliases),
-                }
-                for record in context.house.entities.values()
-                if (state := machine.get(record.entity_id)) is not None
-            ],
-            "conversation_history": "\n".join(
-                f"{message['role']}: {message['content']}" for message in history if message.get("content")
-            ),
-            "ha_name": self._hass.config.location_name,
-            "user_message": sentence,
-            "current_device_id": speaker.device_id,
-        }
-
-    def _report(self, err: TemplateError) -> None:
-        """Tell the owner that the custom prompt does not work; the default one is used meanwhile."""
-        LOGGER.warning("The custom prompt cannot be rendered, the default one is used: %s", err)
-        report(self._hass, self._issue_id, ISSUE, fix=self._fix, error=str(err)[:200])
 
 
 def render(hass: HomeAssistant, source: str, variables: Mapping[str, Any]) -> str:
@@ -264,7 +232,25 @@ class Warmer:
     async def _async_prefill(self) -> None:
         """Send the stable part with an answer of one token; once more where that shows it to be too long."""
         for _ in range(2):
-            fitted = await self._async_stable_part()
+            stable = await self._context.async_stable()
+            context, language = Context(), self._hass.config.language
+            others = await async_other_tools(
+                self._hass,
+                self._settings[CONF_LLM_APIS],
+                llm.LLMContext(DOMAIN, context, language, ASSISTANT, None),
+                self._tools.names,
+            )
+            nobody = Speaker(context=context, language=language)
+            systems = self._prompt.systems(stable, "", nobody, [], others.prompt or None)
+            tools = [*self._tools.beside(stable.house, stable.catalogue), *others.schemas]
+            draft = RequestDraft(
+                systems=systems,
+                tools=tools,
+                tools_budget=stable.budget.chosen.get("tools"),
+                slots=(self._context.known(nobody, stable.budget),),
+            )
+            limit = self._context.window.request_tokens(self._settings[CONF_MAX_TOKENS])
+            fitted = fit(draft, [NOTHING_SAID], limit)
             begins = json_bytes([fitted.messages[0]["content"], fitted.tools])
             mark = blake2b(begins, digest_size=16).digest()
             if (
@@ -289,24 +275,3 @@ class Warmer:
             if answer.usage is not None:
                 model, usage = self._router.last_used, answer.usage
                 self._context.window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)
-
-    async def _async_stable_part(self) -> FittedRequest:
-        stable = await self._context.async_stable()
-        context, language = Context(), self._hass.config.language
-        others = await async_other_tools(
-            self._hass,
-            self._settings[CONF_LLM_APIS],
-            llm.LLMContext(DOMAIN, context, language, ASSISTANT, None),
-            self._tools.names,
-        )
-        nobody = Speaker(context=context, language=language)
-        systems = self._prompt.systems(stable, "", nobody, [], others.prompt or None)
-        tools = [*self._tools.beside(stable.house, stable.catalogue), *others.schemas]
-        draft = RequestDraft(
-            systems=systems,
-            tools=tools,
-            tools_budget=stable.budget.chosen.get("tools"),
-            slots=(self._context.known(nobody, stable.budget),),
-        )
-        limit = self._context.window.request_tokens(self._settings[CONF_MAX_TOKENS])
-        return fit(draft, [NOTHING_SAID], limit)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.helpers import area_registry as ar, device_registry as dr, llm
+from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.helpers.script import script_stack_cv
 
 from ..knowledge.speaker import Speaker, Surface, async_person_of_user, person_of_device, surface, written_in
@@ -45,7 +45,7 @@ async def async_speaker(
     presented = presentation(hass, user_input)
     voice = bool(user_input.device_id or user_input.satellite_id) or presented is Presentation.SPOKEN
     return replace(
-        await _async_located(hass, user_input.context, user_input.language, user_input.device_id, owners),
+        await async_speaker_at(hass, user_input.context, user_input.language, user_input.device_id, owners),
         voice=voice,
         shown=presented is Presentation.SHOWN or surface.get() is Surface.TELEGRAM,
         surface=_surface(user_input, voice=voice),
@@ -53,26 +53,14 @@ async def async_speaker(
     )
 
 
-async def async_speaker_of(hass: HomeAssistant, llm_context: llm.LLMContext) -> Speaker:
-    """Return the speaker of another agent's turn, and their location."""
-    language = llm_context.language or hass.config.language
-    return await _async_located(hass, llm_context.context or Context(), language, llm_context.device_id, ())
-
-
 async def async_speaker_at(
-    hass: HomeAssistant, device_id: str | None, language: str, owners: Iterable[Mapping[str, Any]]
-) -> Speaker:
-    """Return the voice that answers a question at a satellite."""
-    return await _async_located(hass, Context(), language, device_id, owners)
-
-
-async def _async_located(
     hass: HomeAssistant,
     context: Context,
     language: str,
     device_id: str | None,
-    owners: Iterable[Mapping[str, Any]],
+    owners: Iterable[Mapping[str, Any]] = (),
 ) -> Speaker:
+    """Return who speaks in the name of a context at a device, and their location."""
     area_id = floor_id = None
     if device_id and (device := dr.async_get(hass).async_get(device_id)):
         area_id = dr.async_get_effective_area_id(hass, device)

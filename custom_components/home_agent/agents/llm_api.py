@@ -6,13 +6,13 @@ from typing import Any, override
 
 import probatio
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.speaker import async_speaker_of
+from ..agent.speaker import async_speaker_at
 from ..const import DOMAIN
 from ..knowledge.view import AgentView
 from ..runtime import Agent, FurtherAgent
@@ -184,7 +184,12 @@ def _connection(agent: Agent) -> str:
 async def async_one_call(hass: HomeAssistant, handler: ToolHandler, llm_context: llm.LLMContext) -> TurnCalls:
     """Return the permissions of a single call from outside our conversations."""
     return TurnCalls(
-        speaker=await async_speaker_of(hass, llm_context),
+        speaker=await async_speaker_at(
+            hass,
+            llm_context.context or Context(),
+            llm_context.language or hass.config.language,
+            llm_context.device_id,
+        ),
         sentence="",
         conversation_id=f"call-{ulid_now()}",
         tools=handler.tools,

@@ -160,7 +160,7 @@ class Asker(ConfirmationChannel):
 
     async def _async_speaker_at(self, entity_id: str) -> Speaker:
         device_id, language = device_of(self._hass, entity_id), language_of(self._hass, entity_id)
-        speaker = await async_speaker_at(self._hass, device_id, language, self._owners)
+        speaker = await async_speaker_at(self._hass, Context(), language, device_id, self._owners)
         return replace(speaker, voice=True, surface=Surface.VOICE)
 
     async def _async_ask_aloud(

@@ -102,8 +102,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
             model=run.disclosure,
         )
         documents, passages = await asyncio.gather(
-            self._search.async_search(question, run.reader.sees),
-            self._async_passages(question),
+            self._search.async_search(question, run.reader.sees), self._async_passages(question)
         )
         return _answer(run.hass if run.disclosure.states else None, documents, passages)
 
@@ -159,14 +158,6 @@ def _answer(
         answer["also"] = titles
     if left := len(documents) - len(told) - len(titles):
         answer["left_out"] = left
-    if quotes := _quotes(passages):
-        answer["texts"] = {"use": USE, "quotes": quotes}
-    elif not told:
-        answer["hint"] = "nothing is known of this; ha_query reads states and history"
-    return answer
-
-
-def _quotes(passages: Sequence[Passage]) -> list[JsonValueType]:
     quotes: list[JsonValueType] = []
     room = MAX_PASSAGES_CHARS
     for passage in passages:
@@ -175,7 +166,11 @@ def _quotes(passages: Sequence[Passage]) -> list[JsonValueType]:
         if room < 0:
             break
         quotes.append(quote)
-    return quotes
+    if quotes:
+        answer["texts"] = {"use": USE, "quotes": quotes}
+    elif not told:
+        answer["hint"] = "nothing is known of this; ha_query reads states and history"
+    return answer
 
 
 def _now(hass: HomeAssistant | None, document: KnowledgeDocument) -> Told:
