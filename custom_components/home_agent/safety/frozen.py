@@ -32,7 +32,7 @@ class CallOrigin:
     """What was said and read in the conversation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Waiting:
     """What every call that waits carries."""
 
@@ -42,16 +42,28 @@ class Waiting:
     other entities while a question is open."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrozenCall(Waiting):
-    """One service call on resolved targets."""
+@dataclass(frozen=True, kw_only=True)
+class ServiceCall:
+    """One service call on targets that are already resolved."""
 
     domain: str
     service: str
     entity_ids: tuple[str, ...]
-    data: Mapping[str, Any]
+    data: Mapping[str, Any] = field(default_factory=dict)
     tool: str = ""
-    """The custom tool that makes the call, if one does."""
+    """The custom tool that makes the call: the guard knows which one service the household wrote for it."""
+    waits: bool = False
+    """Whether it runs a script whose end, and response, is waited for."""
+    already: frozenset[str] = frozenset()
+    """Targets that show what the call asks for before it is made."""
+    tells_of_people: bool = False
+    """Whether a message contains what is remembered of a person and was not said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenCall(Waiting, ServiceCall):
+    """A service call that waits."""
+
     contents: tuple[Effect, ...] = ()
     """Restricted effects in groups, scripts and scenes, which the question lists."""
 

@@ -14,7 +14,7 @@ from ..const import DOMAIN
 from ..errors import ToolExecutionError
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
-from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenLook
+from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenLook, ServiceCall
 from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.sanitizer.origins import PUBLIC
@@ -43,35 +43,6 @@ if TYPE_CHECKING:
 
 type ToolOutput = JsonValueType | Mapping[str, object]
 """What a tool of this integration returns: JSON, or a `TypedDict` of JSON."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceCall:
-    """One service call on targets that are already resolved."""
-
-    domain: str
-    service: str
-    entity_ids: tuple[str, ...]
-    data: Mapping[str, Any] = field(default_factory=dict)
-    tool: str = ""
-    """The custom tool that makes the call: the guard knows which one service the household wrote for it."""
-    waits: bool = False
-    """Whether it runs a script whose end, and response, is waited for."""
-    already: frozenset[str] = frozenset()
-    """Targets that show what the call asks for before it is made."""
-    tells_of_people: bool = False
-    """Whether a message contains what is remembered of a person and was not said."""
-
-
-def service_call(frozen: FrozenCall) -> ServiceCall:
-    """Return a frozen call as the guard takes it."""
-    return ServiceCall(
-        domain=frozen.domain,
-        service=frozen.service,
-        entity_ids=frozen.entity_ids,
-        data=frozen.data,
-        tool=frozen.tool,
-    )
 
 
 class Gate(Protocol):

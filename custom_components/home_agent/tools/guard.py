@@ -41,7 +41,7 @@ from ..safety.journal import AuditKind, Journal
 from ..safety.policy import Policy
 from ..safety.reading import Reader
 from ..safety.rules import Effect, Verdict
-from .base import ServiceCall, service_call
+from .base import ServiceCall
 from .intents import check_intent_slots, is_scripted, predicted_calls
 from .making import as_made, async_waited, taking_turns, translate_service_errors
 from .messages import Messages, heard_on, judged_as
@@ -319,9 +319,8 @@ class Guard:
     @callback
     def check_again(self, item: FrozenCall, user: User | None, speaker: Speaker) -> None:
         """Check a confirmed call once more. Raises PermissionDenied, and ChangedSinceAsked."""
-        call = service_call(item)
-        self.check(call, user, speaker)
-        check_contents(item, self.contents(call, speaker, user))
+        self.check(item, user, speaker)
+        check_contents(item, self.contents(item, speaker, user))
 
     @callback
     def is_free(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:
@@ -449,9 +448,7 @@ class Guard:
         call = ServiceCall(domain="camera", service="snapshot", entity_ids=(look.entity_id,))
         with self.journal.judging(call, speaker):
             verdict = self._strictest(Judged(call, user, speaker, Kind.READ))
-        return max(
-            verdict, *(self.check(service_call(one), user, speaker) for one in look.sends), Verdict.ALLOW
-        )
+        return max(verdict, *(self.check(one, user, speaker) for one in look.sends), Verdict.ALLOW)
 
     async def async_look_now(self, look: FrozenLook, speaker: Speaker) -> str:
         """Look, keep in the audit log that it was done, and send the picture where that is wanted."""
@@ -468,7 +465,7 @@ class Guard:
         )
         for message in look.sends:
             try:
-                await self.async_make(service_call(message), speaker)
+                await self.async_make(message, speaker)
             except (ToolExecutionError, PermissionDenied) as err:
                 look.unsent.append(str(err))
         return seen

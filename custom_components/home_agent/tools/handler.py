@@ -54,7 +54,7 @@ from ..safety.rules import Verdict
 from ..safety.sanitizer.origins import Origins
 from .automating.files import AutomationRefusedError
 from .automating.own import check_administrator, unattended
-from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered, service_call
+from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
 from .calls.arguments import fit
 from .calls.names import Adapted, adapt
 from .calls.schema import TOO_LARGE, bounded
@@ -200,6 +200,8 @@ class ToolHandler:
         self.guard.journal.settle(turn.speaker.turn_id)
         tool, content = turn.tools.get(call.tool_name), envelope_of(result)
         own = tool if isinstance(tool, HomeAgentTool) else None
+        record.waits = record.draft is not None and record.draft.waits
+        record.draft = None  # it has what codes the call was made with
         record.duration_ms = (monotonic() - record.started) * 1000
         record.success = not result.error
         record.read_only = tool is not None and tool.annotations.read_only
@@ -430,7 +432,7 @@ class ToolHandler:
                     check_unchanged(self.hass, item)
                     # A free call is asked about without a PIN.
                     if asked_as_free and isinstance(item, FrozenCall):
-                        verdict = self.guard.check(service_call(item), user, action.speaker)
+                        verdict = self.guard.check(item, user, action.speaker)
                         if verdict is Verdict.CONFIRM:
                             raise ChangedSinceAsked
                 spoken = [
@@ -462,7 +464,7 @@ class ToolHandler:
                 await guard.async_look_now(item, speaker)
             case FrozenCall():
                 guard.check_again(item, user, speaker)
-                await guard.async_make(service_call(item), speaker)
+                await guard.async_make(item, speaker)
             case FrozenPlan():
                 for call in item.calls:
                     guard.check_again(call, user, replace(speaker, due=item.due))
@@ -470,7 +472,7 @@ class ToolHandler:
             case FrozenAutomation():
                 check_administrator(user)
                 for call in item.calls:
-                    if not guard.is_free(service_call(call), user, unattended(speaker)):
+                    if not guard.is_free(call, user, unattended(speaker)):
                         raise ChangedSinceAsked
                 await item.begin()
             case FrozenIntent():

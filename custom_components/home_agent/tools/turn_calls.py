@@ -88,7 +88,9 @@ class CallRecord:
     ran: bool = False
     """Whether the tool was reached: what a refusal says is our own."""
     draft: CallDraft | None = None
-    """What of it waits for a confirmation."""
+    """What of it waits for a confirmation, while it runs."""
+    waits: bool = False
+    """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
     told: tuple[Told, ...] = ()
     """What it did, if a sentence of our own can tell it."""
     success: bool = False
@@ -113,11 +115,6 @@ class CallRecord:
     """Whether it may have reached entities that it does not name."""
     reverses: bool = False
     """Whether it may reverse what any tool has done."""
-
-    @property
-    def waits(self) -> bool:
-        """Return whether something of it waits for a confirmation: it has neither worked nor failed."""
-        return self.draft is not None and self.draft.waits
 
     @property
     def done(self) -> bool:
