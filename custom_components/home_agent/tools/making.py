@@ -24,28 +24,6 @@ STILL_RUNNING: Final = object()
 """What is returned for a call that goes on."""
 
 
-async def async_wait_for(
-    hass: HomeAssistant, call: Coroutine[Any, Any, Any], seconds: float, name: str
-) -> Any:
-    """Return the result of a call, or STILL_RUNNING if it takes longer.
-
-    It goes on in that case, and also if the caller is cancelled. Raises what the call raises meanwhile.
-    """
-    task = hass.async_create_background_task(call, f"home_agent {name}")
-    done, _ = await asyncio.wait({task}, timeout=seconds)
-    if done:
-        return task.result()
-
-    @callback
-    def note_failure(ended: asyncio.Task[Any]) -> None:
-        """Log what nobody waits for any more."""
-        if not ended.cancelled() and (err := ended.exception()) is not None:
-            LOGGER.warning("%s failed later: %s", name, err)
-
-    task.add_done_callback(note_failure)
-    return STILL_RUNNING
-
-
 @contextmanager
 def translate_service_errors(call: ServiceCall) -> Iterator[None]:
     """Raise what a service raises as PermissionDenied or ToolExecutionError."""
@@ -74,28 +52,24 @@ async def taking_turns(hass: HomeAssistant, entity_ids: Iterable[str]) -> AsyncG
     async with AsyncExitStack() as stack:
         for entity_id in sorted(set(entity_ids)):
             await stack.enter_async_context(locks.setdefault(entity_id, asyncio.Lock()))
-            await _async_wait_until_free(hass, entity_id)
+            free = asyncio.Event()
+
+            @callback
+            def note(event: Event[EventStateChangedData], free: asyncio.Event = free) -> None:
+                state = event.data["new_state"]
+                if state is None or state.state not in BUSY:
+                    free.set()
+
+            stop = async_track_state_change_event(hass, entity_id, note)
+            try:
+                state = hass.states.get(entity_id)
+                if state is not None and state.state in BUSY:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(PATIENCE):
+                            await free.wait()
+            finally:
+                stop()
         yield
-
-
-async def _async_wait_until_free(hass: HomeAssistant, entity_id: str) -> None:
-    free = asyncio.Event()
-
-    @callback
-    def note(event: Event[EventStateChangedData]) -> None:
-        state = event.data["new_state"]
-        if state is None or state.state not in BUSY:
-            free.set()
-
-    stop = async_track_state_change_event(hass, entity_id, note)
-    try:
-        state = hass.states.get(entity_id)
-        if state is not None and state.state in BUSY:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE):
-                    await free.wait()
-    finally:
-        stop()
 
 
 SCRIPT_SECONDS: Final = 20
@@ -113,12 +87,29 @@ def as_made(hass: HomeAssistant, call: ServiceCall) -> tuple[str, dict[str, Any]
 
 
 async def async_waited(hass: HomeAssistant, call: ServiceCall, made: Coroutine[Any, Any, Any]) -> Any:
-    """Return the response of a call, or STILL_RUNNING where it takes longer than can be waited for."""
+    """Return the response of a call, or STILL_RUNNING where it takes longer than can be waited for.
+
+    It goes on in that case, and also if the caller is cancelled. Raises what the call raises meanwhile.
+    """
     if call.waits:
-        return await async_wait_for(hass, made, SCRIPT_SECONDS, call.entity_ids[0])
-    if call.service in DOMAINS[call.domain].lasting:
-        return await async_wait_for(hass, made, BEGIN_SECONDS, f"{call.domain}.{call.service}")
-    return await made
+        seconds, name = SCRIPT_SECONDS, call.entity_ids[0]
+    elif call.service in DOMAINS[call.domain].lasting:
+        seconds, name = BEGIN_SECONDS, f"{call.domain}.{call.service}"
+    else:
+        return await made
+    task = hass.async_create_background_task(made, f"home_agent {name}")
+    done, _ = await asyncio.wait({task}, timeout=seconds)
+    if done:
+        return task.result()
+
+    @callback
+    def note_failure(ended: asyncio.Task[Any]) -> None:
+        """Log what nobody waits for any more."""
+        if not ended.cancelled() and (err := ended.exception()) is not None:
+            LOGGER.warning("%s failed later: %s", name, err)
+
+    task.add_done_callback(note_failure)
+    return STILL_RUNNING
 
 
 def script_service(hass: HomeAssistant, entity_id: str) -> str:
