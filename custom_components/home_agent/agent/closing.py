@@ -8,8 +8,7 @@ from time import monotonic
 from typing import Any, Final
 
 from homeassistant.components import conversation
-from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr, intent
+from homeassistant.helpers import floor_registry as fr, intent
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 
@@ -21,6 +20,7 @@ from ..inference.models import Message
 from ..languages import find, words
 from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code
+from .describe import area_of
 from .log import end_with_lead, last_words, messages_of
 from .record import MAX_TEXT
 from .request import drew_on_home
@@ -114,14 +114,6 @@ def _set_results(turn: Turn, response: intent.IntentResponse) -> None:
     ]
     response.async_set_results([*places, *entities])
     response.async_set_states([state for state in states.values() if state])
-
-
-def area_of(hass: HomeAssistant, entity_id: str) -> ar.AreaEntry | None:
-    """Return the area of an entity, or else that of its device."""
-    if (entry := er.async_get(hass).async_get(entity_id)) is None:
-        return None
-    area_id = er.async_get_effective_area_id(hass, entry)
-    return ar.async_get(hass).async_get_area(area_id) if area_id else None
 
 
 def keep(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID, ATTR_FRIENDLY_NAME, STATE_HOME, WEEKDAYS as WEEKDAY_NAMES
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import llm
+from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.util import dt as dt_util
 
@@ -35,16 +35,15 @@ from ..safety.rules import Effect
 from ..texts import fold, fold_letters, one_line, visible
 from ..timers.timers import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
 from ..timespans import format_span
-from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from ..tools.automating.clauses import StateWords
 from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.control.telling import UNTIL
 from ..tools.messages import heard_on
-from ..tools.outside.other_apis import inner_name
+from ..tools.outside.behind import inner_name
 from ..tools.resolving.resolver import plain
 from ..tools.telling import Told, ToldValue, ValueKind
 from ..tools.vetted import TELEGRAM, is_message, is_spoken
-from .intent_results import area_of
+from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from .phrases import async_load_phrases, phrase
 
 ACTS: Final = {
@@ -662,3 +661,11 @@ def _tool_name(tool: llm.Tool) -> str:
         return plain(tool.title)
     name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
     return plain(name.replace("_", " "))
+
+
+def area_of(hass: HomeAssistant, entity_id: str) -> ar.AreaEntry | None:
+    """Return the area of an entity, or else that of its device."""
+    if (entry := er.async_get(hass).async_get(entity_id)) is None:
+        return None
+    area_id = er.async_get_effective_area_id(hass, entry)
+    return ar.async_get(hass).async_get_area(area_id) if area_id else None

@@ -6,8 +6,7 @@ from typing import Final
 from ..const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
 from ..languages.sentence import read
 from ..tools.turn_calls import CallRecord
-from .closing import area_of
-from .describe import async_told
+from .describe import area_of, async_told
 from .log import async_say, end_with_words_beside_calls, note_unspoken, words_beside_calls
 from .phrases import async_error_sentence
 from .turn import Turn

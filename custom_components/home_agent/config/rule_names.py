@@ -28,7 +28,8 @@ from ..errors import InvalidInput
 from ..runtime import Agent
 from ..safety.rules import BLOCKED, GENERIC_SERVICES, RULE, restricted_rules
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
-from ..tools.outside.other_apis import async_instances, inner_name
+from ..tools.outside.behind import inner_name
+from ..tools.outside.other_apis import async_instances
 
 TOOL: Final = "tool:"
 PLACES: Final = ("area", "floor", "label", "room")

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, override
+from typing import TYPE_CHECKING, Any, Final, Self, override
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
@@ -14,9 +14,7 @@ from ..const import DOMAIN
 from ..errors import ToolExecutionError
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
-from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenLook, ServiceCall
-from ..safety.journal import Journal
-from ..safety.policy import Policy
+from ..safety.frozen import CallDraft, FrozenCall, ServiceCall
 from ..safety.sanitizer.origins import PUBLIC
 from .telling import Told
 
@@ -24,7 +22,6 @@ MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
 
 __all__ = [
-    "Gate",
     "HomeAgentTool",
     "PartlyFailed",
     "ServiceCall",
@@ -38,6 +35,7 @@ __all__ = [
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
     from ..safety.reading import Reader
+    from .guard import Guard
     from .turn_calls import TurnCalls
 
 
@@ -45,48 +43,12 @@ type ToolOutput = JsonValueType | Mapping[str, object]
 """What a tool of this integration returns: JSON, or a `TypedDict` of JSON."""
 
 
-class Gate(Protocol):
-    """The way from a tool to the home: the guard, as tools see it.
-
-    Its methods raise PermissionDenied for what is not allowed, and ToolExecutionError for what failed.
-    """
-
-    journal: Journal
-    policy: Policy
-
-    def is_exposed(self, entity_id: str) -> bool:
-        """Return whether the agent may see this entity now."""
-
-    async def async_call_service(
-        self,
-        call: ServiceCall,
-        speaker: Speaker,
-        draft: CallDraft | None = None,
-        approved: Sequence[FrozenCall] | None = None,
-    ) -> Any:
-        """Call a service and wait for it; raises ConfirmationNeeded for calls that wait in `draft`."""
-
-    def let_wait(self, item: Frozen, draft: CallDraft) -> str:
-        """Let something wait for a confirmation, and return the id of the action that it belongs to."""
-
-    async def async_foresee(
-        self, calls: Sequence[ServiceCall], speaker: Speaker
-    ) -> tuple[FrozenCall, ...] | None:
-        """Return calls that are made later if they need a confirmation, None if they are free."""
-
-    async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
-        """Call a service that only responds, and return its response by entity."""
-
-    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: CallDraft | None) -> str:
-        """Look through a camera; raises ConfirmationNeeded for looks that wait in `draft`."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRun:
     """One run of one tool. Services are reached through `call` and no other way."""
 
     hass: HomeAssistant
-    guard: Gate
+    guard: Guard
     house: HouseSnapshot
     speaker: Speaker
     """Who asks, as this call is judged."""

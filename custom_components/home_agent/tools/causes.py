@@ -30,7 +30,6 @@ from ..texts import as_number, clean
 from ..timespans import format_local
 from .base import ServiceCall, ToolRun
 from .differences import COMPARED, differences
-
 from .query.past import MAX_CHANGES
 from .query.periods import Period, is_period, parse_moment, parse_period
 from .query.present import Member, Report, StateFilter

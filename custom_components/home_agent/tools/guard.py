@@ -35,17 +35,17 @@ from ..safety.frozen import (
     FrozenIntent,
     FrozenLook,
     FrozenTool,
+    ServiceCall,
     frozen_call,
 )
 from ..safety.journal import AuditKind, Journal
 from ..safety.policy import Policy
 from ..safety.reading import Reader
 from ..safety.rules import Effect, Verdict
-from .base import ServiceCall
 from .intents import check_intent_slots, is_scripted, predicted_calls
 from .making import as_made, async_waited, taking_turns, translate_service_errors
 from .messages import Messages, heard_on, judged_as
-from .outside.other_apis import CALL_ANYTHING, inner_name, intent_of, script_of, tells_states, values_of
+from .outside.behind import CALL_ANYTHING, inner_name, intent_of, script_of, tells_states, values_of
 from .vetted import (
     GATED_OFF,
     check_administrator,

@@ -61,7 +61,8 @@ from .calls.schema import TOO_LARGE, bounded
 from .control.asked import check_calls, named_by_person
 from .guard import Guard
 from .native import disclosed_by_all
-from .outside.other_apis import declared_by_tool, inner_name, intent_of, source_of
+from .outside.behind import inner_name, intent_of
+from .outside.other_apis import declared_by_tool, source_of
 from .outside.outgoing import Leaving, Outgoing, texts_of
 from .results import (
     ControlResult,

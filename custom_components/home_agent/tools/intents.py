@@ -14,8 +14,8 @@ from ..const import ASSISTANT
 from ..domains import DOMAINS
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
+from ..safety.frozen import ServiceCall
 from ..safety.reading import Reader
-from .base import ServiceCall
 
 COMMAND = "conversation_command"
 INTENT_SCRIPT = "homeassistant.components.intent_script"

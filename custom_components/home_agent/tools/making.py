@@ -17,8 +17,8 @@ from homeassistant.util.hass_dict import HassKey
 from ..const import DOMAIN, LOGGER
 from ..domains import DOMAINS
 from ..errors import PermissionDenied, ToolExecutionError
+from ..safety.frozen import ServiceCall
 from ..safety.redaction import without_secrets
-from .base import ServiceCall
 
 STILL_RUNNING: Final = object()
 """What is returned for a call that goes on."""

@@ -20,9 +20,8 @@ from ..knowledge.speaker import Speaker, pipeline_of, preferred_pipeline
 from ..knowledge.view import AgentView
 from ..memory.sentences import holds_secret
 from ..quiet_hours import Hours
-from ..safety.frozen import FrozenCall
+from ..safety.frozen import FrozenCall, ServiceCall
 from ..safety.rules import Verdict
-from .base import ServiceCall
 from .people import People
 from .vetted import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, is_spoken
 

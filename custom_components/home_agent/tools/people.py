@@ -13,7 +13,7 @@ from homeassistant.util.hass_dict import HassKey
 from ..const import CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CONF_TELEGRAM_CHATS, DOMAIN
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
-from .base import ServiceCall
+from ..safety.frozen import ServiceCall
 from .vetted import TELEGRAM
 
 NOTIFY = "notify"

@@ -11,8 +11,8 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from ..domains import DOMAINS
 from ..errors import PermissionDenied
 from ..regex import lazy_regex
+from ..safety.frozen import ServiceCall
 from ..texts import leaves
-from .base import ServiceCall
 
 NOTIFY: Final = "notify"
 TELEGRAM: Final = ("telegram_bot", "send_message")

@@ -17,7 +17,7 @@ from ...texts import words
 from ..base import ServiceCall, ToolRun
 from ..resolving.resolver import MAX_ERROR, listed
 from .files import AUTOMATION, entity_of
-from .records import OwnAutomation, OwnAutomations
+from .records import OwnAutomation, OwnAutomations, as_values, entities_of_clause
 
 SAME = 0.86
 
@@ -122,15 +122,9 @@ def calls_in(config: Mapping[str, Any]) -> list[ServiceCall]:
     return list(_calls(config.get("actions") or config.get("action") or ()))
 
 
-def entities_of_clause(clause: Mapping[str, Any]) -> list[str]:
-    """Return the entities that a trigger or a condition is about."""
-    inner = [each for each in _listed(clause.get("conditions")) if isinstance(each, Mapping)]
-    return [str(each) for part in (clause, *inner) for each in _listed(part.get(ATTR_ENTITY_ID))]
-
-
 def entities_in_clauses(config: Mapping[str, Any]) -> list[str]:
     """Return the entities that the triggers and conditions of an automation are about."""
-    clauses = (*_listed(config.get("triggers")), *_listed(config.get("conditions")))
+    clauses = (*as_values(config.get("triggers")), *as_values(config.get("conditions")))
     return [each for clause in clauses if isinstance(clause, Mapping) for each in entities_of_clause(clause)]
 
 
@@ -176,7 +170,7 @@ async def async_check_allowed(
 
 
 def _calls(steps: Any, depth: int = MAX_DEPTH) -> Iterator[ServiceCall]:
-    for step in _listed(steps) if depth else ():
+    for step in as_values(steps) if depth else ():
         if not isinstance(step, Mapping):
             continue
         for key in NESTED:
@@ -191,13 +185,6 @@ def _calls(steps: Any, depth: int = MAX_DEPTH) -> Iterator[ServiceCall]:
         yield ServiceCall(
             domain=domain,
             service=name,
-            entity_ids=tuple(map(str, _listed(ids))),
+            entity_ids=tuple(map(str, as_values(ids))),
             data=dict(data) if isinstance(data, Mapping) else {},
         )
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    """Return a value, or the values of a list; none for nothing."""
-    if value is None:
-        return ()
-    return value if isinstance(value, list | tuple) else (value,)

@@ -1,11 +1,12 @@
 """The automations that people have asked for, and what was changed about them, in one store."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Self
 
+from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
@@ -294,3 +295,16 @@ class AutomationStore(EntryStore[OwnAutomations]):
 
     def __init__(self, hass: HomeAssistant) -> None:
         super().__init__(hass, STORE_KEY, OwnAutomations)
+
+
+def entities_of_clause(clause: Mapping[str, Any]) -> list[str]:
+    """Return the entities that a trigger or a condition is about."""
+    inner = [each for each in as_values(clause.get("conditions")) if isinstance(each, Mapping)]
+    return [str(each) for part in (clause, *inner) for each in as_values(part.get(ATTR_ENTITY_ID))]
+
+
+def as_values(value: Any) -> Sequence[Any]:
+    """Return a value, or the values of a list; none for nothing."""
+    if value is None:
+        return ()
+    return value if isinstance(value, list | tuple) else (value,)

@@ -5,15 +5,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 import json
-from typing import Any, Final, override
+from typing import Any, Final
 
 import probatio
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import entity_registry as er, llm, selector
+from homeassistant.helpers import llm
 from homeassistant.util import slugify
-from homeassistant.util.json import JsonObjectType
 
 from ...const import DOMAIN, LOGGER
 from ...issues import report, withdraw
@@ -23,6 +22,7 @@ from ...safety.firewall.firewall import LOOKALIKES
 from ...texts import clean, fold_letters, quoted
 from ..base import HomeAgentTool
 from ..native import NATIVE
+from .behind import CALL_ANYTHING, CORE, OtherTool, inner_name, inner_tool
 from .outgoing import declared_by
 
 MAX_TOOL_NAME: Final = 128
@@ -153,33 +153,7 @@ GET_SECONDS = 10
 NO_PROMPT = frozenset({llm.LLM_API_ASSIST})
 """APIs whose prompt tells what our catalogue tells already."""
 
-CORE = "homeassistant.components."
-CALL_ANYTHING: Final = "homeassistant__call_action"
-"""Home Assistant's tool that calls any action on anything, exposed or not; `ha_control` is in its place."""
-
 _NOT_ALLOWED = lazy_regex(r"[^a-zA-Z0-9_-]")
-
-
-class OtherTool(llm.Tool):
-    """A tool of another API under a name that servers accept and that no other tool has."""
-
-    def __init__(self, name: str, tool: llm.Tool, api_id: str) -> None:
-        self.name = name
-        self.api_id = api_id
-        self.tool = tool
-        self.title = tool.title
-        self.description = tool.description
-        self.parameters = tool.parameters
-        self.annotations = tool.annotations
-        self.integration = tool.integration
-
-    @override
-    async def async_call(
-        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
-    ) -> llm.ToolResult | JsonObjectType:
-        """Call the tool by its own name."""
-        call = llm.ToolInput(self.tool.name, tool_input.tool_args, id=tool_input.id)
-        return await self.tool.async_call(hass, call, llm_context)
 
 
 async def async_instances(
@@ -253,29 +227,6 @@ def is_foreign(instance: llm.APIInstance) -> bool:
     return instance.api.id not in NO_PROMPT
 
 
-def _inner(tool: llm.Tool) -> llm.Tool:
-    while isinstance(tool, OtherTool | llm.NamespacedTool):
-        tool = tool.tool
-    return tool
-
-
-def tells_states(tool: llm.Tool) -> bool:
-    """Return whether a tool of Home Assistant's own tells what is exposed, or more, whoever asks."""
-    module = type(_inner(tool)).__module__
-    return module.startswith(CORE) and module.endswith(".llm") and module != f"{CORE}llm.llm"
-
-
-def inner_name(tool: llm.Tool) -> str:
-    """Return the name that a tool's own API gave it."""
-    return _inner(tool).name
-
-
-def intent_of(tool: llm.Tool) -> str | None:
-    """Return the intent behind a tool, if it is one."""
-    inner = _inner(tool)
-    return inner.intent_type if isinstance(inner, llm.IntentTool) else None
-
-
 def source_of(tool: llm.Tool) -> str | None:
     """Return the server, or the LLM API, that a tool asks; None if nothing of a call leaves the home.
 
@@ -284,7 +235,7 @@ def source_of(tool: llm.Tool) -> str | None:
     """
     if isinstance(tool, HomeAgentTool):
         return tool.source
-    inner = _inner(tool)
+    inner = inner_tool(tool)
     if isinstance(inner, llm.IntentTool) or (
         isinstance(inner, llm.ActionTool) and getattr(inner, "_domain", "") == "script"
     ):
@@ -305,29 +256,3 @@ def declared_by_tool(tool: llm.Tool) -> frozenset[str]:
     except Exception:  # noqa: BLE001 - somebody else's schema
         return frozenset()
     return declared_by(schema) | {tool.description or ""}
-
-
-@callback
-def script_of(hass: HomeAssistant, tool: llm.Tool) -> str | None:
-    """Return the script behind a tool, if it is one."""
-    inner = _inner(tool)
-    if not isinstance(inner, llm.ActionTool):
-        return None
-    # ActionTool has no public way to tell what it calls.
-    domain, action = getattr(inner, "_domain", ""), getattr(inner, "_action", "")
-    if domain != "script":
-        return None
-    registered = er.async_get(hass).async_get_entity_id("script", "script", action)
-    return registered or f"script.{action}"
-
-
-def values_of(tool: llm.Tool, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that a script gets as they are; core puts ids in the place of areas and floors."""
-    schema = getattr(_inner(tool).parameters, "schema", None)
-    fields = schema if isinstance(schema, Mapping) else {}
-    replaced = {
-        str(name)
-        for name, validator in fields.items()
-        if isinstance(validator, selector.AreaSelector | selector.FloorSelector)
-    }
-    return {name: value for name, value in args.items() if name not in replaced}
