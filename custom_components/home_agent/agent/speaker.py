@@ -4,7 +4,7 @@ The microphone of the Assist dialog sends no device, so the conversation input l
 The pipeline run tells them apart: one that ends in text-to-speech announces its audio when it starts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +17,7 @@ from homeassistant.helpers.script import script_stack_cv
 from ..knowledge.speaker import Speaker, Surface, async_person_of_user, person_of_device, surface, written_in
 
 if TYPE_CHECKING:
-    from homeassistant.components.assist_pipeline.models import PipelineEvent
+    pass
 
 ASSIST_PIPELINE: Final = "assist_pipeline"
 
@@ -102,7 +102,11 @@ def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput
     """Return how the running pipeline that asks this sentence presents the answer."""
     if ASSIST_PIPELINE not in hass.config.components:
         return Presentation.UNKNOWN
-    for events in _latest_runs(hass):
+    from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE  # noqa: PLC0415
+
+    # The latest first.
+    pipelines = list(hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values())
+    for events in (run.events for runs in pipelines for run in reversed(runs.values())):
         told = {event.type.value: event.data or {} for event in events}
         asked = told.get("intent-start", {})
         if "intent-end" in told or "run-end" in told or asked.get("intent_input") != user_input.text:
@@ -110,12 +114,3 @@ def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput
         if asked.get("conversation_id") == user_input.conversation_id:
             return Presentation.SPOKEN if told["run-start"].get("tts_output") else Presentation.SHOWN
     return Presentation.UNKNOWN
-
-
-def _latest_runs(hass: HomeAssistant) -> Iterator[list[PipelineEvent]]:
-    """Yield the events of the latest pipeline runs, newest first."""
-    from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE  # noqa: PLC0415
-
-    for runs in list(hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values()):
-        for run in reversed(runs.values()):
-            yield run.events

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -201,15 +201,6 @@ class CallDraft:
     waits: bool = False
     """Whether anything of this call waits."""
 
-    def freeze(self, call: Frozen, things: Iterable[str], registered: Mapping[str, str | None]) -> str:
-        """Keep a call as it is now and return the id of the action that it belongs to.
-
-        Raises TooMuchAtOnce if one question cannot name everything.
-        """
-        action_id = self.draft.add(replace(call, origin=self.origin, registered=dict(registered)), things)
-        self.waits = True
-        return action_id
-
 
 def frozen_call(
     domain: str,
@@ -220,12 +211,11 @@ def frozen_call(
     contents: tuple[Effect, ...] = (),
 ) -> FrozenCall:
     """Return an immutable call."""
-    own = deepcopy(dict(data))
     return FrozenCall(
         domain=domain,
         service=service,
         entity_ids=tuple(entity_ids),
-        data=own,
+        data=deepcopy(dict(data)),
         tool=tool,
         contents=contents,
     )

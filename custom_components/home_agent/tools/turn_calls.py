@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 import json
 from time import monotonic
-from typing import Any, Final, NotRequired, Self, TypedDict
+from typing import Any, Final, NotRequired, Self, TypedDict, cast
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, valid_entity_id
@@ -222,13 +222,7 @@ def turn_quality(records: Iterable[CallRecord]) -> TurnQuality:
 
 
 def _named(counts: Counter[Fit]) -> FitCounts:
-    return {
-        "first_try": counts[Fit.FIRST_TRY],
-        "repaired": counts[Fit.REPAIRED],
-        "retried": counts[Fit.RETRIED],
-        "refused": counts[Fit.REFUSED],
-        "exhausted": counts[Fit.EXHAUSTED],
-    }
+    return cast("FitCounts", {fit.value: counts[fit] for fit in Fit})
 
 
 @dataclass(slots=True, kw_only=True)

@@ -56,7 +56,7 @@ class CallDescription:
 def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
     """Let a call wait, and return the id of the action that it belongs to.
 
-    Raises PermissionDenied for what one question cannot tell.
+    Raises PermissionDenied for what one question cannot tell, TooMuchAtOnce for what it cannot name.
     """
     if isinstance(call, FrozenAutomation) and "```" in call.yaml:
         raise PermissionDenied("An automation with three back-ticks cannot be shown in a question")
@@ -67,7 +67,10 @@ def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
             "Text from outside was read, and a question cannot tell all of this. "
             "Use shorter arguments, without codes and invisible characters"
         )
-    return draft.freeze(call, _things(call), _registered(hass, call))
+    waiting = replace(call, origin=draft.origin, registered=_registered(hass, call))
+    action_id = draft.draft.add(waiting, _things(call))
+    draft.waits = True
+    return action_id
 
 
 @callback
