@@ -1,8 +1,8 @@
 """`when`, `for` and `repeat` of a command, as models write them in any language."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
@@ -13,25 +13,17 @@ from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.spoken_words import words_of
 from ...languages.sentence import Wait
-from ...languages.times import in_english
-from ...planned.schedule import MAX_OFFSET, SUN_EVENTS, Schedule, next_sun
-from ...regex import lazy_regex
+from ...planned.schedule import MAX_OFFSET, Schedule, next_sun
 from ...texts import words
-from ...timers.timers import EVERY_DAY, next_at
 from ...timespans import format_local
-from ..everyday.moments import NEVER, read_days, read_length, read_moment
+from ...when import NEVER, Coming, Sun, read, read_days, read_length
 from .asked import FOR_FORMS, WHEN_FORMS
 from .scripts import SCRIPT
 
 SLOTS: Final = ("when", "for", "repeat")
 MAX_AHEAD: Final = timedelta(days=366)
 MIN_HOLD: Final = timedelta(seconds=1)
-IGNORED: Final = frozenset({"at", "the", "today", "tomorrow"})
-"""Words beside an event of the sun that say nothing about its offset."""
 AT_ONCE: Final = frozenset({"", "now", "right now", "immediately", "at once", "none", "null"})
-_HOUR: Final = lazy_regex(r"\b(\d{1,2}) ?(?:oclock|h)\b")
-_BARE_HOUR: Final = lazy_regex(r"(?:at )(\d{1,2})")
-_MINUS: Final = str.maketrans({"\u2212": "-", "\u2013": "-"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +50,7 @@ def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> 
     Raises ValidationError that names the slot and what is accepted.
     """
     when, hold, repeat = (str(args.get(slot) or "").strip() for slot in SLOTS)
-    days = read_days(repeat, language)
+    days = read_days(repeat, language) if repeat else None
     schedule = None
     if when.casefold() not in AT_ONCE:
         schedule = _read_schedule(hass, when, days, language)
@@ -67,29 +59,29 @@ def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> 
     if hold.casefold() in NEVER:
         return Timing(schedule=schedule) if schedule else None
     begins = schedule.due if schedule else dt_util.utcnow()
-    return Timing(schedule=schedule, hold=_read_hold(hass, hold, begins, language))
-
-
-def _spellings(text: str, language: str) -> Iterator[str]:
-    plain = " ".join(text.casefold().translate(_MINUS).split())
-    yield plain
-    for english in in_english(plain, language):
-        yield _HOUR.sub(r"\1:00", english)
-
-
-def _first[T](text: str, language: str, read: Callable[[str], T | None]) -> T | None:
-    """Return what a text means, in the first language in which it means anything."""
-    return next((found for each in _spellings(text, language) if (found := read(each)) is not None), None)
+    value = read(hold, language, until=True)
+    if isinstance(value, datetime) and value <= begins:
+        value = read(hold, language, begins, until=True)
+    ends = None if value is None else _schedule(hass, value, begins)
+    if ends is None or ends.due - begins < MIN_HOLD:
+        raise ValidationError(f"for: {hold[:40]!r} is not understood; give {FOR_FORMS}")
+    if ends.due - begins > MAX_AHEAD:
+        raise ValidationError("for: at most a year")
+    return Timing(schedule=schedule, hold=ends.due - begins)
 
 
 def _read_schedule(hass: HomeAssistant, text: str, days: tuple[int, ...] | None, language: str) -> Schedule:
     """Return when a command runs. Raises ValidationError for an unclear or past time."""
     now = dt_util.utcnow()
-    schedule = _first(text, language, lambda said: _schedule(hass, said, now))
+    value = read(text, language, now)
+    schedule = None if value is None else _schedule(hass, value, now)
     if schedule is None:
         raise ValidationError(f"when: {text[:40]!r} is not understood or has no time; give {WHEN_FORMS}")
     if days is not None:
-        schedule = _repeated(hass, schedule, days, now)
+        weekday = dt_util.as_local(schedule.due).weekday()
+        schedule = replace(schedule, days=days or (weekday,))
+        if schedule.due <= now or weekday not in schedule.days:  # it begins on the first of its days
+            schedule = replace(schedule, due=schedule.next_after(hass, now) or schedule.due)
     if schedule.due <= now:
         raise ValidationError(f"when: {text[:40]!r} is over already; it is {format_local(now)}")
     if schedule.due - now > MAX_AHEAD:
@@ -97,95 +89,23 @@ def _read_schedule(hass: HomeAssistant, text: str, days: tuple[int, ...] | None,
     return schedule
 
 
-def _schedule(hass: HomeAssistant, said: str, now: datetime) -> Schedule | None:
-    """Return when an English text means; None if it is none."""
-    if (sun := _read_sun(hass, said, now)) is not None:
-        return sun
-    if (length := read_length(said)) is not None:
-        return Schedule(due=now + length) if length > timedelta() else None
-    if bare := _BARE_HOUR.fullmatch(said):
-        return _next_hour(int(bare[1]), now)
-    try:
-        moment = read_moment(said, "when")
-    except ValidationError:
-        return None
-    if not isinstance(moment, datetime):  # a day needs a time
-        return None
-    return Schedule(due=dt_util.as_utc(moment), clock=dt_util.as_local(moment).time())
-
-
-def _next_hour(hour: int, now: datetime) -> Schedule | None:
-    """Return when a clock with twelve hours next shows an hour; one above twelve is of the day."""
-    if hour > 24:  # noqa: PLR2004 - hours of a day
-        return None
-    hours = {hour % 12, hour % 12 + 12} if hour <= 12 else {hour % 24}  # noqa: PLR2004 - as above
-    due, clock = min((next_at(time(each), EVERY_DAY, now), time(each)) for each in hours)
-    return Schedule(due=due, clock=clock)
-
-
-def _read_sun(hass: HomeAssistant, said: str, now: datetime) -> Schedule | None:
-    """Return a time by the sun; None for anything else."""
-    words = said.replace("-", " - ").replace("+", " + ").split()
-    event = next((word for word in SUN_EVENTS if words.count(word) == 1), None)
-    if event is None:
-        return None
-    after = now
-    if "tomorrow" in words:
-        after = dt_util.as_utc(dt_util.start_of_local_day() + timedelta(days=1))
-    rest = [word for word in words if word not in IGNORED]
-    at = rest.index(event)
-    offset = _offset(rest[:at], rest[at + 1 :])
-    if offset is None or abs(offset) > MAX_OFFSET:
-        return None
-    try:
-        due = next_sun(hass, event, offset, after)
-    except ValueError:
-        return None
-    return Schedule(due=due, sun=event, offset=offset)
-
-
-def _offset(before: list[str], behind: list[str]) -> int | None:
-    """Return the seconds after an event of the sun from the words on both sides of it; None if unclear."""
-    if before[-1:] in (["before"], ["after"]) and not behind:
-        sign, length = (-1 if before[-1] == "before" else 1), before[:-1]
-    elif behind[:1] in (["-"], ["+"]) and not before:
-        sign, length = (-1 if behind[0] == "-" else 1), behind[1:]
-        if not length:
-            return None
-    else:
-        return None if before or behind else 0
-    seconds = read_length(" ".join(length)) if length else timedelta()
-    return None if seconds is None else sign * int(seconds.total_seconds())
-
-
-def _repeated(hass: HomeAssistant, schedule: Schedule, days: tuple[int, ...], now: datetime) -> Schedule:
-    """Return a schedule that is repeated; it begins on the first of its days."""
-    days = days or (dt_util.as_local(schedule.due).weekday(),)
-    repeated = replace(schedule, days=days)
-    if schedule.due > now and dt_util.as_local(schedule.due).weekday() in days:
-        return repeated
-    if repeated.clock is not None:
-        return replace(repeated, due=next_at(repeated.clock, days, now))
-    assert schedule.sun is not None
-    return replace(repeated, due=next_sun(hass, schedule.sun, schedule.offset, now, days))
-
-
-def _read_hold(hass: HomeAssistant, text: str, begins: datetime, language: str) -> timedelta:
-    """Return how long a command holds. Raises ValidationError."""
-
-    def held(said: str) -> timedelta | None:
-        if (length := read_length(said)) is not None:
-            return length
-        said = said.removeprefix("until ")
-        ends = _schedule(hass, said, begins)
-        return None if ends is None else ends.due - begins
-
-    found = _first(text, language, held)
-    if found is None or found < MIN_HOLD:
-        raise ValidationError(f"for: {text[:40]!r} is not understood; give {FOR_FORMS}")
-    if found > MAX_AHEAD:
-        raise ValidationError("for: at most a year")
-    return found
+def _schedule(hass: HomeAssistant, value: Coming, now: datetime) -> Schedule | None:
+    """Return when a time is due; None for a day without a time."""
+    match value:
+        case Sun():
+            tomorrow = dt_util.as_utc(dt_util.start_of_local_day() + timedelta(days=1))
+            if abs(value.offset) > MAX_OFFSET:
+                return None
+            try:
+                due = next_sun(hass, value.event, value.offset, tomorrow if value.tomorrow else now)
+            except ValueError:
+                return None
+            return Schedule(due=due, sun=value.event, offset=value.offset)
+        case timedelta():
+            return Schedule(due=now + value) if value > timedelta() else None
+        case datetime():
+            return Schedule(due=dt_util.as_utc(value), clock=value.time())
+    return None
 
 
 WHEN, FOR, UNTIL, DATE = "when", "for", "until", "date"
@@ -300,17 +220,8 @@ def _lengths(sentence: str, language: str) -> Iterator[float]:
     said = words(sentence)
     start = 0
     while start < len(said):
-        sizes = range(min(LONGEST, len(said) - start), 0, -1)
-        found = ((size, _length(" ".join(said[start : start + size]), language)) for size in sizes)
-        size, length = next((one for one in found if one[1] is not None), (1, None))
-        if length is not None:
-            yield length
+        for size in range(min(LONGEST, len(said) - start), 0, -1):
+            if length := read_length(" ".join(said[start : start + size]), language):
+                yield length.total_seconds()
+                break
         start += size
-
-
-def _length(text: str, language: str) -> float | None:
-    """Return the seconds that words mean; None if they are no length of time."""
-    for form in (text, *in_english(text, language)):
-        if (length := read_length(form)) is not None:
-            return length.total_seconds()
-    return None
