@@ -4,15 +4,18 @@ What is to come is read by `read`, what has passed by `read_period` and `read_as
 as it is, then its words in English.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import cache
+from operator import itemgetter
 from typing import Final
 
 from homeassistant.util import dt as dt_util
 
 from .errors import ValidationError
-from .languages.times import in_english
+from .languages import DEFAULT, find, languages_with, table, words_to_99
+from .languages.lexicon import Lexicon, Word, clauses
 from .regex import lazy_regex
 from .timers.timers import EVERY_DAY, WEEKEND, WORKDAYS
 from .timespans import TIME_CHARS, read_seconds
@@ -451,3 +454,48 @@ def _days(text: str, *, alone: bool) -> tuple[int, ...] | None:
         begins = last if word in _TO or (word == "at" and alone and last is not None) else None
         last = day
     return None if begins is not None else tuple(sorted(days)) or None
+
+
+def in_english(text: str, language: str, *, past: bool = False) -> Iterator[str]:
+    """Yield a text about time with the words of a language in English: of the speaker's, English, the others.
+
+    "20 Minuten" becomes "20 minute"; with `past`, "heute morgen" becomes "this morning".
+    A text without a word of a language is not yielded for it.
+    """
+    if len(text) > TIME_CHARS:
+        return
+    known = languages_with("times")
+    own = [each for each in (find(language), DEFAULT) if each in known]
+    texts, words = {text}, list[Word]()
+    for piece in text.split():
+        inner = [word for clause in clauses(piece) for word in clause.words]
+        is_word = inner and not any(char.isdigit() for char in piece)  # times and signs stay as they are
+        words += inner if is_word else [Word(piece.casefold(), piece.casefold())]
+    for each in dict.fromkeys((*own, *known)):
+        if (translated := _translated(words, each, past=past)) not in texts:
+            texts.add(translated)
+            yield translated
+
+
+def _translated(words: Sequence[Word], language: str, *, past: bool) -> str:
+    lexicon, names = _lexicon(language, past)
+    matches = lexicon.all_matches(words)
+    parts: list[str] = []
+    index = 0
+    while index < len(words):
+        fitting = [(match, name) for name in names if (match := matches[name].get(index))]
+        match, name = max(fitting, default=(None, words[index].plain), key=itemgetter(0))
+        parts.append(names.get(name, name))
+        index += match.words if match else 1
+    return " ".join(parts)
+
+
+@cache
+def _lexicon(language: str, past: bool) -> tuple[Lexicon, Mapping[str, str]]:
+    """Return the words of a language by their English ones, and its numbers in words."""
+    tables: dict[str, Sequence[str]] = dict(table(language, "times.english"))
+    if past:
+        tables |= table(language, "times.past") or {}
+    digits = [*table(language, "numbers.digits"), *((word,) for word in words_to_99(language))]
+    tables |= {f"={number}": spoken for number, spoken in enumerate(digits)}
+    return Lexicon(tables), {name: name.removeprefix("=") for name in tables}

@@ -26,7 +26,7 @@ from ...regex import lazy_regex
 from ...safety.frozen import FrozenTool
 from ...texts import fold, one_line, words
 from ...timers.timers import DAYS, MAX_TIMERS, Repeat, Timer, Timers, told_days
-from ...timespans import format_local, format_span, read_seconds
+from ...timespans import format_local, format_span
 from ...when import FORMS, Period, at_clock, read as read_when, read_days, read_length, read_moment
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.asked import is_planted
@@ -282,7 +282,7 @@ def _as_said(when: str, sentence: str) -> str:
         return when
     numbers = _NUMBER.findall(when)
     found = re.search(rf"(?<!\w){numbers[0]} \w+", sentence) if len(numbers) == 1 else None
-    return found[0] if found and read_seconds(when) is not None else ""
+    return found[0] if found and read_length(when, "") is not None else ""
 
 
 def _repeat(text: str, language: str) -> tuple[Repeat | None, tuple[int, ...]]:
