@@ -101,7 +101,7 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
         for module in ("tools.ha_control", "tools.script_tool", "tools.control.asked")
     ),
     "exceptions": (Off("tools.ha_control:check_exceptions", _nothing),),
-    "needless": (Off("tools.control.carrying:async_needless", _async_none),),
+    "needless": (Off("tools.control.planning:async_needless", _async_none),),
     "rooms": (Off("tools.ha_control:with_rooms", lambda _run, args: args),),
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.actions:fit", _unrepaired)),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),

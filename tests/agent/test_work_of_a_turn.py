@@ -84,6 +84,6 @@ async def test_a_command_reads_the_sentence_once(hass: HomeAssistant, model_serv
         agent, model_server, walked, "Turn on the living room light", [order, text("It is on.")]
     )
     assert calls["languages/sentence.py:_Clause.__init__"] == 0, "it was read in an earlier turn"
-    assert calls["tools/control/timing.py:is_about_time"] < 20
+    assert calls["tools/control/arguments.py:is_about_time"] < 20
     assert own_calls(calls) < ORDER_CALLS
     assert walked.walks == []

@@ -8,7 +8,7 @@ import pytest
 
 from custom_components.home_agent.languages import languages_with
 from custom_components.home_agent.languages.sentence import Kind, Wait, read, times_in
-from custom_components.home_agent.languages.times import in_english
+from custom_components.home_agent.when import in_english
 from tests.helpers import spoken_sentences_two as second
 from tests.helpers.checks import every
 from tests.helpers.spoken_reasons import REASONS

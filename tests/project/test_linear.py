@@ -196,7 +196,7 @@ READERS = (
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
     *("safety.sanitizer.private_names", "safety.sanitizer.sanitizer"),
     *("tools.calls.names", "context.kind_lines"),
-    *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),
+    *("timespans", "tools.control.values", "when"),
     *("knowledge.names", "tools.resolving.resolver", "texts", "vector.lexical"),
 )
 """Modules whose public functions read text."""

@@ -1,21 +1,17 @@
 """Timers and reminders: set by a model, told where they were set, kept over a restart."""
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from hypothesis import given, strategies as st
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.const import EVENT_TIMER_FINISHED
-from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.store import SAVE_DELAY
 from custom_components.home_agent.timers.timers import Repeat, Timer, TimerStore
-from custom_components.home_agent.tools.everyday.moments import read_length, read_moment
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, speech
@@ -325,91 +321,6 @@ async def test_refusals(
 ) -> None:
     agent = await async_agent(hass, model_server)
     assert said in (await call(agent, **args))["error"]
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("every day", Repeat.DAILY),
-        ("Weekdays", Repeat.WEEKDAYS),
-        ("every monday", Repeat.WEEKLY),
-        ("none", None),
-        ("", None),
-    ],
-)
-async def test_how_often(
-    hass: HomeAssistant, model_server: ModelServer, written: str, meant: Repeat | None
-) -> None:
-    agent = await async_agent(hass, model_server)
-    await call(agent, action="set", when="monday 7:00", repeat=written)
-    (timer,) = agent.entry.runtime_data.timers.all()
-    assert timer.repeat is meant
-
-
-async def test_an_agent_that_is_removed_leaves_nothing(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    agent = await async_agent(hass, model_server)
-    await call(agent, action="set", when="10 min")
-    await hass.config_entries.async_remove(agent.entry.entry_id)
-    await hass.async_block_till_done()
-    store = TimerStore(hass)
-    await store.async_load()
-    assert store.of(agent.entry.entry_id).all() == []
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("18:30", "2026-06-03T18:30"),
-        ("9:00", "2026-06-04T09:00"),
-        ("7 pm", "2026-06-03T19:00"),
-        ("at 7pm", "2026-06-03T19:00"),
-        ("noon", "2026-06-03T12:00"),
-        ("tomorrow", "2026-06-04"),
-        ("tomorrow at 7:00", "2026-06-04T07:00"),
-        ("Friday 8 am", "2026-06-05T08:00"),
-        ("wednesday", "2026-06-10"),
-        ("2026-06-05", "2026-06-05"),
-        ("2026-06-05 08:00", "2026-06-05T08:00"),
-        ("2026-06-05T08:00:00+00:00", "2026-06-05T08:00"),
-    ],
-)
-async def test_moments(hass: HomeAssistant, written: str, meant: str) -> None:
-    await hass.config.async_set_time_zone("UTC")
-    moment = read_moment(written, "when")
-    text = moment.strftime("%Y-%m-%dT%H:%M") if isinstance(moment, datetime) else moment.isoformat()
-    assert text == meant
-
-
-@pytest.mark.parametrize(
-    ("written", "seconds"),
-    [
-        ("10 minutes", 600),
-        ("in 10 minutes", 600),
-        ("1 hour 30 minutes", 5400),
-        ("90s", 90),
-        ("an hour", 3600),
-        ("1:30:00", 5400),
-        ("-5 min", -300),
-        ("5 minutes from now", 300),
-    ],
-)
-def test_lengths(written: str, seconds: int) -> None:
-    assert read_length(written) == timedelta(seconds=seconds)
-
-
-@pytest.mark.parametrize("written", ["", "soon", "18:30", "tomorrow", "25", "32:99:99x"])
-def test_no_lengths(written: str) -> None:
-    assert read_length(written) is None
-
-
-@given(st.text(max_size=30))
-def test_any_text_is_a_moment_or_refused(written: str) -> None:
-    """Nothing but a moment or a sentence for the model comes out."""
-    read_length(written)
-    with suppress(ValidationError):
-        assert read_moment(written, "when")
 
 
 @pytest.mark.parametrize(

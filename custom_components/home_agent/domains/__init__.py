@@ -50,6 +50,12 @@ def domains_of(verb: str) -> frozenset[str]:
     return frozenset(facts.name for facts in DOMAINS.values() if verb in facts.actions)
 
 
+@cache
+def arranging(verb: str) -> frozenset[str]:
+    """Return the domains of which an action may concern rooms or groups."""
+    return frozenset(facts.name for facts in DOMAINS.values() if verb in facts.arranging)
+
+
 def opens(action: str, values: Mapping[str, object]) -> bool | None:
     """Return whether an action or a service moves something towards open, unlocked or disarmed.
 

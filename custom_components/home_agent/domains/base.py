@@ -307,6 +307,13 @@ class DomainFacts:
         return frozenset().union(*(action.passing for action in self.actions.values()))
 
     @cached_property
+    def arranging(self) -> frozenset[str]:
+        """The actions that may concern the rooms of a machine, or a whole group of players."""
+        works = {self.rooms.action, *self.rooms.everywhere} if self.rooms else set()
+        plays = {self.groups.join, self.groups.leave, *self.groups.shared} if self.groups else set()
+        return frozenset(works | plays)
+
+    @cached_property
     def services(self) -> frozenset[str]:
         """The services that actions, parameters and steps call on its entities."""
         if self.calls_members:

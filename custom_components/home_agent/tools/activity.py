@@ -27,10 +27,17 @@ from .automating.records import Change, OwnAutomations
 from .automating.undoing import async_undo_change, change_rows, last_change
 from .base import HomeAgentTool, PartlyFailed, Speaker, TargetsFailed, ToolOutput, ToolRun
 from .causes import async_why
-from .control.carrying import NOT_EXPOSED, OFFLINE, ControlOutcome, async_carry_out
 from .control.mentions import mention
-from .control.planning import Plan, expectation_of
-from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
+from .control.planning import (
+    NOT_EXPOSED,
+    OFFLINE,
+    ControlOutcome,
+    Plan,
+    async_carry_out,
+    expectation_of,
+    value_of,
+)
+from .control.restoring import CannotRestoreError, restoring, taking_back
 from .control.telling import tell_names
 from .differences import COMPARED, differences
 from .ha_control import async_prepare_names, entity_locks

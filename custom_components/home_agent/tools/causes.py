@@ -28,10 +28,10 @@ from ..safety.firewall.own_values import is_own_state, without_outside
 from ..safety.ledger import RecordedAction
 from ..texts import as_number, clean
 from ..timespans import format_local
+from ..when import Period, read_asked
 from .base import ServiceCall, ToolRun
 from .differences import COMPARED, differences
 from .query.past import MAX_CHANGES
-from .query.periods import Period, is_period, parse_moment, parse_period
 from .query.present import Member, Report, StateFilter
 
 if TYPE_CHECKING:
@@ -716,13 +716,11 @@ async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping
 def _period(history: Mapping[str, str], language: str) -> Period | None:
     """Return the time that is asked about; None for the last changes, whenever they were."""
     now = dt_util.utcnow()
-    moment, length = history.get("at", ""), history.get("duration", "")
-    if moment and is_period(moment, now, language):
-        moment, length = "", moment
-    if moment:
-        at = parse_moment(moment, length, now)
-        return Period(at.start - AROUND, min(now, at.end + AROUND))
-    return parse_period(length, now, language) if length else None
+    at, duration = history.get("at", ""), history.get("duration", "")
+    if not at and not duration:
+        return None
+    period, at_once = read_asked(at, duration, language, now)
+    return Period(period.start - AROUND, min(now, period.end + AROUND)) if at_once else period
 
 
 async def async_add_causes(

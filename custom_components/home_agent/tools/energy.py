@@ -20,12 +20,11 @@ from homeassistant.util.unit_system import METRIC_SYSTEM
 from ..database import DatabaseError, async_read_database
 from ..errors import PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import HouseSnapshot
-from ..languages.times import in_english
 from ..texts import as_number, clean
 from ..timespans import format_local
+from ..when import PERIOD_FORMS, Period, forms, read_period
 from .base import HomeAgentTool, ToolRun
 from .query.past import tidy
-from .query.periods import Period, parse_period
 from .resolving.resolver import texts
 
 ENERGY: Final = "energy"
@@ -206,9 +205,8 @@ def read_periods(text: str, compare: str, now: datetime, language: str) -> list[
     periods = [(period, step_of(period, closes))]
     if not compare:
         return periods
-    plain = " ".join(compare.casefold().replace("_", " ").split())
-    forms = [plain, *in_english(plain, language, past=True)]
-    if _LAST.isdisjoint(forms) and _PREVIOUS.isdisjoint(word for form in forms for word in form.split()):
+    asked = [*forms(compare, language, past=True)]
+    if _LAST.isdisjoint(asked) and _PREVIOUS.isdisjoint(word for form in asked for word in form.split()):
         other, other_closes = _read(compare, now, language, "compare", _FORMS)
     else:
         other, other_closes = period, closes
@@ -227,13 +225,13 @@ def read_periods(text: str, compare: str, now: datetime, language: str) -> list[
 
 
 def _read(
-    text: str, now: datetime, language: str, name: str = "period", forms: str = ""
+    text: str, now: datetime, language: str, name: str = "period", accepted: str = PERIOD_FORMS
 ) -> tuple[Period, datetime]:
     """Return a period of whole hours or days, and its end, or that of the day, week or month that it is.
 
     The dashboard shows all of a month that has begun.
     """
-    period = parse_period(text, now, language, name, *([forms] if forms else ()))
+    period = read_period(text, language, now, name, accepted)
     start = dt_util.as_local(period.start)
     if period.length >= timedelta(days=2):
         start = dt_util.start_of_local_day(start)

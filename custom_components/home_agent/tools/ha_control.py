@@ -1,7 +1,7 @@
 """ha_control: the tool that changes things, and says what they are afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, override
 from weakref import WeakValueDictionary
@@ -15,7 +15,7 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
-from ..domains import domains_of
+from ..domains import DOMAINS, arranging, domains_of, gated_domains
 from ..errors import NotPermitted, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.names import NAMES, name_index
@@ -23,21 +23,21 @@ from ..languages.sentence import read
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ToolOutput, ToolRun
-from .control.arguments import SLOT_WORDS, control_schema, in_order, read_args, schema_in
+from .control.arguments import SLOT_WORDS, control_schema, has_times, in_order, read_args, schema_in
 from .control.asked import check_asked, check_exceptions, check_times
-from .control.carrying import NOT_EXPOSED, OFFLINE, ControlOutcome, async_carry_out
-from .control.later import Planner, command_of
+from .control.later import async_act_later, async_hold, keep, read_timing, with_times
 from .control.places import with_group, with_rooms
-from .control.planning import Plan, plan
-from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated, scripts_as_tools
+from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_carry_out, plan
+from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
 from .control.telling import PLANNED, tell, tell_planned
-from .control.timing import Timing, read_timing, with_times
 from .control.values import Units
 from .resolving.family_words import TRAITS, known_traits
-from .resolving.resolver import protected, resolve
+from .resolving.resolver import Target, protected, resolve
 from .telling import Told
 
 MAX_TARGETS = 200
+MAX_LISTED = 10
+_SEPARATORS = str.maketrans(dict.fromkeys(";/|&\n", ","))
 INLINE_ENTITIES = 150
 """Houses up to this size get their index of names on the event loop."""
 
@@ -60,7 +60,7 @@ class ControlTool(HomeAgentTool):
 
     def __init__(self, planned: PlannedCommands | None = None, *, gated: bool = False) -> None:
         self._gated = gated
-        self._planner = Planner(planned) if planned is not None else None
+        self._planned = planned
         self.parameters = control_schema()
         self._general = probatio.to_openapi(self.parameters, openapi_version="3.1.0")
 
@@ -72,7 +72,7 @@ class ControlTool(HomeAgentTool):
     @override
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
         """Return the actions and values that some entity of this home supports."""
-        shown = scripts_as_tools(hass, house)
+        shown = scripts_as_tools(hass, house) if SCRIPT in house.domains else {}
         return schema_in(
             self._general,
             house,
@@ -94,29 +94,46 @@ class ControlTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Resolve, call, read back."""
         await async_prepare_names(run.hass, run.house)
-        args = dict(with_group(run, with_rooms(run, args)))
+        if _is_arranged(run, args):
+            args = dict(with_group(run, with_rooms(run, args)))
         verb, target, given = read_args(args)
+        language = run.speaker.language
+        sentence = read(run.sentence, language)
 
-        def found(domains: Collection[str]) -> list[EntityRecord]:
+        def find(domains: Collection[str]) -> list[EntityRecord]:
             return resolve(
                 run.house,
                 target,
                 speaker=run.speaker,
-                sentence=read(run.sentence, run.speaker.language).without_exceptions,
+                sentence=sentence.without_exceptions,
                 allowed_domains=domains,
                 exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
             )
 
         domains = domains_of(verb) | run.meanings.keys()
-        records = _members(run, resolve_gated(target, domains, found, gated=self._gated))
+        records = _members(run, resolve_gated(target, domains, find, gated=self._gated))
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
-        times, given = with_times(args, given, records, run.sentence, run.speaker.language)
-        timing = read_timing(run.hass, times, run.speaker.language)
-        check_times(run, records, given, timing.answers if timing else frozenset())
-        check_exceptions(run, target, records)
+        timing = None
+        if has_times(args):
+            times, given = with_times(args, given, records, run.sentence, language)
+            timing = read_timing(run.hass, times, language)
+        if sentence.waits:
+            check_times(run, records, given, timing.answers if timing else frozenset())
+        if sentence.exceptions:
+            check_exceptions(run, target, records)
+        outcome = ControlOutcome(run.house)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
-            return await self._async_act(verb, given, records, run, timing)
+            plans, before = self._plans(verb, given, records, run, outcome)
+            if plans and timing is not None:
+                if self._planned is None:
+                    raise ValidationError("when and for are not available here")
+                await async_act_later(self._planned, verb, given, plans, before, timing, run, outcome)
+            elif plans:
+                await async_carry_out(plans, before, verb, run, outcome)
+                if self._planned and verb == "turn_on" and self._planned.all():
+                    keep(self._planned, run, outcome)
+        return outcome.result()
 
     async def async_run_planned(
         self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome
@@ -129,58 +146,17 @@ class ControlTool(HomeAgentTool):
             plans, before = self._plans(command.verb, command.given, records, run, outcome)
             if plans:
                 await async_carry_out(plans, before, command.verb, run, outcome)
-            if command.hold and self._planner:
-                await self._planner.async_hold(command, before, run, outcome)
+            if command.hold and self._planned:
+                await async_hold(self._planned, command, before, run, outcome)
         return outcome.result()
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
         """Return what was done, by names and values."""
-        if self._planner is None or not isinstance(result, Mapping) or PLANNED.isdisjoint(result):
-            return tell(with_rooms(run, args), result, run)
-        found = (one for one in self._planner.planned.all() if one.id == result.get("id"))
+        if self._planned is None or not isinstance(result, Mapping) or PLANNED.isdisjoint(result):
+            return tell(with_rooms(run, args) if _is_arranged(run, args) else args, result, run)
+        found = (one for one in self._planned.all() if one.id == result.get("id"))
         return tell_planned(args, result, next(found, None), run)
-
-    async def _async_act(
-        self,
-        verb: str,
-        given: Mapping[str, Any],
-        records: Sequence[EntityRecord],
-        run: ToolRun,
-        timing: Timing | None,
-    ) -> JsonValueType:
-        outcome = ControlOutcome(run.house)
-        plans, before = self._plans(verb, given, records, run, outcome)
-        if plans and timing is None:
-            await async_carry_out(plans, before, verb, run, outcome)
-            if self._planner:
-                self._planner.keep(verb, run, outcome)
-        elif plans and timing is not None:
-            await self._async_act_later(verb, given, plans, before, timing, run, outcome)
-        return outcome.result()
-
-    async def _async_act_later(
-        self,
-        verb: str,
-        given: Mapping[str, Any],
-        plans: dict[str, Plan],
-        before: Mapping[str, State],
-        timing: Timing,
-        run: ToolRun,
-        outcome: ControlOutcome,
-    ) -> None:
-        if (planner := self._planner) is None:
-            raise ValidationError("when and for are not available here")
-        planner.check(timing, given)
-        planner.fit(plans, before, timing, verb, given, run, outcome)
-        free, waiting = await planner.async_judge(plans, timing, run, outcome)
-        command = command_of(verb, given, plans, timing, run)
-        planner.ask(command, waiting, timing, run, outcome)
-        if timing.schedule is not None:
-            await planner.async_plan(command, free, outcome)
-        elif now := {entity_id: plans[entity_id] for entity_id in free}:
-            await async_carry_out(now, before, verb, run, outcome)
-            await planner.async_hold(command, before, run, outcome)
 
     def _plans(
         self,
@@ -207,20 +183,49 @@ class ControlTool(HomeAgentTool):
                 outcome.fail(entity_id, OFFLINE)
             else:
                 try:
-                    plans[entity_id] = self._plan(run, state, verb, given, units, alone=len(records) == 1)
-                    before[entity_id] = state
+                    meant = run.meanings.get(state.domain, verb)
+                    if state.domain == SCRIPT:
+                        made = plan_script(run, state, meant, given, gated=self._gated)
+                    else:
+                        alone = len(records) == 1
+                        made = plan(state, meant, given, units, gated=self._gated, alone=alone)
+                    plans[entity_id], before[entity_id] = made, state
                 except ValidationError as err:
                     outcome.fail(entity_id, err)
         return plans, before
 
-    def _plan(
-        self, run: ToolRun, state: State, verb: str, given: Mapping[str, Any], units: Units, *, alone: bool
-    ) -> Plan:
-        """Return the plan for one entity. Raises ValidationError."""
-        meant = run.meanings.get(state.domain, verb)
-        if state.domain == SCRIPT:
-            return plan_script(run, state, meant, given, gated=self._gated)
-        return plan(state, meant, given, units, gated=self._gated, alone=alone)
+
+def resolve_gated(
+    target: Target,
+    domains: Collection[str],
+    find: Callable[[Collection[str]], list[EntityRecord]],
+    *,
+    gated: bool,
+) -> list[EntityRecord]:
+    """Return what a target means; a room or a kind of thing alone never means scenes and scripts in it.
+
+    `find` takes the domains that count. Raises ValidationError.
+    """
+    gates = gated_domains()
+    others = frozenset(domains) - gates
+    ids = [entity_id for entity_id in target.entity_id if "*" not in entity_id]
+    if target.is_empty or target.name or ids:
+        try:
+            records = find(domains)
+        except ValidationError:
+            if gated:
+                raise
+            return find(others)
+    else:
+        records = find(others | gates.intersection(target.domain) if gated else others)
+    several = [record for record in records if DOMAINS[record.domain].is_gated]
+    named = len(ids) or len((target.name or "").translate(_SEPARATORS).split(","))
+    if len(several) > max(1, named):
+        if not gated:
+            return find(others)
+        listed = ", ".join(f"{record.name[:40]} ({record.entity_id})" for record in several[:MAX_LISTED])
+        raise ValidationError(f"Which one? Name one scene or script: {listed}")
+    return records
 
 
 async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
@@ -228,6 +233,15 @@ async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None
     for key, build in ((NAMES, name_index), (TRAITS, known_traits)):
         if len(house.entities) > INLINE_ENTITIES and not house.has_derived(key):
             await hass.async_add_executor_job(build, house)
+
+
+def _is_arranged(run: ToolRun, args: Mapping[str, Any]) -> bool:
+    """Return whether a call may be about the rooms of a machine, or about a group of players."""
+    verb, ids = str(args.get("action")), args.get("entity_id") or ()
+    kinds = arranging(verb) & run.house.domains
+    named = [run.house.entities[entity_id].domain for entity_id in ids if entity_id in run.house.entities]
+    are_others = bool(named) and len(named) == len(ids) and kinds.isdisjoint(named)
+    return bool(kinds) and not (are_others and domains_of(verb) > kinds)
 
 
 def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord]:

@@ -12,13 +12,12 @@ from ..errors import ValidationError
 from ..knowledge.names import content_words, word_similarity
 from ..knowledge.spoken_words import stop_words
 from ..languages import DEFAULT, find
-from ..languages.times import in_english
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
 from ..texts import fold, words
 from ..timers.timers import WEEKDAYS, told_days
+from ..when import forms, read_clock
 from .base import ToolRun
-from .everyday.moments import read_clock
 
 SAME: Final = 0.88
 """How alike two forms of a word are."""
@@ -48,8 +47,7 @@ def is_described(
             return True
         return any(word_similarity(word, other) >= SAME for other in named)
 
-    written = " ".join(said.casefold().replace(",", " ").split())
-    for form in (written, *in_english(written, language)):
+    for form in forms(said.replace(",", " "), language):
         asked = [word if read_clock(word) is not None else fold(word) for word in form.split()]
         asked = [word for word in asked if word not in stop_words() | _BESIDE]
         if asked and all(map(fits, asked)):

@@ -23,8 +23,7 @@ from ..planned.records import Held, PlannedCommand
 from ..safety.frozen import CallOrigin
 from ..safety.ledger import EarlierState
 from .base import PartlyFailed, ToolRun
-from .control.carrying import NOT_EXPOSED, ControlOutcome, async_carry_out
-from .control.planning import Plan
+from .control.planning import NOT_EXPOSED, ControlOutcome, Plan, async_carry_out
 from .control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring
 from .everyday.notify_tool import NotifyTool
 from .ha_control import ControlTool, entity_locks

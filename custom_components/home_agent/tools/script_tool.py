@@ -137,7 +137,7 @@ class ScriptTools:
 
     def renewed(self, house: HouseSnapshot) -> list[HomeAgentTool] | None:
         """Return the tools for this home; None if they are the same as before."""
-        shown = scripts_as_tools(self._hass, house) if self._is_allowed else {}
+        shown = scripts_as_tools(self._hass, house) if self._is_allowed and SCRIPT in house.domains else {}
         known = [
             (entity_id, house.entities[entity_id].name, self._description(entity_id), fields)
             for entity_id, fields in shown.items()

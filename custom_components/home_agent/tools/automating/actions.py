@@ -20,10 +20,10 @@ from ..calls.arguments import fit
 from ..calls.names import adapt
 from ..control.arguments import read_args
 from ..control.planning import plan
-from ..control.scripts import SCRIPT, plan_script, resolve_gated
+from ..control.scripts import SCRIPT, plan_script
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
-from ..ha_control import ControlTool, async_prepare_names
+from ..ha_control import ControlTool, async_prepare_names, resolve_gated
 from ..resolving.resolver import Target, resolve
 from ..vetted import NOTIFY
 from .clauses import MAX_ITEMS, as_duration, check_plain, read_for

@@ -24,8 +24,8 @@ from ...languages import DEFAULT
 from ...literals import opened
 from ...texts import as_number, first_name, fold
 from ...timers.timers import EVERY_DAY
+from ...when import read_clock, read_days, read_length
 from ..base import ToolRun
-from ..everyday.moments import read_clock, read_days, read_length, readable
 from ..everyday.notify_tool import self_words
 from ..resolving.resolver import Target, plain, resolve, texts
 
@@ -384,7 +384,7 @@ def read_for(value: Any, language: str, slot: str = "for") -> int:
     if isinstance(value, Mapping):
         value = " ".join(f"{number} {unit}" for unit, number in value.items() if number)
     text = str(value).strip()
-    length = read_length(readable(f"{text} seconds" if text.isdecimal() else text, language))
+    length = read_length(f"{text} seconds" if text.isdecimal() else text, language)
     seconds = int(length.total_seconds()) if length is not None else 0
     if not 0 < seconds <= MAX_FOR:
         raise ValidationError(f"{slot}: {text[:40]!r} is no length of time up to a week. Give '00:10:00'")

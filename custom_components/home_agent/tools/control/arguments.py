@@ -1,5 +1,6 @@
 """The arguments of ha_control: what the model is told, and what it writes."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ import probatio
 from ...domains import DOMAINS, verbs
 from ...domains.base import ANY, Action, DomainFacts
 from ...errors import ValidationError
-from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.house import HouseSnapshot
 from ...knowledge.labels import labels_in
 from ...knowledge.spoken_words import words_of
 from ...texts import fold
@@ -75,6 +76,10 @@ _VERB_WORDS: Mapping[str, str] = {
     "run": "activate",
     "arm": "arm_away",
     "open_latch": "open",
+    "set_cover_position": "set_position",
+    "set_valve_position": "set_position",
+    "increment": "increase",
+    "decrement": "decrease",
 }
 TIME_SLOTS: Final = ("when", "for", "repeat")
 SLOT_WORDS: Final[Mapping[str, str]] = {
@@ -88,6 +93,12 @@ REMARKS: Final = frozenset(
     ("reason", "reasoning", "explanation", "rationale", "justification", "thought", "thoughts", "confidence")
 )
 """Keys under which models write about a call, and not what it is to do."""
+TIME_WORDS: Final = words_of(
+    "when delay delayed after at before schedule scheduled until for start starts begin begins end ends time "
+    "times timeout timer duration hold wait date datetime due deadline second seconds minute minutes hour "
+    "hours"
+)
+"""Words in a key that make its value a time."""
 SCRIPT_PREFIX: Final = "script."
 
 
@@ -145,6 +156,16 @@ def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     return {**ordered, "parameters": given} if given else ordered
 
 
+def is_about_time(key: str) -> bool:
+    """Return whether the name of an argument says that its value is a time."""
+    return not TIME_WORDS.isdisjoint(key.casefold().replace("-", "_").replace(" ", "_").split("_"))
+
+
+def has_times(args: Mapping[str, Any]) -> bool:
+    """Return whether any argument may say when, for how long or how often."""
+    return any(args.get(slot) for slot in TIME_SLOTS) or any(map(is_about_time, args.get("parameters") or ()))
+
+
 def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
     """Return action, target and parameters of arguments that `in_order` has put in order.
 
@@ -159,10 +180,9 @@ def read_verb(value: Any) -> str:
     Any other word is returned as it is. Raises probatio.Invalid for one that reads.
     """
     word = "_".join(fold(" ".join(texts(value))).split())
-    known = verbs()
-    if word in known:
+    if word in verbs():
         return word
-    meant = {**_service_words(known), **_VERB_WORDS, **{verb: verb for verb in known}}
+    meant = _verb_words()
     for domain, facts in DOMAINS.items():
         if facts.actions and word.startswith(f"{domain}_") and word[len(domain) + 1 :] in meant:
             word = word[len(domain) + 1 :]
@@ -172,20 +192,16 @@ def read_verb(value: Any) -> str:
     return meant.get(word, word)
 
 
-def _service_words(known: Collection[str]) -> dict[str, str]:
-    """Return the actions by the names of their services, where these are no actions themselves."""
-    found = {
+@cache
+def _verb_words() -> Mapping[str, str]:
+    """Return the actions by their names, synonyms, and the services that are no actions themselves."""
+    services = {
         str(action.service): verb
         for facts in DOMAINS.values()
         for verb, action in facts.actions.items()
-        if action.service not in (None, *known) and not verb.startswith("turn_")
+        if action.service not in (None, *verbs()) and not verb.startswith("turn_")
     }
-    return found | {
-        "set_cover_position": "set_position",
-        "set_valve_position": "set_position",
-        "increment": "increase",
-        "decrement": "decrease",
-    }
+    return {**services, **_VERB_WORDS, **{verb: verb for verb in verbs()}}
 
 
 def clean(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,7 +249,12 @@ def normalise(
             left_out.append(f"has no {key[:40].replace('_', ' ')}")
             continue
         if name is None:
-            raise _unknown(key, domain, verb, accepted)
+            near = get_close_matches(key, accepted, 1, 0.5)
+            hint = f"; did you mean {near[0]}" if near else ""
+            problem = f"does not take {key[:40]!r}{hint}. Allowed: {', '.join(accepted)}"
+            if not accepted:
+                problem = f"takes none, so not {key[:40]!r}"
+            raise ValidationError(f"parameters: {verb} on a {domain} {problem}"[:MAX_ERROR])
         for part, read in _read(domain, name, value, units).items():
             found.setdefault(part, read)
     if "brightness" in found and "brightness_pct" in found:
@@ -261,22 +282,13 @@ def _right_name(key: str, domain: str, action: Action, accepted: Collection[str]
     facts = DOMAINS[domain]
     if key in ("value", "level", "percent") and facts.step and facts.step.parameter in accepted:
         return facts.step.parameter
-    return next((name for name in accepted if key in _aliases(facts, name)), None)
-
-
-def _aliases(facts: DomainFacts, name: str) -> Collection[str]:
-    return STEP_ALIASES if name == STEP else facts.parameters[name].aliases.split()
-
-
-def _unknown(key: str, domain: str, verb: str, accepted: Collection[str]) -> ValidationError:
-    if not accepted:
-        return ValidationError(f"parameters: {verb} on a {domain} takes none, so not {key[:40]!r}")
-    near = get_close_matches(key, accepted, 1, 0.5)
-    hint = f"; did you mean {near[0]}" if near else ""
-    return ValidationError(
-        f"parameters: {verb} on a {domain} does not take {key[:40]!r}{hint}. Allowed: {', '.join(accepted)}"[
-            :MAX_ERROR
-        ]
+    return next(
+        (
+            name
+            for name in accepted
+            if key in (STEP_ALIASES if name == STEP else facts.parameters[name].aliases.split())
+        ),
+        None,
     )
 
 
@@ -284,27 +296,22 @@ def _read(domain: str, name: str, value: Any, units: Units) -> dict[str, Any]:
     """Return a parameter read by its kind; some come out under another name."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
+    facts = DOMAINS[domain]
     try:
-        if name == STEP:
-            return {STEP: _read_step(domain, value, units)}
-        kind = DOMAINS[domain].parameters[name].kind
-        read = READERS[kind](value, units)
+        if name != STEP:
+            kind = facts.parameters[name].kind
+            read = READERS[kind](value, units)
+            return dict(read) if kind in ("color", "brightness") else {name: read}
+        match facts.parameters[facts.step.parameter].kind if facts.step else "":
+            case "volume":
+                size = read_volume(value, units)
+            case "percent":
+                size = read_percent(str(value).lstrip("+-"), units)
+            case _:
+                size = read_number(value, units)
+        return {STEP: abs(float(size))}
     except ValueError as err:
         raise ValidationError(f"{name}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
-    if kind in ("color", "brightness"):
-        return dict(read)
-    return {name: read}
-
-
-def _read_step(domain: str, value: Any, units: Units) -> float:
-    """Return the size of a step, without its sign."""
-    facts = DOMAINS[domain]
-    kind = facts.parameters[facts.step.parameter].kind if facts.step else ""
-    if kind == "volume":
-        return abs(read_volume(value, units))
-    if kind == "percent":
-        return float(abs(read_percent(str(value).lstrip("+-"), units)))
-    return abs(read_number(value, units))
 
 
 MAX_CHOICES: Final = 8
@@ -328,30 +335,29 @@ ACCEPTED_ONLY: Final = ("device_class", PARAMETERS)
 
 
 @dataclass(slots=True)
-class OfferedField:
+class _Field:
     """One field that sets a value."""
 
     types: set[str] = field(default_factory=set)
-    choices: list[str] = field(default_factory=list)
+    choices: set[str] = field(default_factory=set)
     is_open: bool = False
     """Whether some entity takes more than these choices."""
 
     def schema(self) -> dict[str, Any]:
         """Return it as JSON Schema."""
-        schema: dict[str, Any] = {"type": self.types.copy().pop() if len(self.types) == 1 else TEXT}
-        choices = sorted(set(self.choices))
-        short = len(choices) <= MAX_CHOICES and sum(map(len, choices)) <= MAX_CHOICE_CHARS
-        if choices and short and not self.is_open:
-            schema["enum"] = choices
+        schema: dict[str, Any] = {"type": next(iter(self.types)) if len(self.types) == 1 else TEXT}
+        is_short = len(self.choices) <= MAX_CHOICES and sum(map(len, self.choices)) <= MAX_CHOICE_CHARS
+        if self.choices and is_short and not self.is_open:
+            schema["enum"] = sorted(self.choices)
         return schema
 
 
 @dataclass(slots=True)
-class Offered:
+class _Offered:
     """All that models are offered."""
 
     actions: set[str] = field(default_factory=set)
-    fields: dict[str, OfferedField] = field(default_factory=dict)
+    fields: dict[str, _Field] = field(default_factory=lambda: defaultdict(_Field))
     others: set[str] = field(default_factory=set)
     """Parameters that some entity supports and that have no field."""
     scripts: list[str] = field(default_factory=list)
@@ -364,110 +370,73 @@ def schema_in(
 
     `has_fields` tells whether a script takes values. The schema is the same as long as the home is.
     """
-    takes_fields = any(has_fields(entity_id) for entity_id in _offered(house, gated=gated).scripts)
-    return house.derived(
-        (SCHEMA, gated, takes_fields), lambda house: _schema(general, house, gated=gated, fields=takes_fields)
-    )
+    offered = house.derived((DERIVED, gated), lambda house: _offered_in(house, gated=gated))
+    takes_fields = any(map(has_fields, offered.scripts))
+
+    def schema(house: HouseSnapshot) -> Mapping[str, Any]:
+        slots = dict(general["properties"])
+        for name in (*ACCEPTED_ONLY, *(() if labels_in(house) else ("label",))):
+            slots.pop(name, None)
+        slots["action"] = {"type": TEXT, "enum": sorted(offered.actions)}
+        slots["domain"] = {"type": TEXT}
+        if takes_fields:
+            slots[VARIABLES] = {"type": "object", "description": "fields of a script"}
+        if others := sorted(offered.others):
+            named = ", ".join((*others[:MAX_OTHERS], *(["..."] if len(others) > MAX_OTHERS else [])))
+            slots[PARAMETERS] = {"type": "object", "description": named}
+        targets = {name: slots.pop(name) for name in [*slots] if name in TARGETS}
+        values = {name: offered_field.schema() for name, offered_field in offered.fields.items()}
+        properties = targets | values | slots
+        return {"type": "object", "properties": properties, "required": list(general["required"])}
+
+    return house.derived((SCHEMA, gated, takes_fields), schema)
 
 
-def _schema(
-    general: Mapping[str, Any], house: HouseSnapshot, *, gated: bool, fields: bool
-) -> Mapping[str, Any]:
-    """Return the schema of ha_control for one home; `fields` says whether some script takes values."""
-    offered = _offered(house, gated=gated)
-    slots = dict(general["properties"])
-    for name in ACCEPTED_ONLY:
-        slots.pop(name, None)
-    if not labels_in(house):
-        slots.pop("label", None)
-    slots["action"] = {"type": TEXT, "enum": sorted(offered.actions)}
-    slots["domain"] = {"type": TEXT}
-    if fields:
-        slots[VARIABLES] = {"type": "object", "description": "fields of a script"}
-    if offered.others:
-        slots[PARAMETERS] = {"type": "object", "description": _named(sorted(offered.others))}
-    targets = [name for name in slots if name in TARGETS]
-    values = {name: found.schema() for name, found in offered.fields.items()}
-    ordered = {name: slots.pop(name) for name in targets} | values | slots
-    return {"type": "object", "properties": ordered, "required": list(general["required"])}
-
-
-def _offered(house: HouseSnapshot, *, gated: bool) -> Offered:
-    """Return what models are offered in a home, made once for each snapshot."""
-    return house.derived((DERIVED, gated), lambda house: offered_in(house, gated=gated))
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join((*names[:MAX_OTHERS], *(["..."] if len(names) > MAX_OTHERS else [])))
-
-
-def offered_in(house: HouseSnapshot, *, gated: bool) -> Offered:
+def _offered_in(house: HouseSnapshot, *, gated: bool) -> _Offered:
     """Return what the entities of a home support; scripts and scenes only if `gated`."""
-    by_domain: dict[str, list[EntityRecord]] = {}
-    for record in house.entities.values():
-        by_domain.setdefault(record.domain, []).append(record)
-    offered = Offered()
-    for domain in sorted(by_domain):
+    offered = _Offered()
+    for domain in sorted(house.domains):
         facts = DOMAINS[domain]
         if facts.is_gated and not gated:
             continue
-        records = by_domain[domain]
+        records = house.of_domain(domain)
         abilities = {ability for record in records for ability in record.abilities}
         fields = [name for name, needed in facts.fields.items() if not needed or needed in abilities]
         for name in fields:
-            _add_field(offered, facts, name, records)
-        offered.actions.update(_actions(facts, abilities, has_fields=bool(fields)))
+            key, offered_field = str(facts.parameter_of(name)), offered.fields[name]
+            offered_field.types.add(JSON_TYPES.get(facts.parameters[key].kind, TEXT))
+            for record in records:
+                choices = dict(record.choices).get(key, ())
+                offered_field.choices.update(choices)
+                if not choices and (key in record.abilities or not facts.fields[name]):
+                    offered_field.is_open = True
+        for verb, action in facts.actions.items():
+            is_able = action.ability in abilities if action.ability else True
+            if action.direction:
+                is_able = is_able and _has_step(facts, fields)
+            elif action.service is None:
+                is_able = is_able and bool(fields)
+            if is_able and verb not in facts.synonyms:
+                offered.actions.add(verb)
         offered.others.update(_others(facts, abilities))
         if domain == "script":
             offered.scripts = [record.entity_id for record in records]
     return offered
 
 
-def _add_field(offered: Offered, facts: DomainFacts, name: str, records: Sequence[EntityRecord]) -> None:
-    key = str(facts.parameter_of(name))
-    found = offered.fields.setdefault(name, OfferedField())
-    found.types.add(JSON_TYPES.get(facts.parameters[key].kind, TEXT))
-    for record in records:
-        choices = dict(record.choices).get(key, ())
-        found.choices += choices
-        if not choices and (key in record.abilities or not facts.fields[name]):
-            found.is_open = True
-
-
-def _actions(facts: DomainFacts, abilities: set[str], *, has_fields: bool) -> Iterator[str]:
-    """Yield the actions that some entity of a domain supports, without synonyms."""
-    for verb, action in facts.actions.items():
-        if verb in facts.synonyms or (action.ability and action.ability not in abilities):
-            continue
-        if action.direction and not _has_step(facts, abilities):
-            continue
-        if _only_sets(action) and not has_fields:
-            continue
-        yield verb
-
-
-def _only_sets(action: Action) -> bool:
-    return action.service is None and not action.direction
-
-
-def _has_step(facts: DomainFacts, abilities: set[str]) -> bool:
-    """Return whether some entity has the value that is raised and lowered."""
+def _has_step(facts: DomainFacts, fields: Sequence[str]) -> bool:
+    """Return whether some entity has the value that is raised and lowered, by the fields that it offers."""
     if facts.step is None:
         return True
     shown = facts.parameters[facts.step.parameter].attribute
-    return any(
-        not needed or needed in abilities
-        for name, needed in facts.fields.items()
-        if facts.parameters[str(facts.parameter_of(name))].attribute == shown
-    )
+    return any(facts.parameters[str(facts.parameter_of(name))].attribute == shown for name in fields)
 
 
-def _others(facts: DomainFacts, abilities: set[str]) -> Iterator[str]:
+def _others(facts: DomainFacts, abilities: Collection[str]) -> Iterator[str]:
+    """Yield the parameters that some entity supports and that neither a field nor an action stands for."""
     covered = {facts.parameter_of(name) for name in facts.fields}
-    acted = {action.ability for action in facts.actions.values()}
+    acted = {*facts.fields.values(), *(action.ability for action in facts.actions.values())}
     for name, parameter in facts.parameters.items():
         ability = parameter.ability or (name if parameter.features else None)
-        if name in covered or ability in acted or ability in facts.fields.values():
-            continue
-        if ability is not None and ability in abilities:
+        if name not in covered and ability in abilities and ability not in acted:
             yield name

@@ -1,254 +1,401 @@
-"""Commands for later: judged when they are given, and kept until they are due."""
+"""Commands for later: their times read, judged when they are given, and kept until they are due."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from homeassistant.core import State, callback
+from homeassistant.core import HomeAssistant, State
 from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS, opens
-from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
+from ...errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ValidationError
+from ...knowledge.house import EntityRecord
+from ...knowledge.spoken_words import words_of
+from ...languages.sentence import Wait
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import RESTORE, Held, Owner, PlannedCommand
-from ...planned.schedule import Schedule
-from ...safety.frozen import FrozenCall, FrozenPlan, frozen_call
+from ...planned.schedule import MAX_OFFSET, Schedule, next_sun
+from ...safety.frozen import FrozenPlan, frozen_call
 from ...safety.ledger import EarlierState
 from ...safety.redaction import is_secret
-from ...timespans import format_span
+from ...texts import words
+from ...timespans import format_local, format_span
+from ...when import NEVER, Coming, Sun, read, read_days, read_length
 from ..base import ToolRun
 from ..everyday.choosing import user_of
 from ..vetted import registry_ids
-from .asked import is_planted
-from .carrying import ControlOutcome
-from .planning import Plan, calls_of
+from .arguments import TIME_SLOTS, is_about_time
+from .asked import FOR_FORMS, WHEN_FORMS, is_planted
+from .planning import ControlOutcome, Plan, async_carry_out, calls_of
 from .restoring import only_safe
-from .timing import Timing
+from .scripts import SCRIPT
+
+MAX_AHEAD: Final = timedelta(days=366)
+MIN_HOLD: Final = timedelta(seconds=1)
+AT_ONCE: Final = frozenset({"", "now", "right now", "immediately", "at once", "none", "null"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """When a command runs, and for how long it holds."""
+
+    schedule: Schedule | None
+    """None for now."""
+    hold: timedelta = timedelta()
+    """After this time the states from before are restored; zero if they are not."""
+
+    @property
+    def answers(self) -> frozenset[Wait]:
+        """Return what a sentence may wait for that a call with this timing does."""
+        if self.schedule is None:
+            return frozenset({Wait.TIME, Wait.LENGTH})
+        repeated = {Wait.REPEATED} if self.schedule.days else set[Wait]()
+        return frozenset({Wait.TIME, Wait.LENGTH, Wait.CONDITION} | repeated)
+
+
+def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> Timing | None:
+    """Return the timing of arguments; None for a command for now.
+
+    Raises ValidationError that names the slot and what is accepted.
+    """
+    when, hold, repeat = (str(args.get(slot) or "").strip() for slot in TIME_SLOTS)
+    days = read_days(repeat, language) if repeat else None
+    schedule = None
+    if when.casefold() not in AT_ONCE:
+        schedule = _read_schedule(hass, when, days, language)
+    elif days is not None:
+        raise ValidationError(f"when: say at which time it is repeated, such as {WHEN_FORMS}")
+    if hold.casefold() in NEVER:
+        return Timing(schedule=schedule) if schedule else None
+    begins = schedule.due if schedule else dt_util.utcnow()
+    value = read(hold, language, until=True)
+    if isinstance(value, datetime) and value <= begins:
+        value = read(hold, language, begins, until=True)
+    ends = None if value is None else _schedule(hass, value, begins)
+    if ends is None or ends.due - begins < MIN_HOLD:
+        raise ValidationError(f"for: {hold[:40]!r} is not understood; give {FOR_FORMS}")
+    if ends.due - begins > MAX_AHEAD:
+        raise ValidationError("for: at most a year")
+    return Timing(schedule=schedule, hold=ends.due - begins)
+
+
+def _read_schedule(hass: HomeAssistant, text: str, days: tuple[int, ...] | None, language: str) -> Schedule:
+    """Return when a command runs. Raises ValidationError for an unclear or past time."""
+    now = dt_util.utcnow()
+    value = read(text, language, now)
+    schedule = None if value is None else _schedule(hass, value, now)
+    if schedule is None:
+        raise ValidationError(f"when: {text[:40]!r} is not understood or has no time; give {WHEN_FORMS}")
+    if days is not None:
+        weekday = dt_util.as_local(schedule.due).weekday()
+        schedule = replace(schedule, days=days or (weekday,))
+        if schedule.due <= now or weekday not in schedule.days:  # it begins on the first of its days
+            schedule = replace(schedule, due=schedule.next_after(hass, now) or schedule.due)
+    if schedule.due <= now:
+        raise ValidationError(f"when: {text[:40]!r} is over already; it is {format_local(now)}")
+    if schedule.due - now > MAX_AHEAD:
+        raise ValidationError("when: at most a year ahead")
+    return schedule
+
+
+def _schedule(hass: HomeAssistant, value: Coming, now: datetime) -> Schedule | None:
+    """Return when a time is due; None for a day without a time."""
+    match value:
+        case Sun():
+            tomorrow = dt_util.as_utc(dt_util.start_of_local_day() + timedelta(days=1))
+            if abs(value.offset) > MAX_OFFSET:
+                return None
+            try:
+                due = next_sun(hass, value.event, value.offset, tomorrow if value.tomorrow else now)
+            except ValueError:
+                return None
+            return Schedule(due=due, sun=value.event, offset=value.offset)
+        case timedelta():
+            return Schedule(due=now + value) if value > timedelta() else None
+        case datetime():
+            return Schedule(due=dt_util.as_utc(value), clock=value.time())
+    return None
+
+
+WHEN, FOR, UNTIL, DATE = "when", "for", "until", "date"
+WHEN_KEYS: Final = words_of(
+    "when delay after at at_time schedule scheduled schedule_at schedule_time scheduled_at scheduled_for "
+    "scheduled_time run_at run_after execute_at execute_after start start_at start_time begin time date "
+    "datetime date_time"
+)
+FOR_KEYS: Final = words_of("for duration for_duration hold length_of_time timeout")
+UNTIL_KEYS: Final = words_of("until end end_at end_time")
+KNOWN: Final = WHEN_KEYS | FOR_KEYS | UNTIL_KEYS
+RELATIVE: Final = words_of("delay after run_after execute_after")
+"""Keys whose bare number is never a time of day."""
+UNITS: Final = ("seconds", "minutes", "hours")
+NOTHING: Final = (0, "0")
+LONGEST: Final = 4
+"""Words of a length of time in a sentence."""
+
+
+def with_times(
+    args: Mapping[str, Any],
+    given: Mapping[str, Any],
+    records: Sequence[EntityRecord],
+    sentence: str,
+    language: str,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return arguments with their times in `when` and `for`, and the values without them.
+
+    A value that all targets take, such as the duration of a timer, stays one.
+
+    Raises ValidationError for a time that cannot be read.
+    """
+    slots, values, found = dict(args), dict[str, Any](), dict[str, str]()
+    domains = {record.domain for record in records}
+    times = {slot: slots[slot] for slot in (WHEN, FOR) if slots.get(slot)}
+    for key, value in given.items():
+        is_value = SCRIPT in domains or (
+            domains and all(DOMAINS[domain].parameter_of(key) is not None for domain in domains)
+        )
+        (values if is_value or not is_about_time(key) else times)[key] = value
+    for key, value in times.items():
+        if value in NOTHING:
+            slots.pop(key, None)
+            continue
+        slot, text = _read(key, value, sentence, language)
+        if found.setdefault(slot, text) != text:
+            raise ValidationError(f"{slot}: give one time only, not {found[slot][:40]!r} and {text[:40]!r}")
+    if date := found.pop(DATE, None):
+        found[WHEN] = " ".join(filter(None, (date, found.get(WHEN))))
+    return {**slots, **found}, values
+
+
+def _read(key: str, value: Any, sentence: str, language: str) -> tuple[str, str]:
+    """Return the slot that a time belongs to, and its text. Raises ValidationError."""
+    name, _, unit = key.rpartition("_")
+    name, unit = (name, unit) if unit in UNITS else (key, "")
+    text = " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+    if isinstance(value, bool) or not text or name not in KNOWN:
+        raise ValidationError(
+            f"{key[:40]}: is not known, so nothing was done. For later give when, such as {WHEN_FORMS}; "
+            f"for a while give for, such as {FOR_FORMS}"
+        )
+    if text.replace(".", "", 1).isdecimal():
+        text = f"{text} {unit}" if unit else _counted(name, text, sentence, language)
+    if name in UNTIL_KEYS:
+        is_told = text.casefold().startswith(f"{UNTIL} ")
+        return FOR, text if is_told else f"{UNTIL} {text}"
+    if name in FOR_KEYS:
+        return FOR, text
+    return (DATE if name == DATE else WHEN), text
+
+
+def _counted(name: str, number: str, sentence: str, language: str) -> str:
+    """Return a bare number with its unit, as the sentence says it. Raises ValidationError if it does not."""
+    said = words(sentence)
+    texts = (
+        " ".join(said[start : start + size]) for start in range(len(said)) for size in range(1, LONGEST + 1)
+    )
+    lengths = {length for text in texts if (length := read_length(text, language))}
+    for unit in UNITS:
+        if timedelta(**{unit: float(number)}) in lengths:
+            return f"{number} {unit}"
+    if name in RELATIVE or name in FOR_KEYS:
+        slot, forms = (FOR, FOR_FORMS) if name in FOR_KEYS else (WHEN, WHEN_FORMS)
+        other = f" (for later: when, such as {WHEN_FORMS})" if slot == FOR else ""
+        raise ValidationError(
+            f"{name}: {number} has no unit, so nothing was done. Give {slot}, such as {forms}{other}, "
+            "if the person said a time; else leave it out"
+        )
+    return number
+
 
 MAX_ALIKE: Final = 3
 """Similar commands that a result names."""
 NO_CODES: Final = "A code is not stored, so this cannot be planned; the person has to ask for it at that time"
 
 
-def told(verb: str, given: Mapping[str, Any]) -> str:
-    """Return an action in words."""
-    values = ", ".join(f"{name} {value}" for name, value in given.items())
-    return f"{verb.replace('_', ' ')} ({values})" if values else verb.replace("_", " ")
+def _told(verb: str, given: Mapping[str, Any], run: ToolRun) -> str:
+    """Return an action in words, with names for the ids among its values."""
+    parts = []
+    for key, value in given.items():
+        names = []
+        for each in value if isinstance(value, list) else [value]:
+            record = run.house.areas.get(str(each)) or run.house.entities.get(str(each))
+            names.append(record.name if record else str(each))
+        parts.append(f"{'to' if isinstance(value, list) else key} {', '.join(names)}")
+    action = verb.replace("_", " ")
+    return f"{action} ({', '.join(parts)})" if parts else action
 
 
-def _in_words(given: Mapping[str, Any], run: ToolRun) -> dict[str, Any]:
-    areas, entities = run.house.areas, run.house.entities
+async def async_act_later(
+    planned: PlannedCommands,
+    verb: str,
+    given: Mapping[str, Any],
+    plans: dict[str, Plan],
+    before: Mapping[str, State],
+    timing: Timing,
+    run: ToolRun,
+    outcome: ControlOutcome,
+) -> None:
+    """Plan a command, or carry it out and plan its end. What a person has to confirm waits.
 
-    def name(value: Any) -> str:
-        known = areas.get(str(value)) or entities.get(str(value))
-        return known.name if known else str(value)
+    What is planned is judged for the time at which it is due, and again at that time.
 
-    return {
-        ("to" if isinstance(value, list) else key): (
-            ", ".join(map(name, value)) if isinstance(value, list) else value
-        )
-        for key, value in given.items()
-    }
-
-
-class Planner:
-    """Plans the commands of one agent."""
-
-    def __init__(self, planned: PlannedCommands) -> None:
-        self.planned = planned
-
-    @callback
-    def check(self, timing: Timing, given: Mapping[str, Any]) -> None:
-        """Raise ValidationError for what cannot be planned at all."""
-        if any(is_secret(name) for name in given):
-            raise ValidationError(NO_CODES)
-        if (timing.schedule or timing.hold) and self.planned.full:
-            raise ValidationError(f"{MAX_COMMANDS} commands are planned already; cancel some first")
-
-    @callback
-    def fit(
-        self,
-        plans: dict[str, Plan],
-        before: Mapping[str, State],
-        timing: Timing,
-        verb: str,
-        given: Mapping[str, Any],
-        run: ToolRun,
-        outcome: ControlOutcome,
-    ) -> None:
-        """Take out the plans whose end could not restore what was before; they go to the outcome."""
-        if not timing.hold:
-            return
-        for entity_id in list(plans):
-            state = before[entity_id]
-            facts = DOMAINS[state.domain]
-            meant = run.meanings.get(state.domain, verb)
-            if facts.restore is None and facts.safe_action is None:
-                outcome.fail(entity_id, ValidationError("cannot be put back, so for does not fit"))
-            elif only_safe(facts, state) and opens(meant, given) is not True:
-                outcome.fail(
-                    entity_id,
-                    ValidationError("is never opened without a request, so it cannot be closed for a while"),
-                )
-            else:
-                continue
+    Raises ValidationError for what cannot be planned at all.
+    """
+    if any(is_secret(name) for name in given):
+        raise ValidationError(NO_CODES)
+    if planned.full:
+        raise ValidationError(f"{MAX_COMMANDS} commands are planned already; cancel some first")
+    if timing.hold:
+        for entity_id, problem in _not_restored(plans, before, verb, given, run):
+            outcome.fail(entity_id, ValidationError(problem))
             del plans[entity_id]
-
-    async def async_judge(
-        self, plans: Mapping[str, Plan], timing: Timing, run: ToolRun, outcome: ControlOutcome
-    ) -> tuple[list[str], dict[str, tuple[FrozenCall, ...]]]:
-        """Return the entities whose calls are free, and those whose calls a person has to confirm.
-
-        What is planned is judged for the time at which it is due, and again at that time.
-        """
-        speaker = replace(run.speaker, due=timing.schedule.due) if timing.schedule else run.speaker
-        free: list[str] = []
-        waiting: dict[str, tuple[FrozenCall, ...]] = {}
-        for entity_id, made in plans.items():
-            try:
-                frozen = await run.guard.async_foresee(calls_of(made, entity_id), speaker)
-            except PermissionDenied as err:
-                run.calls.denied[entity_id] = err
-                outcome.fail(entity_id, f"was refused: {err}")
-                continue
-            schedule = timing.schedule
-            if frozen is None and schedule and is_planted(run, [entity_id], repeats=bool(schedule.days)):
-                frozen = tuple(
-                    frozen_call(call.domain, call.service, call.entity_ids, call.data)
-                    for call in calls_of(made, entity_id)
-                )
-            if frozen is None:
-                free.append(entity_id)
-            else:
-                waiting[entity_id] = frozen
-        return free, waiting
-
-    async def async_plan(
-        self, command: PlannedCommand, entity_ids: Sequence[str], outcome: ControlOutcome
-    ) -> None:
-        """Keep a command for some of its entities, and say in the outcome what happens when."""
-        if not entity_ids:
-            return
-        command = replace(command, entity_ids=tuple(entity_ids))
-        if same := [one.id for one in self.planned.all() if one.is_same(command)]:
-            await self.planned.async_cancel(same)
-            outcome.note("replaces the same command that was planned before")
-        for other in self._alike(command):
-            outcome.note(
-                f"also planned: {other.told} {other.schedule.told(dt_util.utcnow())}, id {other.id}; "
-                "cancel it if this one replaces it"
-            )
-        await self.planned.async_add(command)
-        self._tell(command, outcome)
-
-    def _alike(self, command: PlannedCommand) -> list[PlannedCommand]:
-        """Return commands that plan the same for some of the same entities and that the speaker may know."""
-        return [
-            other
-            for other in self.planned.all()
-            if not other.restores
-            and other.verb == command.verb
-            and set(other.entity_ids) & set(command.entity_ids)
-            and other.owner.user_id in (None, command.owner.user_id)
-        ][:MAX_ALIKE]
-
-    @callback
-    def keep(self, verb: str, run: ToolRun, outcome: ControlOutcome) -> None:
-        """Restore no more what is to stay on: it was turned on again without an end, in a later turn."""
-        if verb != "turn_on":
-            return
-        on = {*outcome.done, *outcome.unchanged}
-        ending = (one for one in self.planned.all() if one.owner.turn_id != run.speaker.turn_id)
-        kept = on.intersection(entity_id for one in ending for entity_id in one.held)
-        for entity_id in sorted(self.planned.take_held(kept)):
-            outcome.note(f"{outcome.name_of(entity_id)} stays so: it is no longer set back later")
-
-    @staticmethod
-    def _tell(command: PlannedCommand, outcome: ControlOutcome) -> None:
-        now = dt_util.utcnow()
-        until = f", then back after {format_span(command.hold)}" if command.hold else ""
-        outcome.planned |= {key: command.told_for(key, now) + until for key in command.entity_ids}
-        outcome.plan_id = outcome.plan_id or command.id
-
-    def ask(
-        self,
-        command: PlannedCommand,
-        waiting: Mapping[str, tuple[FrozenCall, ...]],
-        timing: Timing,
-        run: ToolRun,
-        outcome: ControlOutcome,
-    ) -> None:
-        """Let what a person has to confirm wait; once it is confirmed the command is kept."""
-        for entity_id, calls in waiting.items():
-            own = replace(command, entity_ids=(entity_id,), approved=calls)
-
-            async def begin(own: PlannedCommand = own) -> None:
-                if timing.schedule is None:
-                    own = own.at(dt_util.utcnow())
-                await self.planned.async_add(own)
-
-            item = FrozenPlan(
-                calls=calls,
-                due=timing.schedule.due if timing.schedule else None,
-                repeats=bool(timing.schedule and timing.schedule.days),
-                hold=command.hold,
-                begin=begin,
-            )
-            if run.draft is None:
-                outcome.fail(entity_id, "was refused: it needs a person's confirmation")
-                continue
-            try:
-                outcome.fail(entity_id, ConfirmationNeeded(run.guard.let_wait(item, run.draft)))
-            except PermissionDenied as err:
-                outcome.fail(entity_id, err)
-
-    async def async_hold(
-        self,
-        command: PlannedCommand,
-        before: Mapping[str, State],
-        run: ToolRun,
-        outcome: ControlOutcome,
-    ) -> None:
-        """Plan the end of a command for a while that has just run."""
-        changed = [key for key in (*outcome.done, *outcome.unchanged) if key in before]
-        earlier = self.planned.take_held(changed)
-        held: dict[str, Held] = {}
-        for entity_id in changed:
-            state = run.hass.states.get(entity_id)
-            if state is None or (entity_id in outcome.unchanged and entity_id not in earlier):
-                continue
-            first = earlier[entity_id].before if entity_id in earlier else EarlierState.of(before[entity_id])
-            held[entity_id] = Held(first, EarlierState.of(state))
-        if not held:
-            return
-        due = dt_util.utcnow() + timedelta(seconds=command.hold)
-        ending = replace(
-            command,
-            verb=RESTORE,
-            entity_ids=tuple(held),
-            given={},
-            hold=0,
-            held=held,
-            ends=due,
-            schedule=Schedule(due=due),
-            owner=replace(command.owner, turn_id=run.speaker.turn_id),
-        )
-        await self.planned.async_add(ending)
-        self._tell(ending, outcome)
-
-
-def command_of(
-    verb: str, given: Mapping[str, Any], plans: Mapping[str, Plan], timing: Timing, run: ToolRun
-) -> PlannedCommand:
-    """Return the command that a call gives."""
-    return PlannedCommand(
+    schedule = timing.schedule
+    command = PlannedCommand(
         verb=verb,
         entity_ids=tuple(plans),
         given=dict(given),
-        told=told(verb, _in_words(given, run)),
-        schedule=timing.schedule or Schedule(due=dt_util.utcnow()),
+        told=_told(verb, given, run),
+        schedule=schedule or Schedule(due=dt_util.utcnow()),
         hold=timing.hold.total_seconds(),
         registered=registry_ids(run.hass, plans),
         owner=Owner.of(run.speaker, user_of(run)),
     )
+    speaker = replace(run.speaker, due=schedule.due) if schedule else run.speaker
+    free: list[str] = []
+    for entity_id, made in plans.items():
+        calls = calls_of(made, entity_id)
+        try:
+            waiting = await run.guard.async_foresee(calls, speaker)
+        except PermissionDenied as err:
+            run.calls.denied[entity_id] = err
+            outcome.fail(entity_id, f"was refused: {err}")
+            continue
+        if waiting is None and schedule and is_planted(run, [entity_id], repeats=bool(schedule.days)):
+            waiting = tuple(
+                frozen_call(call.domain, call.service, call.entity_ids, call.data) for call in calls
+            )
+        if waiting is None:
+            free.append(entity_id)
+        else:
+            own = replace(command, entity_ids=(entity_id,), approved=waiting)
+            outcome.fail(entity_id, _let_wait(planned, own, timing, run))
+    if not free:
+        return
+    if schedule is not None:
+        await _async_plan(planned, replace(command, entity_ids=tuple(free)), outcome)
+        return
+    await async_carry_out({entity_id: plans[entity_id] for entity_id in free}, before, verb, run, outcome)
+    await async_hold(planned, command, before, run, outcome)
+
+
+def _not_restored(
+    plans: Mapping[str, Plan],
+    before: Mapping[str, State],
+    verb: str,
+    given: Mapping[str, Any],
+    run: ToolRun,
+) -> Iterable[tuple[str, str]]:
+    """Yield the entities that an end could not bring back to what was before, with the reasons."""
+    for entity_id in list(plans):
+        state = before[entity_id]
+        facts = DOMAINS[state.domain]
+        if facts.restore is None and facts.safe_action is None:
+            yield entity_id, "cannot be put back, so for does not fit"
+        elif only_safe(facts, state) and opens(run.meanings.get(state.domain, verb), given) is not True:
+            yield entity_id, "is never opened without a request, so it cannot be closed for a while"
+
+
+def _let_wait(
+    planned: PlannedCommands, command: PlannedCommand, timing: Timing, run: ToolRun
+) -> HomeAgentError | str:
+    """Let a command wait for a person; once it is confirmed it is kept. Return why nothing was done now."""
+
+    async def begin() -> None:
+        await planned.async_add(command if timing.schedule else command.at(dt_util.utcnow()))
+
+    item = FrozenPlan(
+        calls=command.approved or (),
+        due=timing.schedule.due if timing.schedule else None,
+        repeats=bool(timing.schedule and timing.schedule.days),
+        hold=command.hold,
+        begin=begin,
+    )
+    if run.draft is None:
+        return "was refused: it needs a person's confirmation"
+    try:
+        return ConfirmationNeeded(run.guard.let_wait(item, run.draft))
+    except PermissionDenied as err:
+        return err
+
+
+async def _async_plan(planned: PlannedCommands, command: PlannedCommand, outcome: ControlOutcome) -> None:
+    """Keep a command, and say in the outcome what happens when, and what is planned that is like it."""
+    if same := [other.id for other in planned.all() if other.is_same(command)]:
+        await planned.async_cancel(same)
+        outcome.note("replaces the same command that was planned before")
+    alike = [
+        other
+        for other in planned.all()
+        if not other.restores
+        and other.verb == command.verb
+        and set(other.entity_ids) & set(command.entity_ids)
+        and other.owner.user_id in (None, command.owner.user_id)
+    ]
+    for other in alike[:MAX_ALIKE]:
+        outcome.note(
+            f"also planned: {other.told} {other.schedule.told(dt_util.utcnow())}, id {other.id}; "
+            "cancel it if this one replaces it"
+        )
+    await planned.async_add(command)
+    _tell(command, outcome)
+
+
+def keep(planned: PlannedCommands, run: ToolRun, outcome: ControlOutcome) -> None:
+    """Restore no more what is to stay on: it was turned on again without an end, in a later turn."""
+    ending = (command for command in planned.all() if command.owner.turn_id != run.speaker.turn_id)
+    held = {entity_id for command in ending for entity_id in command.held}
+    for entity_id in sorted(planned.take_held(held & {*outcome.done, *outcome.unchanged})):
+        outcome.note(f"{outcome.name_of(entity_id)} stays so: it is no longer set back later")
+
+
+async def async_hold(
+    planned: PlannedCommands,
+    command: PlannedCommand,
+    before: Mapping[str, State],
+    run: ToolRun,
+    outcome: ControlOutcome,
+) -> None:
+    """Plan the end of a command for a while that has just run."""
+    changed = [key for key in (*outcome.done, *outcome.unchanged) if key in before]
+    earlier = planned.take_held(changed)
+    held: dict[str, Held] = {}
+    for entity_id in changed:
+        state = run.hass.states.get(entity_id)
+        if state is None or (entity_id in outcome.unchanged and entity_id not in earlier):
+            continue
+        first = earlier[entity_id].before if entity_id in earlier else EarlierState.of(before[entity_id])
+        held[entity_id] = Held(first, EarlierState.of(state))
+    if not held:
+        return
+    due = dt_util.utcnow() + timedelta(seconds=command.hold)
+    ending = replace(
+        command,
+        verb=RESTORE,
+        entity_ids=tuple(held),
+        given={},
+        hold=0,
+        held=held,
+        ends=due,
+        schedule=Schedule(due=due),
+        owner=replace(command.owner, turn_id=run.speaker.turn_id),
+    )
+    await planned.async_add(ending)
+    _tell(ending, outcome)
+
+
+def _tell(command: PlannedCommand, outcome: ControlOutcome) -> None:
+    now = dt_util.utcnow()
+    until = f", then back after {format_span(command.hold)}" if command.hold else ""
+    outcome.planned |= {key: command.told_for(key, now) + until for key in command.entity_ids}
+    outcome.plan_id = outcome.plan_id or command.id

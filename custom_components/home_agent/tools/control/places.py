@@ -1,7 +1,7 @@
 """Rooms of machines that clean, and players that play together: what a call means by places and groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from homeassistant.helpers import entity_registry as er
@@ -11,7 +11,7 @@ from ...domains.base import DomainFacts
 from ...domains.features import supports
 from ...domains.together import Grouping, WorkInRooms
 from ...errors import ValidationError
-from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.house import EntityRecord
 from ...knowledge.names import content_words, name_index, squash
 from ...knowledge.spoken_words import domain_words, means_home
 from ...texts import fold
@@ -70,62 +70,66 @@ class _RoomOrder:
         records = self._machines(target)
         if not records:
             return None
-        asked = self._areas([text for text in named if not _is_in_name(text, records)], [])
-        wanted = self._wanted(records, asked)
+        names = [frozenset(content_words(record.name)) for record in records]
+        said = {text: frozenset(content_words(text)) for text in named}
+        asked = self._places(
+            text for text in named if not (said[text] and any(said[text] <= name for name in names))
+        )
+        reach = {record.entity_id: self._rooms_of(record) for record in records}
+        mapped = frozenset[str]().union(*reach.values())
+        wanted: dict[str, None] = {}
+        for place in asked:
+            there = [area.area_id for area in self.run.house.areas.values() if area.floor_id == place]
+            rooms = [area for area in there if area in mapped] or there
+            wanted |= dict.fromkeys([place] if place in self.run.house.areas else rooms)
+        if self.verb == self.work.action:
+            if not wanted:
+                raise ValidationError(f"area: name the rooms. Rooms: {self._names(sorted(mapped))}")
+        elif not {place for record in records for place in (record.area_id, record.floor_id)}.isdisjoint(
+            asked
+        ):
+            return None  # "the vacuum in the living room" may be where its dock is
         if not wanted:
             return None
-        if not (able := [record for record in records if self._rooms_of(record)]):
-            self._check_unable(records, wanted)
+        if not (able := [record for record in records if reach[record.entity_id]]):
+            self._check_unable(records, list(wanted))
             return None
-        chosen = self._chosen(able, wanted, is_named=bool(target.entity_id or target.name))
-        value = str(self.facts.actions[self.work.action].value)
-        times = {slot: args[slot] for slot in ("when", "for", "repeat") if slot in args}
+        is_named = bool(target.entity_id or target.name)
+        chosen = self._chosen(able, reach, list(wanted), is_named=is_named)
         return {
             "action": self.work.action,
             "entity_id": [record.entity_id for record in chosen],
-            "parameters": {**given, value: wanted},
-            **times,
+            "parameters": {**given, str(self.facts.actions[self.work.action].value): [*wanted]},
+            **{slot: args[slot] for slot in TIME_SLOTS if slot in args},
         }
 
     def _split(self, args: Mapping[str, Any]) -> tuple[Target, dict[str, Any], list[str]]:
         """Return the target without rooms, the values without rooms, and what is named as a room."""
-        target = Target.from_args(args)
+        target, house = Target.from_args(args), self.run.house
         named = [text for text in (target.area, target.floor) if text]
-        given = {}
+        given, is_work = {}, self.verb == self.work.action
+        rooms = self.facts.actions[self.work.action].value
         for key, value in (args.get("parameters") or {}).items():
-            if self._is_rooms(str(key)):
+            word = str(key).strip().casefold().replace(" ", "_")
+            if (is_work and key == "value") or self.facts.parameter_of(word) == rooms:
                 named += texts(value)
             else:
                 given[key] = value
         name = target.name
-        if name and self.verb == self.work.action and self._is_place_only(name):
-            named, name = [*named, name], None
+        if name and is_work and find_place(house, name, "area") is not None:
+            ids = name_index(house).exact.get(squash(name), ())
+            if not any(house.entities[entity_id].domain == self.facts.name for entity_id in ids):
+                named, name = [*named, name], None
         return Target(entity_id=target.entity_id, name=name, domain=target.domain), given, named
-
-    def _is_rooms(self, word: str) -> bool:
-        value = self.facts.actions[self.work.action].value
-        if self.verb == self.work.action and word == "value":
-            return True
-        return self.facts.parameter_of(word.strip().casefold().replace(" ", "_")) == value
-
-    def _is_place_only(self, name: str) -> bool:
-        names = name_index(self.run.house)
-        ids = names.exact.get(squash(name), ())
-        return find_place(self.run.house, name, "area") is not None and not any(
-            self.run.house.entities[entity_id].domain == self.facts.name for entity_id in ids
-        )
 
     def _machines(self, target: Target) -> list[EntityRecord]:
         """Return the machines that a call may mean; none if it is about something else."""
-        house, run = self.run.house, self.run
-        pool = house.of_domain(self.facts.name)
-        if self.verb != self.work.action and self._are_others(target.entity_id):
-            return []
+        house, run, is_work = self.run.house, self.run, self.verb == self.work.action
         words = fold(target.name or "").split()
         is_kind = bool(words) and all(domain_words().get(word) == self.facts.name for word in words)
         if target.entity_id or (target.name and not is_kind):
             try:
-                found = resolve(
+                records = resolve(
                     house,
                     Target(entity_id=target.entity_id, name=target.name),
                     speaker=run.speaker,
@@ -134,18 +138,12 @@ class _RoomOrder:
                     exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
                 )
             except ValidationError:
-                if self.verb == self.work.action:
+                if is_work:
                     raise
                 return []
-            return found if all(record.domain == self.facts.name for record in found) else []
+            return records if all(record.domain == self.facts.name for record in records) else []
         kinds = read_kinds(house, name_index(house), target).domains
-        return [*pool] if is_kind or self.facts.name in kinds or self.verb == self.work.action else []
-
-    def _are_others(self, entity_ids: Sequence[str]) -> bool:
-        entities = self.run.house.entities
-        return bool(entity_ids) and all(
-            one in entities and entities[one].domain != self.facts.name for one in entity_ids
-        )
+        return [*house.of_domain(self.facts.name)] if is_kind or is_work or self.facts.name in kinds else []
 
     def _rooms_of(self, record: EntityRecord) -> frozenset[str]:
         state = self.run.hass.states.get(record.entity_id)
@@ -154,116 +152,79 @@ class _RoomOrder:
             return frozenset()
         return frozenset(self.work.areas(entry.options.get(self.facts.name, {})))
 
-    def _areas(self, named: Iterable[str], found: list[str]) -> list[str]:
+    def _places(self, named: Iterable[str]) -> list[str]:
         """Return the areas and floors that some texts name. Raises ValidationError for unknown ones."""
-        house = self.run.house
+        house, ids = self.run.house, list[str]()
         for text in named:
             for part in (text, *text.translate(_SEPARATORS).split(",")):
                 place = find_place(house, part, "area")
                 if place is not None and not (place.repaired and part is text and "," in text):
-                    found += sorted(place.area_ids | place.floor_ids)
+                    ids += sorted(place.area_ids | place.floor_ids)
                     if part is text:
                         break
                 elif part is text:
                     continue
                 elif several := places_in_sentence(house, part, self.run.speaker.language):
-                    found += sorted(one for each in several for one in each.area_ids | each.floor_ids)
+                    ids += sorted(place_id for each in several for place_id in each.area_ids | each.floor_ids)
                 elif not means_home(part):
                     raise unknown_place(house, part.strip(), "area")
-        return list(dict.fromkeys(found))
-
-    def _wanted(self, records: Sequence[EntityRecord], asked: list[str]) -> list[str]:
-        """Return the areas to work in; none for all of them. Raises ValidationError."""
-        mapped = frozenset[str]().union(*map(self._rooms_of, records))
-        wanted = self._expanded(asked, mapped)
-        if self.verb == self.work.action:
-            if not wanted:
-                raise ValidationError(f"area: name the rooms. {self._known(mapped)}")
-            return wanted
-        # "the vacuum in the living room" may be where its dock is
-        own = {record.area_id for record in records} | {record.floor_id for record in records}
-        return [] if own.intersection(asked) else wanted
-
-    def _expanded(self, places: Iterable[str], mapped: frozenset[str]) -> list[str]:
-        house = self.run.house
-        found: list[str] = []
-        for place in places:
-            if place in house.areas:
-                found.append(place)
-            else:
-                there = [one.area_id for one in house.areas.values() if one.floor_id == place]
-                found += [area for area in there if area in mapped] or there
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(ids))
 
     def _check_unable(self, records: Sequence[EntityRecord], wanted: Sequence[str]) -> None:
         """Raise ValidationError unless the place only tells which of several machines is meant."""
-        if len(self.run.house.of_domain(self.facts.name)) > 1 and any(
-            record.area_id in wanted for record in records
-        ):
+        pool, record = self.run.house.of_domain(self.facts.name), records[0]
+        if len(pool) > 1 and any(each.area_id in wanted for each in records):
             return
-        record = records[0]
-        state = self.run.hass.states.get(record.entity_id)
-        if supports(state, self.facts.actions[self.work.action].features):
+        problem = "cannot be sent to single rooms"
+        if supports(
+            self.run.hass.states.get(record.entity_id), self.facts.actions[self.work.action].features
+        ):
             problem = "has no rooms assigned to its map; that is done in its settings in Home Assistant"
-        else:
-            problem = "cannot be sent to single rooms"
-        hints = self._hints(wanted)
-        advice = f" Perhaps: {hints}." if hints else ""
         raise ValidationError(
-            f"{record.name} {problem}. Nothing was started.{advice} Ask whether it should work everywhere"
+            f"{record.name} {problem}. Nothing was started.{self._hints(wanted)} "
+            "Ask whether it should work everywhere"
         )
 
     def _hints(self, wanted: Iterable[str]) -> str:
         """Return what the household may use to clean these rooms."""
         house = self.run.house
-        rooms = [house.areas[area].names for area in wanted if area in house.areas]
-        keys = [frozenset(content_words(name)) for names in rooms for name in names]
-        found = [
+        names = [name for area in wanted if area in house.areas for name in house.areas[area].names]
+        keys = [words for name in names if (words := frozenset(content_words(name)))]
+        records = [
             record
             for record in house.entities.values()
-            if record.domain in HELPERS
-            and any(key and key <= frozenset(content_words(record.name)) for key in keys)
+            if record.domain in HELPERS and any(key <= frozenset(content_words(record.name)) for key in keys)
         ]
-        return ", ".join(describe(house, record) for record in found[:MAX_HINTS])
+        shown = ", ".join(describe(house, record) for record in records[:MAX_HINTS])
+        return f" Perhaps: {shown}." if shown else ""
 
     def _chosen(
-        self, able: Sequence[EntityRecord], wanted: Sequence[str], *, is_named: bool
+        self,
+        able: Sequence[EntityRecord],
+        reach: Mapping[str, frozenset[str]],
+        wanted: Sequence[str],
+        *,
+        is_named: bool,
     ) -> list[EntityRecord]:
         """Return the machines that reach all rooms. Raises ValidationError."""
-        reach = {record.entity_id: self._rooms_of(record) for record in able}
         mapped = frozenset[str]().union(*reach.values())
         if missing := [area for area in wanted if area not in mapped]:
-            what = able[0].name if len(able) == 1 else "No machine here"
-            not_to = "cannot be sent to" if len(able) == 1 else "can be sent to"
-            problem = f"{what} {not_to} {self._names(missing)}. Nothing was started. {self._known(mapped)}"
-            hints = self._hints(missing)
-            raise ValidationError(f"{problem}. Perhaps: {hints}" if hints else problem)
+            who = f"{able[0].name} cannot" if len(able) == 1 else "No machine here can"
+            raise ValidationError(
+                f"{who} be sent to {self._names(missing)}. Nothing was started. "
+                f"Rooms: {self._names(sorted(mapped))}.{self._hints(missing)}"
+            )
         useful = [record for record in able if reach[record.entity_id].intersection(wanted)]
-        if is_named:
+        whole = [record for record in useful if reach[record.entity_id].issuperset(wanted)]
+        if is_named or not whole:
             return useful
-        for record in useful:
-            rivals = [other for other in useful if reach[other.entity_id].issuperset(wanted)]
-            if len(rivals) > 1:
-                raise choose(self.run.house, rivals, "Several can be sent there. Give the entity_id")
-            if reach[record.entity_id].issuperset(wanted):
-                return [record]
-        return useful
-
-    def _known(self, mapped: Iterable[str]) -> str:
-        return f"Rooms: {self._names(sorted(mapped))}"
+        if len(whole) > 1:
+            raise choose(self.run.house, whole, "Several can be sent there. Give the entity_id")
+        return whole
 
     def _names(self, areas: Iterable[str]) -> str:
-        return room_names(self.run.house, areas)
-
-
-def room_names(house: HouseSnapshot, areas: Iterable[str]) -> str:
-    """Return the names of areas, as many as fit in an error."""
-    return listed([house.areas[area].name for area in areas if area in house.areas], MAX_ROOMS)
-
-
-def _is_in_name(text: str, records: Iterable[EntityRecord]) -> bool:
-    said = frozenset(content_words(text))
-    return bool(said) and any(said <= frozenset(content_words(record.name)) for record in records)
+        house = self.run.house
+        return listed([house.areas[area].name for area in areas if area in house.areas], MAX_ROOMS)
 
 
 SIZES: Final = frozenset((*STEP_ALIASES, STEP, "value"))
@@ -303,22 +264,22 @@ class _GroupOrder:
 
     def joined(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the call that lets players play along with the one that leads."""
-        given = dict(args.get("parameters") or {})
-        named = [text for key in [*given] if self._is_members(key) for text in texts(given.pop(key))]
-        players = self._players(Target.from_args(args)) if _has_target(args) or not named else []
-        added = [one for text in named for one in self._players(Target(name=text)) if one not in players]
-        if not players:
-            players, added = added, []
-        leader = self._leader(players, added)
-        members = self._group_of(leader)
-        new = [one.entity_id for one in (*players, *added) if one.entity_id not in (leader, *members)]
-        group = [leader, *members, *new]
-        concerned = dict.fromkeys((leader, *(one.entity_id for one in (*players, *added))))
+        given, target, named = dict(args.get("parameters") or {}), Target.from_args(args), list[str]()
+        for key in [*given]:
+            if key == "value" or self.facts.parameter_of(key.strip().casefold()) == self.groups.members:
+                named += texts(given.pop(key))
+        players = [] if target.is_empty and named else self._players(target)
+        players += [one for text in named for one in self._players(Target(name=text)) if one not in players]
+        leader = self._leader(players)
+        ids = [leader, *(player.entity_id for player in players)]
         return {
             "action": self.groups.join,
-            "entity_id": [*concerned],
-            "parameters": {**given, self.groups.members: group},
-            **_times(args),
+            "entity_id": [*dict.fromkeys(ids)],
+            "parameters": {
+                **given,
+                self.groups.members: [*dict.fromkeys([leader, *self._members(leader), *ids])],
+            },
+            **{slot: args[slot] for slot in TIME_SLOTS if slot in args},
         }
 
     def left(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -327,7 +288,8 @@ class _GroupOrder:
         grouped = [one.entity_id for one in players if len(self._members(one.entity_id)) > 1]
         if not grouped:
             raise ValidationError(f"{', '.join(one.name for one in players)[:100]} plays in no group")
-        return {"action": self.groups.leave, "entity_id": grouped, **_times(args)}
+        times = {slot: args[slot] for slot in TIME_SLOTS if slot in args}
+        return {"action": self.groups.leave, "entity_id": grouped, **times}
 
     def shared(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a call about one player of a group for all of it, unless the person named a place or one."""
@@ -341,27 +303,23 @@ class _GroupOrder:
             return args
         members = self._members(found[0].entity_id) if len(found) == 1 else []
         is_near = run.speaker.area_id is not None and run.speaker.area_id == found[0].area_id
-        if len(members) < 2 or is_near or self._names_one():  # noqa: PLR2004 - a group has two
+        if len(members) < 2 or is_near or not run.sentence:  # noqa: PLR2004 - a group has two
+            return args
+        said = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
+        if said.entity_ids or said.places:
             return args
         return {key: args[key] for key in ("action", "parameters", *TIME_SLOTS) if key in args} | {
             "entity_id": members
         }
 
-    def _names_one(self) -> bool:
-        """Return whether the sentence names a place or an entity, or is not known."""
-        run = self.run
-        said = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
-        return not run.sentence or bool(said.entity_ids or said.places)
-
-    def _is_members(self, word: str) -> bool:
-        return word == "value" or self.facts.parameter_of(word.strip().casefold()) == self.groups.members
-
     def _players(self, target: Target) -> list[EntityRecord]:
         """Return the players that are meant and can play in a group. Raises ValidationError."""
         found: dict[str, EntityRecord] = {}
         is_named = bool(target.entity_id or target.name)
-        for each in _one_by_one(target):
-            there = self._there(each)
+        areas = target.area.split(",") if target.area and "," in target.area else [target.area]
+        for area in areas:
+            floor = target.floor if len(areas) == 1 else None
+            there = self._there(replace(target, area=area and area.strip(), floor=floor))
             able = [one for one in there if self._can(one)]
             unable = [one.name for one in there if one not in able]
             if not able or (is_named and unable):
@@ -404,47 +362,18 @@ class _GroupOrder:
         found = [one for one in members if one in self.run.house.entities] if members else []
         return found if entity_id in found else [entity_id]
 
-    def _group_of(self, leader: str) -> list[str]:
-        return [one for one in self._members(leader) if one != leader]
-
-    def _leads(self, record: EntityRecord) -> str:
-        return self._members(record.entity_id)[0]
-
     def _plays(self, record: EntityRecord) -> bool:
         state = self.run.hass.states.get(record.entity_id)
         return state is not None and state.state in PLAYING
 
-    def _leader(self, players: list[EntityRecord], added: list[EntityRecord]) -> str:
+    def _leader(self, players: Sequence[EntityRecord]) -> str:
         """Return who leads: who plays already, so that the music goes on. Raises ValidationError."""
-        together = [*players, *added]
-        if len(together) > 1:
-            return self._leads(next(filter(self._plays, together), together[0]))
-        others = [one for one in self.run.house.entities.values() if self._can(one) and one != together[0]]
-        leaders = {self._leads(one): one for one in others if self._plays(one)}
+        if len(players) > 1:
+            return self._members(next(filter(self._plays, players), players[0]).entity_id)[0]
+        others = [one for one in self.run.house.entities.values() if self._can(one) and one != players[0]]
+        leaders = {self._members(one.entity_id)[0]: one for one in others if self._plays(one)}
         if len(leaders) > 1:
             raise choose(self.run.house, leaders.values(), "Several play. Give all that are to play together")
         if not leaders:
             raise ValidationError("Nothing else plays. Give all players that are to play together")
         return next(iter(leaders))
-
-
-def _one_by_one(target: Target) -> Iterable[Target]:
-    if not target.area or "," not in target.area:
-        yield target
-        return
-    for area in target.area.split(","):
-        yield Target(
-            entity_id=target.entity_id,
-            name=target.name,
-            area=area.strip(),
-            domain=target.domain,
-            device_class=target.device_class,
-        )
-
-
-def _has_target(args: Mapping[str, Any]) -> bool:
-    return not Target.from_args(args).is_empty
-
-
-def _times(args: Mapping[str, Any]) -> dict[str, Any]:
-    return {slot: args[slot] for slot in TIME_SLOTS if slot in args}

@@ -1,21 +1,36 @@
-"""One action on one entity, worked out: the service calls, and what its state should show afterwards."""
+"""Actions on entities: worked out for each, carried out through the guard, and what each shows afterwards."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from itertools import starmap
+import json
+from typing import Any, Final, cast
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES
+from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_SUPPORTED_FEATURES
 from homeassistant.core import Event, EventStateChangedData, HomeAssistant, State, callback
 from homeassistant.helpers.event import async_track_state_change_event
+from homeassistant.util.json import JsonValueType
 
-from ...domains import DOMAINS
+from ...context.kind_lines import describe_state
+from ...domains import DOMAINS, opens
 from ...domains.base import ANY, STATE, Action, ControlParameter, DomainFacts, Unsupported, ValueStep
 from ...domains.features import feature_bits, supports
-from ...errors import ValidationError
+from ...errors import (
+    ConfirmationNeeded,
+    HomeAgentError,
+    PermissionDenied,
+    ToolExecutionError,
+    ValidationError,
+)
+from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import word_similarity
+from ...safety.ledger import EarlierState
 from ...texts import fold
-from ..base import ServiceCall
+from ..base import PartlyFailed, ServiceCall, TargetsFailed, ToolRun
+from ..resolving.resolver import listed
+from ..results import ControlResult
 from ..vetted import GATED_OFF
 from .arguments import STEP, normalise
 from .values import Units
@@ -80,29 +95,40 @@ class Expectation:
     def missed(self, state: State) -> dict[str, Any]:
         """Return the attributes that are not as expected, with what was expected."""
         return {
-            name: wanted
-            for name, wanted in self.attributes.items()
-            if not _is_close(
-                name,
-                wanted,
-                state.state if name == "state" else state.attributes.get(name),
-                state.attributes.get("percentage_step"),
-            )
+            name: wanted for name, wanted in self.attributes.items() if not _is_close(name, wanted, state)
         }
 
 
-def _is_close(name: str, wanted: Any, shown: Any, percentage_step: Any) -> bool:
+def _is_close(name: str, wanted: Any, state: State) -> bool:
+    shown = state.state if name == STATE else state.attributes.get(name)
     if shown is None:
         return False
     if isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
         tolerance = TOLERANCES.get(name, 0.001)
-        if name == "percentage" and isinstance(percentage_step, (int, float)):
-            tolerance = max(1.0, percentage_step)
+        step = state.attributes.get("percentage_step")
+        if name == "percentage" and isinstance(step, (int, float)):
+            tolerance = max(1.0, step)
         try:
             return abs(float(shown) - float(wanted)) <= tolerance
         except TypeError, ValueError:
             return False
     return shown == wanted or fold(str(shown)) == fold(str(wanted))
+
+
+def value_of(shown: EarlierState, name: str) -> Any:
+    """Return an attribute, or the state."""
+    return shown.state if name == STATE else shown.attributes.get(name)
+
+
+def same(name: str, one: Any, other: Any) -> bool:
+    """Return whether two values are alike, give or take a rounding."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(same("", *pair) for pair in zip(one, other, strict=True))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return bool(one == other)
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return bool(abs(one - other) <= TOLERANCES.get(name, 1 if name == "" else 0.001))
+    return bool(one == other)
 
 
 class Settling:
@@ -113,36 +139,27 @@ class Settling:
         self._expectations = expectations
         self._before = {entity_id: hass.states.get(entity_id) for entity_id in expectations}
         self._changed = asyncio.Event()
-        self._unsubscribe = async_track_state_change_event(hass, list(expectations), self._on_change)
+        self.stop = async_track_state_change_event(hass, list(expectations), self._on_change)
 
     async def async_wait(self) -> None:
         """Return when all entities are as expected or on their way, at the latest after SETTLE_SECONDS."""
         try:
             async with asyncio.timeout(SETTLE_SECONDS):
-                while not self._is_settled():
+                while not all(starmap(self._is_settled, self._expectations.items())):
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
             pass
 
     @callback
-    def stop(self) -> None:
-        """Listen no longer."""
-        self._unsubscribe()
-
-    @callback
     def _on_change(self, _event: Event[EventStateChangedData]) -> None:
         self._changed.set()
 
-    def _is_settled(self) -> bool:
-        for entity_id, expectation in self._expectations.items():
-            state = self._hass.states.get(entity_id)
-            awaited = expectation.change or expectation.may_change
-            if awaited and state is self._before[entity_id]:
-                return False
-            if not (expectation.is_met(state) or expectation.is_passing(state)):
-                return False
-        return True
+    def _is_settled(self, entity_id: str, expectation: Expectation) -> bool:
+        state = self._hass.states.get(entity_id)
+        if (expectation.change or expectation.may_change) and state is self._before[entity_id]:
+            return False
+        return expectation.is_met(state) or expectation.is_passing(state)
 
 
 MAX_LISTED: Final = 12
@@ -150,15 +167,14 @@ MIN_BEGINNING: Final = 3
 """Letters with which a word of a choice may begin."""
 
 
-def check_action(facts: DomainFacts, state: State, verb: str, action: Action) -> None:
+def _check_action(facts: DomainFacts, state: State, verb: str, action: Action) -> None:
     """Raise Unsupported unless an entity can do an action, with those that open or close it instead."""
     if not action.features or supports(state, action.features):
         return
     others = [
         name
         for name, other in facts.actions.items()
-        if name != verb
-        and action.opens is not None
+        if action.opens is not None
         and other.opens is action.opens
         and (not other.features or supports(state, other.features))
     ]
@@ -217,9 +233,8 @@ def _chosen(state: State, name: str, attribute: str, value: Any) -> Any:
 
 def _is_part(asked: str, choice: str) -> bool:
     """Return whether each word of a text begins or is a word of a choice: "eco" is "Eco mode"."""
-    own = choice.split()
     return bool(asked) and all(
-        any(word == one or (len(word) >= MIN_BEGINNING and one.startswith(word)) for one in own)
+        any(word == own or (len(word) >= MIN_BEGINNING and own.startswith(word)) for own in choice.split())
         for word in asked.split()
     )
 
@@ -231,18 +246,14 @@ def _bounded(state: State, name: str, bounds: tuple[str, str], value: float, *, 
     """
     low, high = (state.attributes.get(bound) for bound in bounds)
     if isinstance(low, (int, float)) and value < low:
-        if not clamp:
-            raise ValidationError(f"{name}: {value:g} is below {low:g}; {_span(low, high)}")
-        return low
-    if isinstance(high, (int, float)) and value > high:
-        if not clamp:
-            raise ValidationError(f"{name}: {value:g} is above {high:g}; {_span(low, high)}")
-        return high
-    return value
-
-
-def _span(low: Any, high: Any) -> str:
-    return f"allowed {low} to {high}"
+        bound, problem = low, f"below {low:g}"
+    elif isinstance(high, (int, float)) and value > high:
+        bound, problem = high, f"above {high:g}"
+    else:
+        return value
+    if clamp:
+        return bound
+    raise ValidationError(f"{name}: {value:g} is {problem}; allowed {low} to {high}")
 
 
 CHANGED = Expectation(change=True)
@@ -325,7 +336,7 @@ def plan(
         action = facts.actions[verb]
     left_out: list[str] | None = [] if alone else None
     parameters = normalise(domain, verb, action, given, units, left_out)
-    if _has_no_effect(facts, state, verb, parameters):
+    if state.state in facts.resting and verb not in facts.rest_actions and "source" not in parameters:
         return Plan(domain, (), Expectation(), (f"is {state.state}, so nothing is heard of it",))
     if any(parameters.get(name) == 0 for name in facts.off_at_zero):
         verb, action = "turn_off", facts.actions["turn_off"]
@@ -334,12 +345,14 @@ def plan(
         return _plan_step(facts, state, verb, action, parameters)
     if (end := _as_end(facts, state, parameters)) is not None:
         verb, action, parameters = end, facts.actions[end], {}
-    parameters, notes = _adapted(facts, state, verb, action, parameters, alone=alone)
-    notes += left_out or ()
+    parameters, notes = _supported(facts, state, action, parameters, alone=alone)
+    parameters, remark = _woken(facts, state, verb, parameters)
+    notes += [*remark, *(left_out or ())]
     skips_main = action.service is None or any(name in parameters for name in action.instead)
     if not skips_main:
-        check_action(facts, state, verb, action)
-    action = _with_data(action, state)
+        _check_action(facts, state, verb, action)
+    if action.adds is not None:
+        action = replace(action, data={**action.data, **action.adds(state)})
     calls = _calls(facts, action, parameters, skips_main=skips_main)
     if verb == "toggle":
         return Plan(domain, calls, Expectation(unless=frozenset((state.state,))))
@@ -350,10 +363,6 @@ def plan(
     if shown := {name: value for name, value in action.shown.items() if name in state.attributes}:
         expectation = replace(expectation, attributes={**expectation.attributes, **shown})
     return Plan(domain, calls, expectation, tuple(notes))
-
-
-def _with_data(action: Action, state: State) -> Action:
-    return action if action.adds is None else replace(action, data={**action.data, **action.adds(state)})
 
 
 def _value_beside(
@@ -381,31 +390,6 @@ def _value_beside(
         is_target = wanted > present if action.direction > 0 else present / 2 <= wanted < present
         return {key: value} if is_target else {STEP: value}
     return None
-
-
-def _has_no_effect(facts: DomainFacts, state: State, verb: str, parameters: Mapping[str, Any]) -> bool:
-    """Return whether nothing would be heard or seen of an action, as the entity rests."""
-    return state.state in facts.resting and verb not in facts.rest_actions and "source" not in parameters
-
-
-def _adapted(
-    facts: DomainFacts,
-    state: State,
-    verb: str,
-    action: Action,
-    parameters: Mapping[str, Any],
-    *,
-    alone: bool,
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the parameters as this entity needs them now, and what the person should hear of them."""
-    found, notes = _supported(facts, state, action, parameters, alone=alone)
-    if verb == "turn_on" and not found and facts.keep is not None and state.state == "on":
-        found = dict(facts.keep(state))
-    if facts.wake is not None:
-        found = {**facts.wake(state, found), **found}
-    if facts.remark is not None and (remark := facts.remark(state, found)):
-        notes.append(remark)
-    return found, notes
 
 
 def _supported(
@@ -490,36 +474,39 @@ def _plan_step(
     if facts.step is None:
         raise ValidationError(f"does not support {verb}")
     step, parameter = facts.step, facts.parameters[facts.step.parameter]
-    if ends := _ends(state, step):
-        change = action.direction * (size or _default_size(state, step))
-        return _plan_set(facts, state, action, {name: round(end + change, 4) for name, end in ends.items()})
+    own = state.attributes.get(step.attribute or "")
+    own = float(own) if isinstance(own, (int, float)) else None
+    change = action.direction * (size or max(own or step.size, step.least))
+    shown = {name: state.attributes.get(name) for name in (step.parameter, *step.ends)}
+    if shown.pop(step.parameter) is None and shown:  # a range that has no single value now
+        ends = {name: round(end + change, 4) for name, end in shown.items() if isinstance(end, int | float)}
+        if len(ends) == len(shown):
+            return _plan_set(facts, state, action, ends)
     check_features(state, parameter.features, verb)
-    own = _own_step(state, step.attribute)
     if size is None and step.key and own is not None and own < step.least:
         size = step.least
     if step.services and (size is None or step.key):
         return Plan(facts.name, [_step_call(facts, step, state, action.direction, size)], CHANGED)
-    value = _stepped(state, parameter, action.direction * (size or _default_size(state, step)))
+    value = _stepped(state, parameter, change)
     return _plan_set(facts, state, action, {step.parameter: value})
 
 
-def _ends(state: State, step: ValueStep) -> dict[str, float]:
-    """Return the ends of a range that has no single value now; none without such a range."""
-    shown = {name: state.attributes.get(name) for name in (step.parameter, *step.ends)}
-    if shown.pop(step.parameter) is not None:
-        return {}
-    found = {name: end for name, end in shown.items() if isinstance(end, int | float)}
-    return found if len(found) == len(shown) else {}
-
-
 def _plan_set(facts: DomainFacts, state: State, action: Action, values: Mapping[str, float]) -> Plan:
-    fitted = fit(facts, state, values, clamp=True)
-    if facts.wake is not None:
-        fitted = {**facts.wake(state, fitted), **fitted}
-    remark = facts.remark(state, fitted) if facts.remark is not None else ""
+    fitted, remark = _woken(facts, state, "set_value", fit(facts, state, values, clamp=True))
     calls = _calls(facts, action, fitted, skips_main=True)
-    expectation = _expect(facts, action, fitted, skips_main=True)
-    return Plan(facts.name, calls, expectation, (remark,) if remark else ())
+    return Plan(facts.name, calls, _expect(facts, action, fitted, skips_main=True), remark)
+
+
+def _woken(
+    facts: DomainFacts, state: State, verb: str, parameters: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return parameters with those that it keeps or that turn it on, and what the person should hear."""
+    if verb == "turn_on" and not parameters and facts.keep is not None and state.state == "on":
+        parameters = dict(facts.keep(state))
+    if facts.wake is not None:
+        parameters = {**facts.wake(state, parameters), **parameters}
+    remark = facts.remark(state, parameters) if facts.remark is not None else ""
+    return parameters, (remark,) if remark else ()
 
 
 def _step_call(
@@ -534,10 +521,6 @@ def _step_call(
     if facts.fit is not None:
         facts.fit(state, dict(data))
     return PlannedCall(up if direction > 0 else down, data)
-
-
-def _default_size(state: State, step: ValueStep) -> float:
-    return max(_own_step(state, step.attribute) or step.size, step.least)
 
 
 def _halved(facts: DomainFacts, state: State, direction: int) -> float | None:
@@ -555,11 +538,6 @@ def _halved(facts: DomainFacts, state: State, direction: int) -> float | None:
     if not 0 < share <= (step.size / 100 if full > 1 else step.size) + 0.005:
         return None
     return max(1, round(share * 50)) if full > 1 else round(share / 2, 4)
-
-
-def _own_step(state: State, attribute: str | None) -> float | None:
-    size = state.attributes.get(attribute or "")
-    return float(size) if isinstance(size, (int, float)) else None
 
 
 def _stepped(state: State, parameter: ControlParameter, change: float) -> float:
@@ -584,3 +562,240 @@ def calls_of(made: Plan, entity_id: str) -> list[ServiceCall]:
         )
         for call in made.calls
     ]
+
+
+WIDE_OPEN: Final = 100
+UNTOLD: Final = frozenset({"code"})
+"""Parameters that change nothing of what an entity shows afterwards."""
+
+
+async def async_needless(
+    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, already: Iterable[str], run: ToolRun
+) -> list[str]:
+    """Return the entities that a person would have to confirm a change of that is already there.
+
+    None of which the state is only assumed, which get a value that their states do not show, or which are
+    open but not all the way.
+    """
+    needless = []
+    for entity_id in sorted(already):
+        made, state = plans[entity_id], before[entity_id]
+        action = DOMAINS[made.domain].actions.get(run.meanings.get(made.domain, verb))
+        given = {name for call in made.calls for name in call.data} - UNTOLD
+        position = state.attributes.get("current_position")
+        is_ajar = isinstance(position, int | float) and position < WIDE_OPEN
+        if (
+            (action is not None and action.is_momentary)
+            or state.attributes.get(ATTR_ASSUMED_STATE)
+            or (given and not made.expectation.attributes)
+            or (is_ajar and any(opens(call.service, call.data) for call in made.calls))
+        ):
+            continue
+        with suppress(PermissionDenied):
+            if await run.guard.async_foresee(calls_of(made, entity_id), run.speaker) is not None:
+                needless.append(entity_id)
+    return needless
+
+
+MAX_ERROR: Final = 500
+MAX_NAMED: Final = 4
+"""Targets that an error names with their reasons."""
+NOT_EXPOSED: Final = "does not exist or is not exposed"
+OFFLINE: Final = "is unavailable (offline)"
+
+
+@dataclass(slots=True)
+class ControlOutcome:
+    """What became of one call."""
+
+    house: HouseSnapshot
+    done: dict[str, str] = field(default_factory=dict)
+    unchanged: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    planned: dict[str, str] = field(default_factory=dict)
+    """What happens later and when."""
+    plan_id: str = ""
+    notes: list[str] = field(default_factory=list)
+    misfits: set[str] = field(default_factory=set)
+    """Targets that the call does not fit, so that another call may help."""
+
+    def fail(self, entity_id: str, reason: HomeAgentError | str) -> None:
+        """Note why nothing became of one target."""
+        self.failed[entity_id] = str(reason)
+        if isinstance(reason, ValidationError):
+            self.misfits.add(entity_id)
+
+    def note(self, text: str) -> None:
+        """Add a sentence once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def shown(self, state: State) -> str:
+        """Return what an entity shows, in words."""
+        return describe_state(state, self.house.entities.get(state.entity_id))
+
+    def result(self) -> JsonValueType:
+        """Return what was done.
+
+        Raises PartlyFailed or TargetsFailed with it if something failed, and ValidationError if the call fits
+        no target.
+        """
+        parts: ControlResult = {
+            "done": self.done,
+            "unchanged": self.unchanged,
+            "failed": self.failed,
+            "planned": self.planned,
+            "id": self.plan_id,
+            "notes": self.notes,
+        }
+        content = cast("dict[str, JsonValueType]", {key: value for key, value in parts.items() if value})
+        if not self.failed:
+            return content
+        if self.done or self.unchanged or self.planned:
+            raise PartlyFailed(self.error(), content)
+        if self.misfits.issuperset(self.failed):
+            raise ValidationError(self.error())
+        raise TargetsFailed(self.error(), content)
+
+    def error(self) -> str:
+        """Return a sentence with the targets that failed."""
+        told = [
+            f"{self.name_of(entity_id)} {reason}"
+            for entity_id, reason in list(self.failed.items())[:MAX_NAMED]
+        ]
+        if (more := len(self.failed) - len(told)) > 0:
+            told.append(f"and {more} more failed")
+        return "; ".join(told)[:MAX_ERROR]
+
+    def name_of(self, entity_id: str) -> str:
+        """Return the name of a target, or its id if it may not be known."""
+        record = self.house.entities.get(entity_id)
+        is_hidden = record is None or self.failed.get(entity_id) == NOT_EXPOSED
+        return entity_id if is_hidden or record is None else record.name
+
+
+MAX_NAMES: Final = 200
+"""Characters of the names of a group."""
+
+
+async def async_carry_out(
+    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun, outcome: ControlOutcome
+) -> None:
+    """Make the calls of plans, wait for what they should show, and report it in the outcome."""
+    already = frozenset(
+        entity_id
+        for entity_id, made in plans.items()
+        if run.meanings.get(made.domain, verb) != "toggle"
+        and not made.expectation.is_empty
+        and made.expectation.is_met(before[entity_id])
+    )
+    if already and (needless := await async_needless(plans, before, verb, already, run)):
+        outcome.unchanged |= {entity_id: outcome.shown(before[entity_id]) for entity_id in needless}
+        plans = {entity_id: made for entity_id, made in plans.items() if entity_id not in needless}
+    if not plans:
+        return
+    settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
+    try:
+        errors = await _async_call_all(plans, already, run)
+        if len(errors) < len(plans):
+            await settling.async_wait()
+    finally:
+        settling.stop()
+    for entity_id, made in plans.items():
+        said = run.meanings.get(made.domain, verb)
+        _report(run, made, before[entity_id], verb=said, error=errors.get(entity_id), outcome=outcome)
+
+
+async def _async_call_all(plans: Mapping[str, Plan], already: frozenset[str], run: ToolRun) -> dict[str, str]:
+    """Make all calls, several entities in one where they are alike, and return what failed by entity."""
+    errors: dict[str, str] = {}
+    for index in range(max(len(made.calls) for made in plans.values())):
+        alike: dict[tuple[str, str, str], ServiceCall] = {}
+        wanted: dict[tuple[str, str, str], dict[str, str]] = {}
+        for entity_id, made in plans.items():
+            if index >= len(made.calls) or entity_id in errors:
+                continue
+            call = made.calls[index]
+            called = call.on or entity_id
+            key = (made.domain, call.service, json.dumps([call.data, call.on], sort_keys=True, default=str))
+            ids = tuple(dict.fromkeys((*alike[key].entity_ids, called) if key in alike else (called,)))
+            wanted.setdefault(key, {})[entity_id] = called
+            alike[key] = ServiceCall(
+                domain=made.domain,
+                service=call.service,
+                entity_ids=ids,
+                data=call.data,
+                already=already.intersection(ids),
+            )
+        results = await asyncio.gather(*(_async_call(call, run) for call in alike.values()))
+        for for_whom, failed in zip(wanted.values(), results, strict=True):
+            errors |= {key: failed[called] for key, called in for_whom.items() if called in failed}
+    return errors
+
+
+async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
+    """Make one call and return what failed by entity.
+
+    What was refused was not called, so it is tried entity by entity; what failed is never called again.
+    """
+    try:
+        await run.call(call)
+    except PermissionDenied as err:
+        if len(call.entity_ids) == 1:
+            run.calls.denied[call.entity_ids[0]] = err
+            return {call.entity_ids[0]: f"was refused: {err}"}
+        single = (
+            replace(call, entity_ids=(entity_id,), already=call.already & {entity_id})
+            for entity_id in call.entity_ids
+        )
+        return {key: text for one in single for key, text in (await _async_call(one, run)).items()}
+    except (ConfirmationNeeded, ToolExecutionError) as err:
+        return dict.fromkeys(call.entity_ids, str(err))
+    return {}
+
+
+def _report(
+    run: ToolRun, made: Plan, before: State, *, verb: str, error: str | None, outcome: ControlOutcome
+) -> None:
+    entity_id = before.entity_id
+    state = run.hass.states.get(entity_id)
+    if state is None:
+        outcome.fail(entity_id, "is gone")
+        return
+    expectation = made.expectation
+    worked = expectation.is_met(state) or expectation.is_passing(state)
+    was_so = expectation.is_met(before) or expectation.is_passing(before)
+    for note in made.notes:
+        outcome.note(f"{outcome.name_of(entity_id)} {note}")
+    if not made.calls:
+        outcome.unchanged[entity_id] = outcome.shown(state)
+    elif error is not None and (not worked or expectation.is_empty or was_so):
+        outcome.fail(entity_id, f"{error}. It is {outcome.shown(state)}")
+    elif error is None and not worked:
+        still = "still" if state.state == before.state else "now"
+        outcome.fail(entity_id, f"was told to {verb} but is {still} {outcome.shown(state)}")
+    elif error is None and (told := _told_together(run, made, entity_id, verb)):
+        outcome.done[entity_id] = told
+    elif expectation.is_empty and not expectation.change:
+        outcome.done[entity_id] = f"{verb} done"
+    else:
+        was, became = EarlierState.of(before), EarlierState.of(state)
+        names = {STATE, *was.attributes, *became.attributes}  # what a call may change
+        is_same = all(same(name, value_of(was, name), value_of(became, name)) for name in names)
+        part = outcome.unchanged if is_same else outcome.done
+        part[entity_id] = outcome.shown(state)
+
+
+def _told_together(run: ToolRun, made: Plan, entity_id: str, verb: str) -> str:
+    """Return where a machine was sent, or with whom a player plays: states do not tell; else nothing."""
+    facts, data = DOMAINS[made.domain], made.calls[0].data
+    if facts.rooms is not None and verb == facts.rooms.action:
+        areas = data.get(str(facts.actions[verb].value)) or ()
+        names = [run.house.areas[area].name for area in areas if area in run.house.areas]
+        return f"sent to {listed(names, MAX_NAMES)}"
+    if facts.groups is not None and verb == facts.groups.join:
+        ids = dict.fromkeys((made.calls[0].on or entity_id, *(data.get(facts.groups.members) or ())))
+        group = (run.house.entities.get(one) for one in ids)
+        names = [record.name for record in group if record and record.entity_id != entity_id]
+        return f"plays together with {listed(names, MAX_NAMES)}" if names else ""
+    return ""

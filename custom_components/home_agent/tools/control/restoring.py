@@ -1,15 +1,14 @@
 """How an entity is brought back to what it showed: per domain the calls, and what must stay as it is."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from homeassistant.core import State
 
 from ...domains import DOMAINS
-from ...domains.base import STATE, Action, Changed, DomainFacts, ServiceCalls
+from ...domains.base import STATE, Changed, DomainFacts, ServiceCalls
 from ...domains.showing import GONE
 from ...safety.ledger import EarlierState, RecordedAction
-from .planning import TOLERANCES, Expectation, Plan, PlannedCall
+from .planning import Expectation, Plan, PlannedCall, same, value_of
 
 
 class CannotRestoreError(Exception):
@@ -74,22 +73,6 @@ def taking_back(domain: str, actions: Sequence[RecordedAction]) -> Plan | None:
     return Plan(domain, calls, Expectation())
 
 
-def value_of(shown: EarlierState, name: str) -> Any:
-    """Return an attribute, or the state."""
-    return shown.state if name == STATE else shown.attributes.get(name)
-
-
-def same(name: str, one: Any, other: Any) -> bool:
-    """Return whether two values are alike, give or take a rounding."""
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(same("", *pair) for pair in zip(one, other, strict=True))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return bool(one == other)
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return bool(abs(one - other) <= TOLERANCES.get(name, 1 if name == "" else 0.001))
-    return bool(one == other)
-
-
 def moving(domain: str) -> frozenset[str]:
     """Return the states in which something that lets people or water through is on its way."""
     facts = DOMAINS[domain]
@@ -103,7 +86,7 @@ def _expected(facts: DomainFacts, before: EarlierState, changed: Changed, now: S
         for name in changed & before.attributes.keys()
         if isinstance(before.attributes[name], str | int | float) and name not in ("color_mode", "effect")
     }
-    passing = _safe(facts).passing if only_safe(facts, now) else moving(facts.name)
+    passing = facts.actions[str(facts.safe_action)].passing if only_safe(facts, now) else moving(facts.name)
     if facts.is_protected and attributes:
         return Expectation(attributes=attributes, passing=passing)
     states = frozenset((before.state,)) if STATE in changed else frozenset[str]()
@@ -113,7 +96,7 @@ def _expected(facts: DomainFacts, before: EarlierState, changed: Changed, now: S
 def _calls(facts: DomainFacts, before: EarlierState, changed: Changed, now: State) -> ServiceCalls:
     """Yield the calls of a domain; none where it is not restored."""
     if only_safe(facts, now):
-        safe = _safe(facts)
+        safe = facts.actions[str(facts.safe_action)]
         if before.state not in safe.expected:
             raise CannotRestoreError("is not opened by an undo; it has to be asked for by name")
         yield str(safe.service), {}
@@ -137,10 +120,6 @@ def _regrouping(
         yield leave, {}
     if became[:1] == [entity_id]:
         yield from ((leave, {}, other) for other in became if other not in (*was, entity_id))
-
-
-def _safe(facts: DomainFacts) -> Action:
-    return facts.actions[str(facts.safe_action)]
 
 
 def only_safe(facts: DomainFacts, now: State) -> bool:

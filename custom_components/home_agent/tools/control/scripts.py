@@ -1,6 +1,7 @@
 """Scenes and scripts: used by name where the household allows it, scripts with values for their fields."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, cast
 
 import probatio
@@ -14,14 +15,12 @@ from homeassistant.helpers import (
     selector,
 )
 
-from ...domains import DOMAINS, gated_domains
 from ...errors import ValidationError
-from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.house import HouseSnapshot
 from ...knowledge.labels import labels_in
 from ...knowledge.names import squash
-from ...languages.times import in_english
 from ...texts import fold, one_line
-from ...timespans import read_seconds as read_length
+from ...when import forms, read_length
 from ..base import ToolRun
 from ..resolving.resolver import Target, find_place, resolve, texts, unknown_place
 from .arguments import VARIABLES
@@ -41,13 +40,9 @@ SIZES: Final = "sizes of script fields"
 MAX_TOOLS: Final = 6
 MAX_TOOL_CHARS: Final = 2500
 """Characters of the parameters and descriptions of all scripts that are tools of their own."""
-SIMPLE: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("area", "floor", "label", "entity", "device", "text", "template", "icon"), "string"),
-    **dict.fromkeys(("time", "date", "datetime", "duration"), "string"),
-    "boolean": "boolean",
-    "object": "object",
-}
-"""JSON types by selector; core's own serializer writes the others."""
+MOMENTS: Final = ("time", "date", "datetime", "duration")
+TEXTS: Final = ("area", "floor", "label", "entity", "device", "text", "template", "icon", *MOMENTS)
+"""Selectors whose values models write as text; core's own serializer writes the others."""
 UNITS: Final[Mapping[str, float]] = {
     **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
     **dict.fromkeys(("min", "minute", "minutes"), 60.0),
@@ -55,7 +50,6 @@ UNITS: Final[Mapping[str, float]] = {
     **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
 """Seconds of the units of time of numbers; "m" is a metre."""
-MOMENTS: Final = ("time", "date", "datetime", "duration")
 
 
 def fields_of(hass: HomeAssistant, entity_id: str) -> Mapping[str, Mapping[str, Any]]:
@@ -68,15 +62,15 @@ def fields_of(hass: HomeAssistant, entity_id: str) -> Mapping[str, Mapping[str, 
 
 def responds(hass: HomeAssistant, entity_id: str) -> bool:
     """Return whether a script ends with a response."""
+
+    def has_response(step: Any) -> bool:
+        if isinstance(step, Mapping):
+            return ("stop" in step and "response_variable" in step) or any(map(has_response, step.values()))
+        return isinstance(step, list | tuple) and any(map(has_response, step))
+
     component = hass.data.get(SCRIPT)
     entity = component.get_entity(entity_id) if component is not None else None
-    return _has_response(getattr(getattr(entity, "script", None), "sequence", None))
-
-
-def _has_response(step: Any) -> bool:
-    if isinstance(step, Mapping):
-        return ("stop" in step and "response_variable" in step) or any(map(_has_response, step.values()))
-    return isinstance(step, list | tuple) and any(map(_has_response, step))
+    return has_response(getattr(getattr(entity, "script", None), "sequence", None))
 
 
 def schema_in_words(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -95,28 +89,17 @@ def _written(key: str, field: Mapping[str, Any]) -> dict[str, Any]:
     is_news = squash(about) != squash(key)
     if (example := field.get("example")) is not None and is_news and about:
         about = one_line(f"{about}, such as {example}", MAX_ABOUT)
-    written = _typed(kind, config, field)
+    written: dict[str, Any] = {"type": "string"} if kind in TEXTS else {}
+    if kind and not written:
+        with suppress(probatio.Invalid, ValueError, TypeError, KeyError):
+            written = dict(llm.selector_serializer(selector.selector(dict(field["selector"]))))
+    item = written.get("items", written)
+    options = [str(option) for option in item.get("enum", ())]
+    if config.get("custom_value") or len(options) > MAX_OPTIONS or sum(map(len, options)) > MAX_OPTION_CHARS:
+        item.pop("enum", None)
     if kind != "object" and config.get("multiple") and written.get("type") != "array":
         written = {"type": "array", "items": written}
     return {**written, "description": about} if about and is_news else written
-
-
-def _typed(kind: str, config: Mapping[str, Any], field: Mapping[str, Any]) -> dict[str, Any]:
-    if kind == "select":
-        options = [value for value, _label in _options(config)]
-        is_short = len(options) <= MAX_OPTIONS and sum(map(len, options)) <= MAX_OPTION_CHARS
-        is_closed = is_short and not config.get("custom_value")
-        return {"type": "string", "enum": options} if is_closed else {"type": "string"}
-    if kind == "number":
-        bounds = {"minimum": config.get("min"), "maximum": config.get("max")}
-        return {"type": "number", **{name: value for name, value in bounds.items() if value is not None}}
-    if kind in SIMPLE:
-        return {"type": SIMPLE[kind]}
-    try:
-        written = llm.selector_serializer(selector.selector(dict(field["selector"]))) if kind else {}
-    except probatio.Invalid, ValueError, TypeError, KeyError:
-        written = {}
-    return dict(written) if isinstance(written, Mapping) else {}
 
 
 def _selector(field: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -161,11 +144,17 @@ def field_value(run: ToolRun, key: str, value: Any, field: Mapping[str, Any]) ->
     if not kind:
         return value
     try:
-        if config.get("multiple") and kind in READING:
+        read: Any = value
+        if kind in READING and config.get("multiple"):
             each = texts(value) if isinstance(value, str | list | tuple) else (value,)
-            read: Any = [one for text in each for one in _several(run, key, text, kind, config)]
-        else:
-            read = READING[kind](run, key, value, config) if kind in READING else value
+            parts = [
+                part
+                for text in each
+                for part in (map(str.strip, text.split(",")) if isinstance(text, str) else (text,))
+            ]
+            read = [READING[kind](run, key, part, config) for part in parts]
+        elif kind in READING:
+            read = READING[kind](run, key, value, config)
         # Every selector checks values; their base class does not declare it.
         check = cast("Callable[[Any], Any]", selector.selector({kind: dict(config)}))
         return check(read)
@@ -173,13 +162,6 @@ def field_value(run: ToolRun, key: str, value: Any, field: Mapping[str, Any]) ->
         raise
     except (probatio.Invalid, ValueError, TypeError) as err:
         raise ValidationError(f"{key}: {str(value)[:40]!r} does not fit: {err}"[:MAX_ERROR]) from err
-
-
-def _several(run: ToolRun, key: str, text: Any, kind: str, config: Mapping[str, Any]) -> Iterable[Any]:
-    """Return what one text of a list means: itself, or its parts if it has commas."""
-    parts = str(text).split(",") if isinstance(text, str) else [text]
-    for part in parts:
-        yield READING[kind](run, key, part.strip() if isinstance(part, str) else part, config)
 
 
 def _entity(run: ToolRun, _key: str, value: Any, config: Mapping[str, Any]) -> Any:
@@ -252,13 +234,12 @@ def _read(kind: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
 
 def _number(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
     """Return a number; a length of time in words is one in the unit of the field."""
-    unit = _seconds_of(config)
-    forms = (value, *in_english(value, run.speaker.language)) if isinstance(value, str) else ()
-    value = next((form for form in forms if form.isdecimal()), value)
-    if unit and isinstance(value, str):
-        lengths = (read_length(form) for form in forms)
-        if (seconds := next((length for length in lengths if length is not None), None)) is not None:
-            value = seconds / unit
+    if isinstance(value, str):
+        unit, language = _seconds_of(config), run.speaker.language
+        if unit and (length := read_length(value, language)):
+            value = length.total_seconds() / unit
+        else:
+            value = next((form for form in forms(value, language) if form.isdecimal()), value)
     number = _read("number")(run, key, value, config)
     low, high = config.get("min"), config.get("max")
     if (low is not None and number < low) or (high is not None and number > high):
@@ -362,33 +343,26 @@ def scripts_as_tools(hass: HomeAssistant, house: HouseSnapshot) -> dict[str, Map
     ha_control.
     """
     found: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+    sizes = cast("dict[str, tuple[Any, int]]", house.carried.setdefault(SIZES, {}))
     room = MAX_TOOL_CHARS
     for record in house.of_domain(SCRIPT):
         if not (fields := fields_of(hass, record.entity_id)):
             continue
         if len(found) == MAX_TOOLS:
             break
-        room -= _size_of(house, record.entity_id, fields) + len(record.name)
+        size = sizes.get(record.entity_id)
+        if size is None or size[0] is not fields:  # as long as the script keeps them
+            size = sizes[record.entity_id] = (fields, len(str(schema_in_words(fields))))
+        room -= size[1] + len(record.name)
         if room < 0:
             break
         found[record.entity_id] = fields
     return found
 
 
-def _size_of(house: HouseSnapshot, entity_id: str, fields: Mapping[str, Mapping[str, Any]]) -> int:
-    """Return how long fields are as a schema, computed once while the script keeps them."""
-    sizes = cast("dict[str, tuple[Any, int]]", house.carried.setdefault(SIZES, {}))
-    known = sizes.get(entity_id)
-    if known is None or known[0] is not fields:
-        known = sizes[entity_id] = (fields, len(str(schema_in_words(fields))))
-    return known[1]
-
-
-MAX_LISTED: Final = 10
 NOT_RUNNING: Final = (
     "does not run now, so there is nothing to stop. What it turned on stays on: turn off those devices"
 )
-_SEPARATORS: Final = str.maketrans(dict.fromkeys(";/|&\n", ","))
 
 
 @callback
@@ -401,60 +375,11 @@ def plan_script(run: ToolRun, state: State, verb: str, given: Mapping[str, Any],
             raise ValidationError(f"{verb} on a script takes no values")
         if state.state == "off":
             raise ValidationError(NOT_RUNNING)
-        values: dict[str, Any] = {}
-    else:
-        values = _values(run, given, fields)
-    data = {VARIABLES: values} if values else {}
-    return Plan(SCRIPT, [PlannedCall(str(action.service), data)], Expectation())
-
-
-def _values(
-    run: ToolRun, given: Mapping[str, Any], fields: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return the values by field. Raises ValidationError naming the fields."""
+        return Plan(SCRIPT, [PlannedCall(str(action.service), {})], Expectation())
     loose = dict(given)
     nested = loose.pop(VARIABLES, None) if VARIABLES not in fields else None
     if nested is not None and not isinstance(nested, Mapping):
         raise ValidationError(f"{VARIABLES}: an object is needed, not {str(nested)[:40]!r}")
-    return field_values(run, {**loose, **(nested or {})}, fields)
-
-
-def resolve_gated(
-    target: Target,
-    domains: Collection[str],
-    resolve: Callable[[Collection[str]], list[EntityRecord]],
-    *,
-    gated: bool,
-) -> list[EntityRecord]:
-    """Return what a target means; a room or a kind of thing alone never means scenes and scripts in it.
-
-    `resolve` takes the domains that count. Raises ValidationError.
-    """
-    gates = gated_domains()
-    others = frozenset(domains) - gates
-    if not (target.is_empty or target.name or any("*" not in key for key in target.entity_id)):
-        asked = gates.intersection(target.domain)
-        return _one_by_one(target, resolve(others | asked if gated else others))
-    try:
-        return _one_by_one(target, resolve(domains))
-    except ValidationError:
-        if gated:
-            raise
-    return resolve(others)
-
-
-def _one_by_one(target: Target, found: list[EntityRecord]) -> list[EntityRecord]:
-    """Return what was found. Raises ValidationError for more scenes and scripts than were named."""
-    several = [record for record in found if DOMAINS[record.domain].is_gated]
-    if len(several) > max(1, _named(target)):
-        raise ValidationError(f"Which one? Name one scene or script: {_listed(several)}")
-    return found
-
-
-def _named(target: Target) -> int:
-    ids = sum("*" not in key for key in target.entity_id)
-    return ids or len((target.name or "").translate(_SEPARATORS).split(","))
-
-
-def _listed(records: Sequence[EntityRecord]) -> str:
-    return ", ".join(f"{record.name[:40]} ({record.entity_id})" for record in records[:MAX_LISTED])
+    values = field_values(run, {**loose, **(nested or {})}, fields)
+    data = {VARIABLES: values} if values else {}
+    return Plan(SCRIPT, [PlannedCall("turn_on", data)], Expectation())

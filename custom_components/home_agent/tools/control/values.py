@@ -48,7 +48,12 @@ def named_color(text: str) -> dict[str, Any] | None:
         if (kelvin := _spelt_whites().get(written.replace(" ", ""))) is not None:
             return {"color_temp_kelvin": kelvin}
         if (color := _color(written)) is not None:
-            return _shaded(color, found)
+            for kind, tone in WHITES.items():
+                if color == WHITE and kind in found:
+                    return {"color_temp_kelvin": whites()[tone]}
+            shaded = (f"{shade}{color}" for shade in SHADES if shade in found)
+            name = next((name for name in shaded if name in color_util.COLORS), color)
+            return {"rgb_color": list(color_util.color_name_to_rgb(name))}
         if (white := next((WHITES[kind] for kind in WHITES if written in shades(kind)), None)) is not None:
             return {"color_temp_kelvin": whites()[white]}
         written, shade = _without_shade(written)
@@ -56,13 +61,6 @@ def named_color(text: str) -> dict[str, Any] | None:
             return None
         found.append(shade)
     return None
-
-
-def nearest_color(text: str) -> str:
-    """Return the known name that is nearest to a text; empty if none is near."""
-    known = (*colors(), *whites(), *sorted(color_util.COLORS))
-    near = get_close_matches(fold(text[:MAX_NAME]).replace(" ", ""), known, 1, LIKE)
-    return near[0] if near else ""
 
 
 @cache
@@ -73,15 +71,16 @@ def _spelt_whites() -> dict[str, int]:
 
 @cache
 def _colors() -> dict[str, str]:
-    return {**colors(), **{name: name for name in color_util.COLORS}}
+    """Return the names of colours in CSS by their names in all languages, the longest first."""
+    known = {**colors(), **{name: name for name in color_util.COLORS}}
+    return {name: known[name] for name in sorted(known, key=len, reverse=True)}
 
 
 def _color(written: str) -> str | None:
-    known = _colors()
-    name = written.replace(" ", "")
+    known, name = _colors(), written.replace(" ", "")
     if name in known:
         return known[name]
-    for word, color in sorted(known.items(), key=lambda item: -len(item[0])):
+    for word, color in known.items():
         if len(word) >= MIN_STEM and name.startswith(word) and len(name) - len(word) <= MAX_ENDING:
             return color
     meant = {color for word, color in colors().items() if _is_inflected(name, word)}
@@ -117,15 +116,6 @@ def _beginnings() -> list[tuple[str, str]]:
     """Return the qualifiers that can be written in one word with a colour, the longest first."""
     found = [(word, kind) for kind in KINDS for word in shades(kind) if len(word) >= MIN_STEM]
     return sorted(found, key=lambda item: (-len(item[0]), item))
-
-
-def _shaded(color: str, found: list[str]) -> dict[str, Any]:
-    for kind, white in WHITES.items():
-        if color == WHITE and kind in found:
-            return {"color_temp_kelvin": whites()[white]}
-    shaded = (f"{shade}{color}" for shade in SHADES if shade in found)
-    name = next((name for name in shaded if name in color_util.COLORS), color)
-    return {"rgb_color": list(color_util.color_name_to_rgb(name))}
 
 
 MAX_TEXT = 255
@@ -177,17 +167,11 @@ class Units:
 
 def read_number(value: Any, _units: Units | None = None) -> float:
     """Return a number, with or without a unit behind it."""
-    if isinstance(value, bool):
-        raise ValueError("a number")  # noqa: TRY004 - one kind of error for all readers
-    if isinstance(value, (int, float)) and abs(value) < LARGEST:
-        found = float(value)
-    elif isinstance(value, str) and (match := _NUMBER.match(value.strip())):
-        found = float(match[0].replace(",", "."))
-    else:
+    if isinstance(value, str) and (match := _NUMBER.match(value.strip())):
+        value = float(match[0].replace(",", "."))
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
         raise ValueError("a number")
-    if not abs(found) < LARGEST:
-        raise ValueError("a number")
-    return found
+    return float(value)
 
 
 def read_integer(value: Any, units: Units) -> int:
@@ -305,8 +289,9 @@ def _written_color(text: str, units: Units) -> dict[str, Any]:
     parts = _LISTED.findall(compact) if compact.startswith(("rgb", "[", "(")) or compact[:1].isdigit() else []
     if len(parts) == RGB_PARTS and all(0 <= float(part) <= FULL_BYTE for part in parts):
         return {"rgb_color": [round(float(part)) for part in parts]}
-    near = nearest_color(text)
-    raise ValueError(f"{COLOR_FORMS}; the nearest name is {near}" if near else COLOR_FORMS)
+    names = (*colors(), *whites(), *sorted(color_util.COLORS))
+    near = get_close_matches(fold(text[:MAX_NAME]).replace(" ", ""), names, 1, LIKE)
+    raise ValueError(f"{COLOR_FORMS}; the nearest name is {near[0]}" if near else COLOR_FORMS)
 
 
 def read_numbers(value: Any, units: Units) -> list[float]:
@@ -322,14 +307,14 @@ def read_seconds(value: Any, units: Units) -> float:
     """Return a length of time in seconds: a number, "90 s", "5 minutes", "1:30:00" or parts."""
     if isinstance(value, Mapping):
         value = " ".join(f"{item} {key}" for key, item in value.items() if item)
-    if not isinstance(value, str):
+    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
         found = read_number(value, units)
-    elif _NUMBER.fullmatch(text := value.strip()):
-        found = read_number(text, units)
-    elif (seconds := timespans.read_seconds(f"0:{text}" if text.count(":") == 1 else text)) is not None:
-        found = seconds
     else:
-        raise ValueError("a length of time such as 30, 90 s or 00:05:00")
+        text = value.strip()
+        seconds = timespans.read_seconds(f"0:{text}" if text.count(":") == 1 else text)
+        if seconds is None:
+            raise ValueError("a length of time such as 30, 90 s or 00:05:00")
+        found = seconds
     if not 0 <= found <= 7 * 86400:
         raise ValueError("a length of time of at most a week")
     return int(found) if found == int(found) else found

@@ -16,9 +16,9 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.names import squash
 from ...texts import one_line
 from ...timespans import format_local
+from ...when import Period, end_of, forms, read, read_clock, read_moment, start_of
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from .choosing import choose_one, named, permitted, records_of
-from .moments import at_clock, end_of, read_clock, read_length, read_moment, read_period, readable, start_of
 
 DOMAIN: Final = "calendar"
 MAX_EVENTS: Final = 30
@@ -65,13 +65,15 @@ class CalendarTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Read or create. Raises ValidationError for a time or a calendar that is not clear."""
         language = run.speaker.language
-        said, until = (readable(args.get(key) or "", language).strip() for key in ("start", "end"))
+        said, until = ((args.get(key) or "").strip() for key in ("start", "end"))
         title = one_line(str(args.get("title") or "").strip(), MAX_TITLE)
         if not title:
-            if (period := read_period(said)) is not None:
-                return await _async_read(run, period[0], until or period[1].isoformat(), args.get("calendar"))
-            start = read_moment(said, "start") if said else None
-            return await _async_read(run, start, until, args.get("calendar"))
+            period = read(said, language)
+            if isinstance(period, Period):
+                end = _end(until, period.start, language) or period.end
+                return await _async_read(run, period.start, end, args.get("calendar"))
+            start = read_moment(said, language, "start") if said else None
+            return await _async_read(run, start, _end(until, start, language), args.get("calendar"))
         if not said:
             raise ValidationError("start: say when it begins")
         if (args.get("repeat") or "").strip().casefold() not in ONCE:
@@ -79,15 +81,17 @@ class CalendarTool(HomeAgentTool):
                 "repeat: Home Assistant creates single events only. Say so, and offer the first one, "
                 "or a reminder that is repeated"
             )
-        return await _async_create(run, title, read_moment(said, "start"), until, args.get("calendar"))
+        begins = read_moment(said, language, "start")
+        ends = _end(until, begins, language)
+        return await _async_create(run, title, begins, ends, args.get("calendar"))
 
 
 async def _async_read(
-    run: ToolRun, start: date | datetime | None, until: str, name: str | None
+    run: ToolRun, start: date | datetime | None, until: date | datetime | None, name: str | None
 ) -> JsonValueType:
     """Return the events of a period, those that are going on too, in their order."""
     begin = start_of(start) if start else dt_util.now()
-    end = end_of(_end(until, start) or dt_util.as_local(begin).date())
+    end = end_of(until or dt_util.as_local(begin).date())
     if end <= begin:
         raise ValidationError("end: must be later than start")
     if end - begin > MAX_PERIOD:
@@ -111,12 +115,11 @@ async def _async_read(
 
 
 async def _async_create(
-    run: ToolRun, title: str, start: date | datetime, until: str, name: str | None
+    run: ToolRun, title: str, start: date | datetime, end: date | datetime | None, name: str | None
 ) -> JsonValueType:
     """Create an event: of one hour, or of the whole day, where no end is given."""
     able = records_of(run, DOMAIN, lambda state: supports(state, "CREATE_EVENT"))
     chosen = choose_one(run, able, name, "calendar")
-    end = _end(until, start)
     if not isinstance(start, datetime) and not isinstance(end, datetime):
         # In calendars the last day of an event is the one before its end.
         last = max(end, start) if end else start
@@ -177,16 +180,16 @@ async def _async_events(
     return sorted(rows, key=lambda row: row[0])
 
 
-def _end(text: str, start: date | datetime | None) -> date | datetime | None:
+def _end(text: str, start: date | datetime | None, language: str) -> date | datetime | None:
     """Return the end that was given: a time, a day, or a length from the start."""
     if not text:
         return None
-    if (length := read_length(text)) is not None and length > timedelta():
-        return (start_of(start) if start else dt_util.now()) + length
-    if isinstance(start, datetime) and (clock := read_clock(text)) is not None:
-        end = at_clock(start.date(), clock)
-        return end if end > start else at_clock(start.date() + timedelta(days=1), clock)
-    return read_moment(text, "end")
+    end = read(text, language)
+    if isinstance(end, timedelta) and end > timedelta():
+        return (start_of(start) if start else dt_util.now()) + end
+    if isinstance(start, datetime) and any(read_clock(form) for form in forms(text, language)):
+        end = read(text, language, start)
+    return end if isinstance(end, date) else read_moment(text, language, "end")
 
 
 def _as_events(rows: Sequence[Event], calendars: Sequence[EntityRecord]) -> list[JsonValueType]:

@@ -44,8 +44,7 @@ from ...safety.spoken_numbers import number_words
 from ...texts import first_name, fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
-from ..control.later import MAX_ALIKE, NO_CODES
-from ..control.timing import Timing, read_timing
+from ..control.later import MAX_ALIKE, NO_CODES, Timing, read_timing
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, rooms_of
 from ..people import People
 from ..resolving.resolver import find_place, listed, plain

@@ -27,6 +27,7 @@ from ...safety.frozen import FrozenTool
 from ...texts import fold, one_line, words
 from ...timers.timers import DAYS, MAX_TIMERS, Repeat, Timer, Timers, told_days
 from ...timespans import format_local, format_span
+from ...when import FORMS, Period, at_clock, read as read_when, read_days, read_length, read_moment
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.asked import is_planted
 from ..control.telling import tell_names
@@ -44,7 +45,6 @@ from ..planned_rows import (
 )
 from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
-from .moments import FORMS, at_clock, read_days, read_length, read_moment, readable
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
 REPEATS: Final = {days: repeat for repeat, days in DAYS.items()}
@@ -113,7 +113,7 @@ class TimerTool(HomeAgentTool):
             found: dict[str, JsonValueType] = {"timers": listed} if listed else {}
             return found | ({"commands": planned} if planned else {}) or NOTHING
         if action == "cancel":
-            when = readable(args.get("when") or "", run.speaker.language)
+            when = args.get("when") or ""
             if commands := self._commands(args, said, own, run):
                 rows: list[JsonValueType] = [planned_row(command, run) for command in commands]
                 timers = own if _means_all(said, run.speaker.language) else []
@@ -155,12 +155,12 @@ class TimerTool(HomeAgentTool):
         commands = self._planned.seen_by(run.speaker)
         if _means_all(said, run.speaker.language):
             return commands
-        if said and not _is_no_name(said):
+        if said and not _is_no_name(said, run.speaker.language):
             is_timer = _called(own, said) or _described(own, said, run.speaker.language)
             return [] if is_timer else called_so(commands, said, run)
-        when = readable(args.get("when") or "", run.speaker.language)
-        if when and (read_length(when) is None or len(commands) + len(own) > 1):
-            moment = read_moment(when, "when")
+        when, language = args.get("when") or "", run.speaker.language
+        if when and (read_length(when, language) is None or len(commands) + len(own) > 1):
+            moment = read_moment(when, language, "when")
             if any(_is_at(moment, one.due, one.on_days, one.clock) for one in own):
                 return []
             return [one for one in commands if _is_at(moment, one.due, one.schedule.days, one.schedule.clock)]
@@ -190,13 +190,14 @@ class TimerTool(HomeAgentTool):
         if not own and not commands:
             raise ValidationError("No timer, reminder or planned command of yours is set")
         found = own
-        if said and not _is_no_name(said):
+        if said and not _is_no_name(said, run.speaker.language):
             found = _called(own, said) or _described(own, said, run.speaker.language)
             problem = WHICH if found else NOT_CALLED
         else:
             problem = WHICH
-            if when and (read_length(when) is None or len(own) > 1):
-                moment = read_moment(when, "when")
+            language = run.speaker.language
+            if when and (read_length(when, language) is None or len(own) > 1):
+                moment = read_moment(when, language, "when")
                 found = [one for one in own if _is_at(moment, one.due, one.on_days, one.clock)]
         if len(found) != 1:
             shown = [f"{one.name or 'timer'} {_told_time(one)}" for one in found or own]
@@ -208,8 +209,8 @@ class TimerTool(HomeAgentTool):
             raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
         speaker = run.speaker
         repeat, days = _repeat(args.get("repeat") or "", speaker.language)
-        when = readable(args.get("when") or "", speaker.language)
-        timer = _timer(when, repeat, days)
+        when = args.get("when") or ""
+        timer = _timer(when, repeat, days, speaker.language)
         if _is_planted(name, run) or (repeat and is_planted(run, (), repeats=True)):
             if run.draft is None:
                 raise PermissionDenied("Such a reminder needs a person's confirmation")
@@ -230,7 +231,7 @@ class TimerTool(HomeAgentTool):
             chat=speaker.chat,
             outside=run.tainted,
         )
-        await self._timers.async_set(timer, counts=read_length(when) is not None)
+        await self._timers.async_set(timer, counts=read_length(when, speaker.language) is not None)
         result: dict[str, JsonValueType] = {"set": _as_result(timer)}
         is_order = read(name, speaker.language).kind is Kind.ORDER
         if is_order or not domain_words().keys().isdisjoint(fold(name).split()):
@@ -240,12 +241,14 @@ class TimerTool(HomeAgentTool):
     async def _async_extend(
         self, args: Mapping[str, Any], said: str, own: list[Timer], run: ToolRun
     ) -> JsonValueType:
-        when = readable(args.get("when") or "", run.speaker.language)
+        when, language = args.get("when") or "", run.speaker.language
         if not when:
             raise ValidationError("when: say by how much, such as 5 minutes, or until when")
         timer = self._meant(own, said, None, run)
-        by = read_length(when)
-        moved = Timer(due=timer.due + by) if by is not None else _timer(when, timer.repeat, timer.days)
+        by = read_length(when, language)
+        moved = (
+            Timer(due=timer.due + by) if by is not None else _timer(when, timer.repeat, timer.days, language)
+        )
         if moved.due <= dt_util.utcnow():
             raise ValidationError("when: that would be over already")
         timer = replace(timer, due=moved.due, clock=moved.clock)
@@ -279,7 +282,7 @@ def _as_said(when: str, sentence: str) -> str:
         return when
     numbers = _NUMBER.findall(when)
     found = re.search(rf"(?<!\w){numbers[0]} \w+", sentence) if len(numbers) == 1 else None
-    return found[0] if found and read_length(when) is not None else ""
+    return found[0] if found and read_length(when, "") is not None else ""
 
 
 def _repeat(text: str, language: str) -> tuple[Repeat | None, tuple[int, ...]]:
@@ -290,18 +293,20 @@ def _repeat(text: str, language: str) -> tuple[Repeat | None, tuple[int, ...]]:
     return Repeat.WEEKLY, days
 
 
-def _timer(when: str | None, repeat: Repeat | None, days: tuple[int, ...]) -> Timer:
+def _timer(when: str, repeat: Repeat | None, days: tuple[int, ...], language: str) -> Timer:
     """Return a timer for a time. Raises ValidationError for an unclear or past time."""
-    text = (when or "").strip()
+    text = when.strip()
     if not text:
         raise ValidationError("when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30")
     now = dt_util.utcnow()
-    length = read_length(text)
-    if length is not None:
-        timer = Timer(due=now + length, repeat=repeat, days=days)
+    moment = read_when(text, language)
+    if isinstance(moment, timedelta):
+        timer = Timer(due=now + moment, repeat=repeat, days=days)
     else:
-        moment = read_moment(text, "when", f"10 minutes, 2 hours, {FORMS}")
-        moment = moment if isinstance(moment, datetime) else at_clock(moment, MORNING)
+        day = moment.start.date() if isinstance(moment, Period) else moment
+        if not isinstance(day, date):
+            raise ValidationError(f"when: {text[:40]!r} is not understood; give 10 minutes, 2 hours, {FORMS}")
+        moment = day if isinstance(day, datetime) else at_clock(day, MORNING)
         timer = Timer(
             due=dt_util.as_utc(moment), repeat=repeat, days=days, clock=dt_util.as_local(moment).time()
         )
@@ -336,9 +341,9 @@ def _told_time(timer: Timer) -> str:
     return f"{dt_util.as_local(timer.due):%a} {format_local(timer.due)}"
 
 
-def _is_no_name(said: str) -> bool:
+def _is_no_name(said: str, language: str) -> bool:
     """Return whether a text only says that a timer is meant, or how long: "den Timer", "10 minutes"."""
-    return not _without_kind(said) or read_length(said) is not None
+    return not _without_kind(said) or read_length(said, language) is not None
 
 
 def _described(own: list[Timer], said: str, language: str) -> list[Timer]:

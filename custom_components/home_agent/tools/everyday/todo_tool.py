@@ -17,10 +17,10 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
 from ...texts import one_line, words
 from ...timespans import format_local
+from ...when import read_moment, start_of
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
 from ..telling import Told
 from .choosing import choose_one, permitted, records_of
-from .moments import read_moment, readable, start_of
 
 DOMAIN: Final = "todo"
 OPEN: Final = "needs_action"
@@ -278,7 +278,7 @@ def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, s
     """
     if not (text or "").strip():
         return {}
-    moment = read_moment(readable(str(text), run.speaker.language), "due")
+    moment = read_moment(str(text), run.speaker.language, "due")
     state = run.hass.states.get(chosen.entity_id)
     if isinstance(moment, datetime) and supports(state, TIME_KEPT):
         return {"due_datetime": moment.isoformat()}

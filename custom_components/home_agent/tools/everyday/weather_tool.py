@@ -12,11 +12,10 @@ from homeassistant.util.json import JsonValueType
 
 from ...domains.features import supports
 from ...errors import ValidationError
-from ...languages.times import in_english
 from ...texts import one_line
+from ...when import forms, read_moment
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from .choosing import choose_one, records_of
-from .moments import read_moment, readable
 
 DOMAIN: Final = "weather"
 KINDS: Final = {
@@ -93,7 +92,7 @@ class WeatherTool(HomeAgentTool):
         state = run.hass.states.get(chosen.entity_id)
         assert state is not None
         said, part = _split_part(args.get("day") or "", run.speaker.language)
-        moment = read_moment(said, "day") if said else None
+        moment = read_moment(said, run.speaker.language, "day") if said else None
         day = moment.date() if isinstance(moment, datetime) else moment
         is_hour = isinstance(moment, datetime) or part is not None
         wanted = "hourly" if part else args.get("type") or ("hourly" if is_hour else None)
@@ -143,13 +142,13 @@ def _timed(entries: Iterable[Mapping[str, Any]]) -> list[Timed]:
 
 def _split_part(text: str, language: str) -> tuple[str, str | None]:
     """Return a day without the part of it that is named ("this evening", "morgen früh"), and the part."""
-    for form in (text.strip(), *in_english(text.strip(), language, past=True)):
-        said = form.casefold().split()
+    for form in forms(text, language, past=True):
+        said = form.split()
         parts = [word for word in said if word in PARTS or word in LATE_PARTS]
         if parts:
             rest = [word for word in said if word not in {*parts, *BESIDE_PART}]
             return " ".join(rest) or "today", LATE_PARTS.get(parts[0], parts[0])
-    return readable(text, language), None
+    return text.strip(), None
 
 
 def _by_part(entries: Iterable[Timed], wanted: str | None) -> list[dict[str, JsonValueType]]:

@@ -34,7 +34,7 @@ from ...knowledge.house import EntityRecord
 from ...safety.firewall.own_values import without_outside
 from ...texts import as_number, one_line
 from ...timespans import format_local, format_span
-from .periods import Period, is_period, parse_moment, parse_period
+from ...when import Period, read_asked
 from .present import MAX_CHARS, NARROW, Member, Report, StateFilter, as_percent, state_words, unit_of
 
 MAX_ROWS = 20_000
@@ -437,25 +437,20 @@ async def async_history(
     now = dt_util.utcnow()
     aggregate = history.get("aggregate")
     chosen = found[:MAX_HISTORY_ENTITIES]
-    moment, length = history.get("at", ""), history.get("duration") or "24h"
-    if moment and is_period(moment, now, language):
-        moment, length = "", moment
-    if moment:
-        period = parse_moment(moment, history.get("duration", ""), now)
-        head: Report = {"at": format_local(period.start)}
-    else:
-        period = parse_period(length, now, language)
+    period, at_once = read_asked(history.get("at", ""), history.get("duration", ""), language, now)
+    head: Report = {"at": format_local(period.start)}
+    if not at_once:
         head = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     kinds = [_kind(hass, record, state, counted) for record, state in chosen]
     wanted = [
-        _wanted(state, asked, aggregate, kind, at_once=bool(moment))
+        _wanted(state, asked, aggregate, kind, at_once=at_once)
         for (_record, state), kind in zip(chosen, kinds, strict=True)
     ]
     series = await async_read(hass, wanted, period)
     max_changes = MAX_CHANGES if len(chosen) == 1 else MAX_CHANGES_EACH
     told: Report = {}
     for (record, state), item, kind in zip(chosen, wanted, kinds, strict=True):
-        if moment:
+        if at_once:
             answer = value_at(series[item.entity_id], kind)
         else:
             answer = summarize(series[item.entity_id], period, aggregate, kind, max_changes=max_changes)
