@@ -22,7 +22,7 @@ from ..errors import PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import HouseSnapshot
 from ..texts import as_number, clean
 from ..timespans import format_local
-from ..when import PERIOD_FORMS, Period, forms, read_period
+from ..when import Period, forms, read_period
 from .base import HomeAgentTool, ToolRun
 from .query.past import tidy
 from .resolving.resolver import texts
@@ -193,13 +193,13 @@ _PREVIOUS: Final = frozenset({"previous", "before", "prior", "preceding", "earli
 """Words with which models ask for the period before."""
 _LAST: Final = frozenset({"last", "true", "yes", "last period"})
 """Whole texts that mean the same; as words they are part of a name such as last week."""
-_FORMS: Final = "previous, yesterday, last week, last month, 2026-10 or a date"
+WEEK: Final = timedelta(days=7)
 
 
 def read_periods(text: str, compare: str, now: datetime, language: str) -> list[tuple[Period, Step]]:
     """Return a period, and the one to compare it with, as much of it as has passed of the first one.
 
-    Raises ValidationError.
+    What names no period means the days before, of which each is told. Raises ValidationError.
     """
     period, closes = _read(text, now, language)
     periods = [(period, step_of(period, closes))]
@@ -207,7 +207,11 @@ def read_periods(text: str, compare: str, now: datetime, language: str) -> list[
         return periods
     asked = [*forms(compare, language, past=True)]
     if _LAST.isdisjoint(asked) and _PREVIOUS.isdisjoint(word for form in asked for word in form.split()):
-        other, other_closes = _read(compare, now, language, "compare", _FORMS)
+        try:
+            other, other_closes = _read(compare, now, language)
+        except ValidationError:  # "usual", in any language
+            day = dt_util.start_of_local_day(dt_util.as_local(period.start))
+            return [*periods, (Period(day - WEEK, day), "day")]
     else:
         other, other_closes = period, closes
     if (other.start, other.end) == (period.start, period.end):
@@ -224,14 +228,12 @@ def read_periods(text: str, compare: str, now: datetime, language: str) -> list[
     return [*periods, (other, "hour" if ends_within_day else step_of(other, other_closes))]
 
 
-def _read(
-    text: str, now: datetime, language: str, name: str = "period", accepted: str = PERIOD_FORMS
-) -> tuple[Period, datetime]:
+def _read(text: str, now: datetime, language: str) -> tuple[Period, datetime]:
     """Return a period of whole hours or days, and its end, or that of the day, week or month that it is.
 
     The dashboard shows all of a month that has begun.
     """
-    period = read_period(text, language, now, name, accepted)
+    period = read_period(text, language, now, "period")
     start = dt_util.as_local(period.start)
     if period.length >= timedelta(days=2):
         start = dt_util.start_of_local_day(start)
@@ -629,5 +631,7 @@ class EnergyTool(HomeAgentTool):
             if is_open and (flowing := _now(run.hass, wanted)):
                 answer["now"] = flowing
         for other in others:
-            answer["compared"] = figures(run, wanted, other)
+            answer["compared"] = compared = figures(run, wanted, other)
+            if days := _days(wanted, other):
+                compared["used_each_day"] = days
         return answer
