@@ -41,7 +41,7 @@ def test_json_examples(example: str) -> None:
     args = json.loads(example)
     if "success" in args:
         assert set(args) == {"success", "result", "error"}
-    elif "when" in args and "do" in args:
+    elif "triggers" in args and "actions" in args:
         assert AutomationTool.parameters(args) == args
     elif "action" in args:
         assert fit(ha_control.ControlTool(), args).rules == ()

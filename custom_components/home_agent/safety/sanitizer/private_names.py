@@ -284,17 +284,13 @@ def _is_ip(text: str) -> bool:
     return str(address) not in PUBLIC_ADDRESSES and len(text) > len("::1")
 
 
-def _is_card(text: str) -> bool:
-    return holds_secret(text)
-
-
 _TABLE: Final[tuple[tuple[PrivateKind, re.Pattern[str], Callable[[str], bool]], ...]] = (
     (PrivateKind.EMAIL, _EMAIL, lambda _text: True),
     (PrivateKind.MAC, _MAC, lambda _text: True),
     (PrivateKind.IP, _IPV4, _is_ip),
     (PrivateKind.IP, _IPV6, _is_ip),
     (PrivateKind.ACCOUNT, _IBAN, lambda text: sum(char.isdigit() for char in text) > len(text) // 2),
-    (PrivateKind.ACCOUNT, _CARD, _is_card),
+    (PrivateKind.ACCOUNT, _CARD, holds_secret),
     (PrivateKind.COORDINATES, _COORDINATES, lambda _text: True),
     (PrivateKind.PHONE, _PHONES, _is_phone),
     (PrivateKind.NUMBER, _LONG_NUMBER, lambda _text: True),
