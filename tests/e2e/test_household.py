@@ -131,7 +131,7 @@ async def test_who_turned_it_off(household: Household, phone: Phone) -> None:
     await household.client.call("light.turn_off", {"entity_id": WORKTOP})
     words = "Who turned off the worktop lights?"
     await calls(household, words, "ha_query", entity_id=WORKTOP, why=True)
-    assert r'\"by\":\"Demo (who asks)\"' in result(household, words)
+    assert r"\"by\":\"Demo (who asks)\"" in result(household, words)
 
 
 async def test_announcement_is_heard(household: Household, phone: Phone) -> None:
