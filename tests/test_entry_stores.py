@@ -19,6 +19,7 @@ from custom_components.home_agent.usage import UsageStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import async_agent
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 from tests.helpers.stored_values import AT, BOOK, MEMORY, PROFILE, SEEN, TIMER, USAGE
 from tests.servers.model_server import ModelServer
 
@@ -38,18 +39,6 @@ STORES: dict[str, tuple[Make, Any, Any]] = {
     "usage": (UsageStore, USAGE, {**USAGE, "yesterday": {}}),
 }
 """Per file: who keeps it, content of one agent, and content of which a part cannot be read."""
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 def path_of(hass: HomeAssistant, name: str) -> Path:

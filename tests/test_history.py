@@ -2,12 +2,10 @@
 
 from datetime import timedelta
 import json
-from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given, strategies as st
-import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
@@ -27,18 +25,7 @@ from tests.helpers.conversations import (
     path_of,
     turn,
 )
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 
 
 async def test_what_was_said_comes_back_after_a_restart(hass: HomeAssistant) -> None:

@@ -14,23 +14,12 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.files import files_with
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 SECRET_WORD = "marzipan"
 FACT = "Anna is fond of marzipan"
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 @pytest.fixture

@@ -18,20 +18,9 @@ from custom_components.home_agent.conversations.sessions import (
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 
 NOW = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 @pytest.fixture(autouse=True)

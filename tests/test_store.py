@@ -4,7 +4,6 @@ from collections.abc import Callable
 import errno
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -28,19 +27,7 @@ from tests.helpers.conversations import (
     turn,
 )
 from tests.helpers.examples import many
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
-
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 
 GOOD = {"turns": [{"at": NOW.isoformat(), "messages": turn(1)}], "start": 0}
 

@@ -143,12 +143,10 @@ def read_clock(text: str) -> time | None:
     return None if rest else clock
 
 
-def read_period(
-    text: str, language: str, now: datetime, name: str = "history.duration", accepted: str = PERIOD_FORMS
-) -> Period:
+def read_period(text: str, language: str, now: datetime, name: str = "history.duration") -> Period:
     """Return the period of the past that a text means, ending now or at the end of the day it names.
 
-    `name` is the parameter, and `accepted` what it takes. Raises ValidationError that names both.
+    `name` is the parameter. Raises ValidationError that names it and what is accepted.
     """
     for form in forms(text, language, past=True):
         if (period := _part_of_day(form, now) or _passed(form, now) or _since(form, now)) is None:
@@ -158,7 +156,7 @@ def read_period(
         if period.length > MAX_PERIOD:
             raise ValidationError(f"{name}: {text[:40]!r} is too long; at most 1y")
         return period
-    raise ValidationError(f"{name}: {text[:40]!r} is not understood; give {accepted}")
+    raise ValidationError(f"{name}: {text[:40]!r} is not understood; give {PERIOD_FORMS}")
 
 
 def read_asked(at: str, duration: str, language: str, now: datetime) -> tuple[Period, bool]:

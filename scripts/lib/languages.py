@@ -1,6 +1,6 @@
 """Prints which language has which section of `languages/`: how many entries, and what is missing.
 
-`--write` writes the files anew, in the form that they all have.
+`--write` rewrites the files in their common format.
 """
 
 from collections.abc import Iterator

@@ -1,12 +1,12 @@
 """Said once, known from then on: to the person who said it, in any conversation, also after a restart."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 from tests.helpers.remembering import (
     FACT,
     agent,  # noqa: F401 - fixtures
@@ -18,18 +18,6 @@ from tests.helpers.remembering import (
 )
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 async def test_a_fact_is_there_after_a_restart_in_another_conversation(

@@ -26,6 +26,7 @@ from tests.helpers.agent import Agent
 from tests.helpers.checks import every
 from tests.helpers.files import files_with
 from tests.helpers.indexed import async_indexed, embedding_options
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -172,18 +173,6 @@ class Home:
 def context_of(viewer: str | None) -> Context:
     """Return in whose name somebody speaks."""
     return Context(user_id=USERS[viewer] if viewer else None)
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 @pytest.fixture(params=["direct-none", "direct-openai", "vector_db-none", "vector_db-openai"])

@@ -26,6 +26,7 @@ from tests.helpers.embeddings import understanding
 from tests.helpers.extraction_notes import asks_for_notes
 from tests.helpers.household import async_furnish
 from tests.helpers.indexed import embedded, embedding_options
+from tests.helpers.real_files import hass_storage  # noqa: F401 - fixtures
 from tests.helpers.remembering import remember_much
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import text, tool_calls
@@ -42,12 +43,6 @@ ANNA = "a" * 32
 PEOPLE = [{"id": "p-anna", "name": "Anna", "user_id": ANNA}]
 WEAK = 0.4
 """An importance with which a memory is shown only to a sentence that it fits."""
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
 
 
 @asynccontextmanager

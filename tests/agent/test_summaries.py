@@ -4,31 +4,18 @@ from datetime import timedelta
 from itertools import pairwise
 import json
 from pathlib import Path
-from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import IDLE_SECONDS, Agent, async_agent
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text
 
 SUMMARY = "The person plans a party for twelve guests on Saturday."
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 def asks_for_summary(request: Captured) -> bool:

@@ -1,6 +1,5 @@
 """A home whose texts from outside hold instructions, and an obedient model."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.injection import OutsideTool
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.obedient import DEMANDS
@@ -29,18 +29,6 @@ MEMORY = "Anna likes green tea"
 
 
 SECRETS = ("anna", "lindqvist", "birkenweg", "4711")
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 def unchanged(value: Any, _only: Any = None, **_options: Any) -> firewall.Cleaned:

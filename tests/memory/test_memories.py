@@ -35,6 +35,7 @@ from custom_components.home_agent.timespans import read_span
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 
 NOW = dt_util.parse_datetime("2026-03-01T12:00:00+00:00", raise_on_error=True)
 
@@ -64,18 +65,6 @@ def file_text(hass: HomeAssistant) -> str:
 def memories() -> Memories:
     """An empty memory."""
     return Memories(lambda: None, AsyncMock(return_value=True))
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 async def contents(memories: Memories, query: str, person: str | None = None) -> list[str]:

@@ -140,10 +140,6 @@ class Guard:
             raise ConfirmationNeeded(freeze(self._hass, draft, frozen))
         return await self.async_make(call, speaker)
 
-    def let_wait(self, item: Frozen, draft: CallDraft) -> str:
-        """Let something wait for a confirmation, and return its action's id. Raises PermissionDenied."""
-        return freeze(self._hass, draft, item)
-
     async def async_foresee(
         self, calls: Sequence[ServiceCall], speaker: Speaker
     ) -> tuple[FrozenCall, ...] | None:

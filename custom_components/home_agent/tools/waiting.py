@@ -53,11 +53,14 @@ class CallDescription:
 
 
 @callback
-def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
+def freeze(hass: HomeAssistant, draft: CallDraft | None, call: Frozen) -> str:
     """Let a call wait, and return the id of the action that it belongs to.
 
-    Raises PermissionDenied for what one question cannot tell, TooMuchAtOnce for what it cannot name.
+    Raises PermissionDenied without a draft and for what one question cannot tell, TooMuchAtOnce for what
+    it cannot name.
     """
+    if draft is None:
+        raise PermissionDenied("This needs a person's confirmation")
     if isinstance(call, FrozenAutomation) and "```" in call.yaml:
         raise PermissionDenied("An automation with three back-ticks cannot be shown in a question")
     # A person can judge untrusted text only after hearing or reading all of it.

@@ -15,6 +15,7 @@ from homeassistant.helpers import llm
 from tests.helpers.disguises import DISGUISES, SPELLING
 from tests.helpers.injected import Home, make_home
 from tests.helpers.other_api import OtherAPI
+from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -74,18 +75,6 @@ class Outside:
             DOMAIN, "search_log", {"limit": 100}, blocking=True, return_response=True
         )
         return list(log["entries"])
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test separate files."""
-    return str(tmp_path)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import content_words, word_similarity
 from ...languages.sentence import Sentence, Wait, read, times_in
+from ...texts import words
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..resolving.resolver import Target
 from ..turn_calls import TurnCalls
@@ -125,12 +126,13 @@ def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) 
             replace(each, everything=False, places=at) for each in said for at in (each.places, frozenset())
         ]
 
+    said_words = f" {' '.join(word for text in turn.origins.said for word in words(text))} "
+
     def is_named(entity_id: str) -> bool:
         if (record := house.entities.get(entity_id)) is None:
             return False
         # "Evening" may be the name of a scene, and no name for the reader of topics.
-        text = " ".join(turn.origins.said).casefold()
-        return any(name.casefold() in text for name in record.names) or any(
+        return any(f" {' '.join(words(name))} " in said_words for name in record.names) or any(
             each.fit(record) for each in mentions()
         )
 

@@ -25,6 +25,7 @@ from ...when import NEVER, Coming, Sun, read, read_days, read_length
 from ..base import ToolRun
 from ..everyday.choosing import user_of
 from ..vetted import registry_ids
+from ..waiting import freeze
 from .arguments import TIME_SLOTS, is_about_time
 from .asked import FOR_FORMS, WHEN_FORMS, is_planted
 from .planning import ControlOutcome, Plan, async_carry_out, calls_of
@@ -321,10 +322,8 @@ def _let_wait(
         hold=command.hold,
         begin=begin,
     )
-    if run.draft is None:
-        return "was refused: it needs a person's confirmation"
     try:
-        return ConfirmationNeeded(run.guard.let_wait(item, run.draft))
+        return ConfirmationNeeded(freeze(run.hass, run.draft, item))
     except PermissionDenied as err:
         return err
 

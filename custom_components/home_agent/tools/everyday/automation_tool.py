@@ -48,6 +48,7 @@ from ..base import HomeAgentTool, ServiceCall, TargetsFailed, ToolRun
 from ..ha_control import ControlTool
 from ..own_calls import async_switch_automation
 from ..planned_rows import OUTSIDE
+from ..waiting import freeze
 from .notify_tool import NotifyTool
 
 ACTIONS: Final = ("create", "list", "change", "delete", "on", "off")
@@ -247,9 +248,7 @@ class AutomationTool(HomeAgentTool):
 
     def _ask(self, run: ToolRun, item: FrozenAutomation) -> JsonValueType:
         """Let a change wait for a yes. Raises TargetsFailed that tells the model so, with the YAML."""
-        if run.draft is None:
-            raise PermissionDenied("An automation needs a person's confirmation")
-        run.guard.let_wait(item, run.draft)
+        freeze(run.hass, run.draft, item)
         shown: dict[str, JsonValueType] = {"name": item.name}
         if item.yaml:
             shown["yaml"] = item.yaml

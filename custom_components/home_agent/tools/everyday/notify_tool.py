@@ -49,6 +49,7 @@ from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, r
 from ..people import People
 from ..resolving.resolver import find_place, listed, plain
 from ..vetted import is_spoken
+from ..waiting import freeze
 from .choosing import user_of
 
 PERSON: Final = "person"
@@ -577,10 +578,8 @@ class NotifyTool(HomeAgentTool):
         )
         keep = partial(self._async_keep, self._planned, command)
         if waiting:
-            if run.draft is None:
-                raise PermissionDenied("A message needs a person's confirmation")
             item = FrozenPlan(calls=tuple(waiting), due=schedule.due, repeats=bool(schedule.days), begin=keep)
-            raise ConfirmationNeeded(run.guard.let_wait(item, run.draft))
+            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
         now = dt_util.utcnow()
         notes: list[JsonValueType] = [
             f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"

@@ -14,7 +14,7 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
+from ...errors import ConfirmationNeeded, ValidationError
 from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import languages, table
@@ -44,6 +44,7 @@ from ..planned_rows import (
     planned_rows,
 )
 from ..telling import Told, ToldValue, ValueKind
+from ..waiting import freeze
 from .choosing import user_of
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
@@ -212,8 +213,6 @@ class TimerTool(HomeAgentTool):
         when = args.get("when") or ""
         timer = _timer(when, repeat, days, speaker.language)
         if _is_planted(name, run) or (repeat and is_planted(run, (), repeats=True)):
-            if run.draft is None:
-                raise PermissionDenied("Such a reminder needs a person's confirmation")
             item = FrozenTool(
                 tool=self,
                 args={**args, "name": name},
@@ -221,7 +220,7 @@ class TimerTool(HomeAgentTool):
                 due=timer.due if name else None,
                 days=timer.on_days,
             )
-            raise ConfirmationNeeded(run.guard.let_wait(item, run.draft))
+            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
         timer = replace(
             timer,
             name=name,
