@@ -15,6 +15,7 @@ from inspect import iscoroutinefunction
 import logging
 from multiprocessing import get_context
 import re
+import sys
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -237,6 +238,7 @@ async def _async_passes[T](
             continue
         switches.off = WITHOUT[name]
         other = [case for case in cases if not switches.off.isdisjoint(touched(first[id(case)]))]
+        print(f"{name} off: {len(other):,} of {len(cases):,}", file=sys.stderr, flush=True)
         changed = await hold(other) if other else {}
         outcomes[name] = [changed.get(id(case), first[id(case)]) for case in cases]
     switches.off = frozenset()
