@@ -9,10 +9,8 @@ import pytest
 from custom_components.home_agent.languages import languages_with
 from custom_components.home_agent.languages.sentence import Kind, Wait, read, times_in
 from custom_components.home_agent.when import in_english
-from tests.helpers import spoken_sentences_two as second
 from tests.helpers.checks import every
-from tests.helpers.spoken_reasons import REASONS
-from tests.helpers.spoken_sentences import QUESTIONS, REQUESTS
+from tests.helpers.spoken import QUESTIONS, REASONS, REQUESTS
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "said_about_doors.tsv"
 DOORS = [line.split("\t") for line in FIXTURE.read_text(encoding="utf-8").splitlines()]
@@ -117,7 +115,7 @@ def test_more_than_one_order(language: str) -> None:
 @pytest.mark.parametrize("language", sorted(set(QUESTIONS) & set(languages_with("questions.commands"))))
 def test_questions(language: str) -> None:
     """With a question mark all of them only ask; without one those of which that is certain."""
-    asked = [*QUESTIONS[language], *second.QUESTIONS.get(language, ())]
+    asked = QUESTIONS[language]
     missed = [sentence for sentence in asked if "?" in sentence and not read(sentence, language).only_asks]
     assert len(missed) <= len(asked) * 0.05, missed
     bare = [sentence for sentence in asked if not read([*spellings(sentence)][-1], language).only_asks]
@@ -126,7 +124,7 @@ def test_questions(language: str) -> None:
 
 @pytest.mark.parametrize("language", sorted(set(REQUESTS) & set(languages_with("questions.commands"))))
 def test_requests_are_never_refused(language: str) -> None:
-    for said in (*REQUESTS[language], *second.REQUESTS.get(language, ())):
+    for said in REQUESTS[language]:
         for sentence in spellings(said):
             assert refusals(sentence, language) == [], sentence
 

@@ -17,16 +17,10 @@ from custom_components.home_agent.safety.spoken_numbers import (
     number_words,
     read_numbers,
 )
-from tests.helpers import spoken_sentences, spoken_sentences_two
+from tests.helpers.spoken import QUESTIONS, REQUESTS
 
 SENTENCES: Final[Mapping[str, list[str]]] = {
-    language: [
-        sentence
-        for spoken in (spoken_sentences, spoken_sentences_two)
-        for sentences in (spoken.QUESTIONS, spoken.REQUESTS)
-        for sentence in sentences.get(language, ())
-    ]
-    for language in sorted({*spoken_sentences.QUESTIONS, *spoken_sentences_two.QUESTIONS})
+    language: [*QUESTIONS[language], *REQUESTS[language]] for language in sorted(QUESTIONS)
 }
 PINS: Final = [
     " ".join(row[digit][0] for digit in (4, 7, 1, 1))
