@@ -120,8 +120,11 @@ class Server:
             return web.json_response({**self._head("chat.completion"), "choices": [choice]})
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in answer.deltas]
-        for choice in (*choices, {"index": 0, "delta": {}, "finish_reason": finish}):
+        choices: list[dict[str, Any]] = [
+            {"index": 0, "delta": delta, "finish_reason": None} for delta in answer.deltas
+        ]
+        choices.append({"index": 0, "delta": {}, "finish_reason": finish})
+        for choice in choices:
             piece = {**self._head("chat.completion.chunk"), "choices": [choice]}
             await response.write(f"data: {json.dumps(piece)}\n\n".encode())
         await response.write(b"data: [DONE]\n\n")
