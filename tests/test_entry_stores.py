@@ -19,7 +19,7 @@ from custom_components.home_agent.usage import UsageStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import async_agent
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.stored_values import AT, BOOK, MEMORY, PROFILE, SEEN, TIMER, USAGE
 from tests.servers.model_server import ModelServer
 

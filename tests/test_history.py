@@ -25,7 +25,7 @@ from tests.helpers.conversations import (
     path_of,
     turn,
 )
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
 
 async def test_what_was_said_comes_back_after_a_restart(hass: HomeAssistant) -> None:

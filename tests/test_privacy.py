@@ -14,7 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.files import files_with
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 

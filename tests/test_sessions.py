@@ -18,7 +18,7 @@ from custom_components.home_agent.conversations.sessions import (
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
 NOW = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
 

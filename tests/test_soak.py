@@ -15,7 +15,7 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent
 from tests.helpers.examples import THOROUGH
 from tests.helpers.homes import build_home
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 
 pytestmark = pytest.mark.slow

@@ -27,7 +27,7 @@ from tests.helpers.conversations import (
     turn,
 )
 from tests.helpers.examples import many
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
 GOOD = {"turns": [{"at": NOW.isoformat(), "messages": turn(1)}], "start": 0}
 

@@ -21,7 +21,7 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import MODEL_SPEAKS, Agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.own_automations import async_add_persons
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls

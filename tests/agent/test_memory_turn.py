@@ -6,7 +6,7 @@ import pytest
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.remembering import (
     FACT,
     agent,  # noqa: F401 - fixtures

@@ -10,7 +10,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import IDLE_SECONDS, Agent, async_agent
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text

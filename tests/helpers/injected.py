@@ -10,7 +10,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.injection import OutsideTool
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.obedient import DEMANDS

@@ -24,7 +24,7 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent
 from tests.helpers.documents import PAGES, section
 from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, later, settled
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.chroma import ChromaServer
 from tests.servers.model_server import ModelServer, embedding, on_path
 from tests.servers.replies import status, text, tool_calls

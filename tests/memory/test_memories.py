@@ -35,7 +35,7 @@ from custom_components.home_agent.timespans import read_span
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
 NOW = dt_util.parse_datetime("2026-03-01T12:00:00+00:00", raise_on_error=True)
 

@@ -15,7 +15,7 @@ from homeassistant.helpers import llm
 from tests.helpers.disguises import DISGUISES, SPELLING
 from tests.helpers.injected import Home, make_home
 from tests.helpers.other_api import OtherAPI
-from tests.helpers.real_files import hass_config_dir, hass_storage  # noqa: F401 - fixtures
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
