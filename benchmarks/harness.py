@@ -16,6 +16,7 @@ import tests.releases  # noqa: F401 - before the test plugin  # isort: skip
 
 import aiohttp
 from aiohttp.resolver import ThreadedResolver
+from pytest_homeassistant_custom_component import patch_time  # noqa: F401 - first: the clock can be frozen then
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name

@@ -15,6 +15,7 @@ from inspect import iscoroutinefunction
 import logging
 from multiprocessing import get_context
 import re
+from statistics import mean
 import sys
 from typing import Any, Final
 from unittest.mock import patch
@@ -331,6 +332,7 @@ def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) ->
         "answers withheld",
         "wrong states",
         "more requests",
+        "requests per turn",
         "mistakes stopped",
         "tried",
     )
@@ -344,6 +346,7 @@ def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) ->
             sum(each.has("is not what is said") for each in right),
             sum(each.has(" instead of ", " changed: ") and not _only_requests(each) for each in right),
             sum(each.has("model requests") for each in right),
+            mean(count for each in right for count in each.result.rounds),
             _share(sum(each.result.verdict is not Verdict.BAD for each in wrong), len(wrong)),
             sum(name == NONE or not WITHOUT[name].isdisjoint(first.touched) for first in outcomes[NONE]),
         )

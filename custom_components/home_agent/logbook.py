@@ -20,7 +20,6 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.util.event_type import EventType
 
 from .agent.phrases import async_phrase, cached_phrase
-from .automations import title_of
 from .const import (
     DOMAIN,
     EVENT_CONFIRMATION_REQUESTED,
@@ -57,8 +56,9 @@ def _described(
 ) -> dict[str, Any]:
     """Return the logbook entry of an event."""
     entry, agent = _entry_of(hass, event.data), event.data.get("subentry_id")
+    titled = (entry.subentries.get(agent) if agent else entry) if entry else None
     shown = {
-        LOGBOOK_ENTRY_NAME: (title_of(hass, entry.entry_id, agent) if entry else "") or TITLE,
+        LOGBOOK_ENTRY_NAME: (titled.title if titled else "") or TITLE,
         LOGBOOK_ENTRY_MESSAGE: message(hass, event.data),
         LOGBOOK_ENTRY_CONTEXT_ID: event.context_id,
     }

@@ -19,7 +19,6 @@ import yaml
 from benchmarks.__main__ import SUITES
 from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.agent import turn
-from custom_components.home_agent.condition import CONDITIONS
 from custom_components.home_agent.config import fields, probe
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.domains import DOMAINS
@@ -33,7 +32,6 @@ from custom_components.home_agent.timers.timers import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
 from custom_components.home_agent.tools.vetted import is_vetted
-from custom_components.home_agent.trigger import TRIGGERS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from scripts.lib import reference
@@ -217,21 +215,6 @@ async def test_events(
         documented = {code(cells[0])[0] for cells in rows(section("docs/events.md", event), 2)}
         assert {frozenset(fired.data) for fired in captured[event]} == {frozenset(documented)}, event
     assert {kind.value for kind in ErrorKind} <= set(code(PAGES["docs/events.md"]))
-
-
-def test_triggers_and_conditions() -> None:
-    """Each trigger has a section with its variables, each condition a row; those without people say so."""
-    page = "docs/automations.md"
-    for name, trigger in TRIGGERS.items():
-        written = section(page, f"{DOMAIN}.{name}", 3)
-        assert [code(cells[0])[0] for cells in rows(written, 2)] == list(trigger.variables), name
-        takes_people = "person" in {str(key) for key in trigger.schema.schema["options"]}
-        assert ("no option `person`" in written) is not takes_people, name
-    table = {code(cells[0])[0]: cells[1] for cells in rows(section(page, "Conditions"), 2)}
-    assert list(table) == [f"{DOMAIN}.{name}" for name in CONDITIONS]
-    for name, condition in CONDITIONS.items():
-        takes_people = "person" in {str(key) for key in condition.schema.schema["options"]}
-        assert ("No option `person`" in table[f"{DOMAIN}.{name}"]) is not takes_people, name
 
 
 def test_every_message_is_explained() -> None:

@@ -15,7 +15,6 @@ from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.energy import EnergyTool
 from custom_components.home_agent.tools.everyday.automation_tool import AutomationTool
 from custom_components.home_agent.tools.knowledge_tools import RetrieveKnowledgeTool
-from custom_components.home_agent.trigger import TRIGGERS
 from homeassistant.components.automation.config import async_validate_config_item
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
@@ -31,7 +30,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, reset, text, tool_calls
 from tests.servers.rest_server import RestServer
 
-OURS = {f"{DOMAIN}.{name}" for name in TRIGGERS}
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 
 
@@ -133,7 +131,7 @@ async def test_automation_examples(
             assert await async_setup_component(
                 hass, "automation", {"automation": [{"id": "example", **config}]}
             )
-            if any(trigger["trigger"] in ("event", *OURS) for trigger in config["triggers"]):
+            if any(trigger["trigger"] == "event" for trigger in config["triggers"]):
                 await stir(agent)
             else:
                 await hass.services.async_call("automation", "trigger", {"entity_id": "all"}, blocking=True)

@@ -250,24 +250,6 @@ async def test_services_file_and_code_agree(hass: HomeAssistant, house: HomeAssi
         assert taken - {"entry_id"} == set(fields_of(described[name])), name
 
 
-@pytest.mark.parametrize("kind", ["triggers", "conditions"])
-def test_automation_files(kind: str) -> None:
-    """Every trigger and condition has an icon, a name and a description, and so have its fields."""
-    described = yaml.safe_load((INTEGRATION / f"{kind}.yaml").read_text(encoding="utf-8"))
-    offered = {name: spec for name, spec in described.items() if not name.startswith(".")}
-    icons = json.loads((INTEGRATION / "icons.json").read_text(encoding="utf-8"))[kind]
-    texts = json.loads((INTEGRATION / "translations/en.json").read_text(encoding="utf-8"))[kind]
-    assert list(offered) == list(texts) == list(icons)
-    for name, spec in offered.items():
-        assert set(spec) <= {"fields", "target"}, name
-        assert texts[name]["name"], name
-        assert texts[name]["description"].startswith(("Triggers when ", "Tests if ")), name
-        assert set(icons[name]) == {kind.removesuffix("s")}, name
-        for field, config in spec["fields"].items():
-            assert selector.selector(config["selector"])
-            assert set(texts[name]["fields"][field]) == {"name", "description"}, f"{name}.{field}"
-
-
 def test_icons_file() -> None:
     def leaves(tree: dict[str, Any]) -> Iterator[str]:
         for value in tree.values():
