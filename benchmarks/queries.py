@@ -3,16 +3,19 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.homes import KINDS, ROOMS
 
-from .spoken import FARTHER, INDIRECT, PLACES, SENTENCES
-
-SPOKEN = (("", SENTENCES), (" indirect", INDIRECT), (" farther", FARTHER))
-"""Kinds of sentences: what their group is called beside the language, and the sentences."""
+FILE = Path(__file__).parent / "data" / "spoken.yaml"
+SPOKEN: dict[str, dict[str, list[str]]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+GROUPS = {"sentences": "", "indirect": " indirect", "farther": " farther"}
+"""Kinds of sentences, and what their group is called beside the language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ def spoken(hass: HomeAssistant, areas: Sequence[str], language: str) -> list[Que
         if entry.entity_category is None:
             by_area[er.async_get_effective_area_id(hass, entry)].append(entry.entity_id)
     queries = []
-    for index, place in enumerate(PLACES[language].split("|")[: min(len(areas), len(ROOMS))]):
-        sentences = zip(*(table[language].split("|") for _, table in SPOKEN), strict=True)
+    for index, place in enumerate(SPOKEN["places"][language][: min(len(areas), len(ROOMS))]):
+        sentences = zip(*(SPOKEN[group][language] for group in GROUPS), strict=True)
         for kind, texts in zip(KINDS, sentences, strict=False):
             gold = frozenset(
                 entity_id
@@ -49,7 +52,7 @@ def spoken(hass: HomeAssistant, areas: Sequence[str], language: str) -> list[Que
             )
             queries += [
                 Query(text.format(place), gold, language, groups=(f"{language}{group}",))
-                for text, (group, _) in zip(texts, SPOKEN, strict=True)
+                for text, group in zip(texts, GROUPS.values(), strict=True)
                 if gold
             ]
     return queries
