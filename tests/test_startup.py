@@ -124,9 +124,7 @@ async def main(url, options):
 asyncio.run(main(*sys.argv[1:]))
 """
 PARTS = (
-    "config.learning",
-    "config.servers",
-    "config.vector_store",
+    "config.checks",
     "memory.learner.influxdb",
     "memory.learner.learner",
     "memory.learner.recorder",

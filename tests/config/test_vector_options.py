@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config import vector_store
+from custom_components.home_agent.config import checks
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
@@ -310,7 +310,7 @@ async def test_a_chroma_server_that_hangs(
     chroma_stand_in: ChromaStandIn,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("custom_components.home_agent.config.vector_store.STORE_SECONDS", 0)
+    monkeypatch.setattr("custom_components.home_agent.config.checks.STORE_SECONDS", 0)
     typed = {**embedding(other_model_server), **chroma_at(chroma_stand_in)}
     result = await save(hass, entry, "vector_store", typed)
     assert result["errors"] == {"chroma": "cannot_connect"}
@@ -322,7 +322,7 @@ async def test_an_embedding_model_that_hangs(
     other_model_server: ModelServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("custom_components.home_agent.config.vector_store.EMBEDDING_SECONDS", 0)
+    monkeypatch.setattr("custom_components.home_agent.config.checks.EMBEDDING_SECONDS", 0)
     result = await save(hass, entry, "vector_store", embedding(other_model_server))
     assert result["errors"] == {"base": "timeout"}
 
@@ -439,7 +439,7 @@ async def test_agents_cannot_empty_each_others_collections(
     errors: dict[str, str],
 ) -> None:
     """The page says whose collection it is, and keeps what was typed."""
-    monkeypatch.setattr(vector_store, "async_check_vector_store", _unchecked)
+    monkeypatch.setitem(checks.CHECKS, "vector_store", _unchecked)
     hass.config_entries.async_update_entry(entry, options=options)
     result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
     assert result["errors"] == errors
@@ -465,7 +465,7 @@ async def test_agents_share_what_they_can(
     typed: dict[str, Any],
 ) -> None:
     """One house and one embedding model: one collection. Other databases and files are another matter."""
-    monkeypatch.setattr(vector_store, "async_check_vector_store", _unchecked)
+    monkeypatch.setitem(checks.CHECKS, "vector_store", _unchecked)
     hass.config_entries.async_update_entry(entry, options={"memory_collection_name": "mine"})
     result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
     assert is_saved(result)

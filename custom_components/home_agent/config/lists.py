@@ -1,10 +1,11 @@
 """Options that are lists of items with fields: their selectors, and the checks of proactive rules."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.selector import (
     AreaSelector,
     AreaSelectorConfig,
@@ -45,7 +46,7 @@ from ..proactive.rules import (
 )
 from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..timespans import read_span
-from ..tools.people import TARGETS
+from ..tools.people import APP, NOTIFY, TARGETS
 from ..tools.proposing import PROPOSED
 from .fields import Field, clean_names, clean_span, shown_span
 
@@ -249,3 +250,50 @@ def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
         **_clean_asked(item, name, entities),
     }
     return {RULE: name, **{key: kept for key, kept in found.items() if kept}}
+
+
+TELEGRAM: Final = "telegram_bot"
+
+
+@callback
+def notify_options(hass: HomeAssistant) -> list[SelectOptionDict]:
+    """Return the targets to choose from: phones by their services, and notify entities."""
+    services = [name for name in hass.services.async_services_for_domain(NOTIFY) if name.startswith(APP)]
+    phones = [SelectOptionDict(value=f"{NOTIFY}.{name}", label=f"{NOTIFY}.{name}") for name in services]
+    entities = [
+        SelectOptionDict(value=state.entity_id, label=f"{state.name} ({state.entity_id})")
+        for state in hass.states.async_all(NOTIFY)
+    ]
+    return [*phones, *entities]
+
+
+@callback
+def chat_options(hass: HomeAssistant) -> list[SelectOptionDict]:
+    """Return the private chats that a Telegram bot may write to."""
+    return [
+        SelectOptionDict(value=str(chat), label=f"{title} ({chat})")
+        for chat, title in bot_chats(hass)
+        if chat > 0
+    ]
+
+
+def clean_chats(value: object) -> list[dict[str, object]]:
+    """Return chats with their persons; raises InvalidInput for a chat that is not private."""
+    items = value if isinstance(value, list) else [value]
+    found: dict[int, str] = {}
+    for item in items:
+        if not isinstance(item, Mapping) or not (person := str(item.get(PERSON, "")).strip()):
+            continue
+        said = str(item.get(CHAT, "")).strip()
+        if not said.isdecimal() or not int(said):
+            raise InvalidInput("invalid_telegram_chat", chat=said[:60])
+        found[int(said)] = person
+    return [{CHAT: str(chat), PERSON: person} for chat, person in found.items()]
+
+
+def bot_chats(hass: HomeAssistant) -> Iterator[tuple[int, str]]:
+    """Yield the chats that Telegram bots may write to, with their titles."""
+    for entry in hass.config_entries.async_loaded_entries(TELEGRAM):
+        for part in entry.subentries.values():
+            if isinstance(chat := part.data.get(CHAT), int):
+                yield chat, part.title

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, Self, override
 
 import yarl
@@ -25,9 +24,6 @@ from ..const import (
     CONF_MEMORY_COLLECTION,
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_RULES,
-    CONF_PROMPT_CUSTOM,
-    CONF_PROMPT_USE_DEFAULT,
-    CONF_QUICK_CONFIRMATIONS,
     CONF_TELEGRAM_CHATS,
     CONF_VECTOR_BACKEND,
     CONF_VECTOR_COLLECTION,
@@ -45,8 +41,7 @@ from ..inference.router import PRIMARY
 from ..knowledge.indexer import knowledge_collection, profile_collection
 from ..parts import async_part
 from ..safety.disclosure import DataPolicy
-from ..settings import defaults_of, is_own_api
-from .channels import chat_options, notify_options
+from ..settings import is_own_api
 from .choices import async_labelled
 from .fields import (
     Checked,
@@ -60,7 +55,14 @@ from .fields import (
     stored_values,
     with_removals,
 )
-from .lists import chats_selector, notify_selector, proactive_labels, with_proactive_labels
+from .lists import (
+    chat_options,
+    chats_selector,
+    notify_options,
+    notify_selector,
+    proactive_labels,
+    with_proactive_labels,
+)
 from .schemas import EXAMPLES, EXPERT, HOUSEHOLD, PAGES, label_path
 
 DATABASE_KEYS = (CONF_VECTOR_HOST, CONF_VECTOR_PORT, CONF_VECTOR_TENANT, CONF_VECTOR_DATABASE)
@@ -133,48 +135,8 @@ def _others(hass: HomeAssistant, entry: ConfigEntry) -> Iterator[tuple[str, Stor
             yield other.title, kept
 
 
-async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Ask for a prompt where the default one is off; a default that depends on the prompt is not stored."""
-    quick = CONF_QUICK_CONFIRMATIONS
-    if quick not in stored and checked.values.get(quick) == defaults_of(stored)[quick]:
-        checked.values.pop(quick, None)
-    if not checked.values.get(CONF_PROMPT_USE_DEFAULT, True) and CONF_PROMPT_CUSTOM not in checked.values:
-        checked.fail(CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
-
-
 HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
 """Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
-
-type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
-
-PAGE_CHECKS: Final[dict[str, PageCheck]] = {
-    "answers": _async_check_prompt,
-    "prompt": _async_check_prompt,
-}
-ASKING_CHECKS: Final = {
-    "web": ("config.servers", "async_check_web"),
-    "memory": ("config.learning", "async_check_learning"),
-    "memory_details": ("config.learning", "async_check_learning"),
-}
-"""Checks that ask a server, with the module of each: it loads when the page is saved."""
-ENTRY_CHECKS: Final = {
-    "permissions": ("config.policy", "async_check_safety"),
-    "safety": ("config.policy", "async_check_safety"),
-    "messages": ("config.channels", "async_check_channels"),
-    "vector_store": ("config.vector_store", "async_check_vector_store"),
-}
-"""Checks that look at the agent as well."""
-
-
-async def _async_check_of(hass: HomeAssistant, page: str, entry: ConfigEntry) -> PageCheck | None:
-    """Return the check of a page; None if it needs none."""
-    if page in PAGE_CHECKS:
-        return PAGE_CHECKS[page]
-    module, name = (ASKING_CHECKS | ENTRY_CHECKS).get(page, ("", ""))
-    if not module:
-        return None
-    check = getattr(await async_part(hass, module), name)
-    return partial(check, entry=entry) if page in ENTRY_CHECKS else check
 
 
 @callback
@@ -280,8 +242,8 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         checked = check(fields, typed, stored)
         kept = kept_values(fields, typed, stored) if HIDES_FIELDS else {}
         shown = {key: shown[key] for key in kept} | typed
-        if page_check := await _async_check_of(self.hass, page, entry):
-            await page_check(self.hass, checked, stored)
+        if page_check := (await async_part(self.hass, "config.checks")).CHECKS.get(page):
+            await page_check(self.hass, entry, checked, stored)
         of_page = [field.key for field in fields]
         if not checked.errors:
             check_sharing(self.hass, entry, {**checked.others, **kept, **checked.values}, of_page, checked)

@@ -5,13 +5,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import filter as matching
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.config_entries import ConfigEntry, ConfigEntryState
 from homeassistant.const import Platform
 from homeassistant.core import Context, CoreState, HomeAssistant, callback
 from homeassistant.helpers import (
     area_registry as ar,
+    device_registry as dr,
     entity_registry as er,
     floor_registry as fr,
     label_registry as lr,
@@ -22,11 +23,23 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.loader import Integration, async_get_integrations
 
-from ..const import ASSISTANT, DOMAIN
+from ..const import ASSISTANT, CONF_POLICY_PROFILES, DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
+from ..knowledge.view import FLOORS
 from ..runtime import Agent
-from ..safety.rules import BLOCKED, GENERIC_SERVICES, RULE, restricted_rules
+from ..safety.rules import (
+    AREAS,
+    BLOCKED,
+    DEVICES,
+    GENERIC_SERVICES,
+    LABELS,
+    PERSONS,
+    RULE,
+    RULE_FIELDS,
+    as_texts,
+    restricted_rules,
+)
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
 from ..tools.outside.behind import inner_name
 from ..tools.outside.other_apis import async_instances
@@ -269,3 +282,40 @@ async def _owners_context(hass: HomeAssistant) -> llm.LLMContext:
     owner = await hass.auth.async_get_owner()
     context = Context(user_id=owner.id if owner else None)
     return llm.LLMContext(DOMAIN, context, hass.config.language, ASSISTANT, None)
+
+
+def rules_of(option: str, value: object) -> Iterator[str]:
+    """Yield the rules of an option of the policy."""
+    if option != CONF_POLICY_PROFILES:
+        yield from as_texts(value)
+        return
+    for profile in profiles_of(value):
+        for field in RULE_FIELDS:
+            yield from as_texts(profile.get(field))
+
+
+def profiles_of(value: object) -> list[Mapping[str, Any]]:
+    """Return the profiles of the option."""
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Mapping)]
+
+
+def whom(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the people, devices and areas of a profile, each with its field."""
+    for field in (PERSONS, DEVICES, AREAS):
+        yield from ((field, text) for text in as_texts(profile.get(field)))
+
+
+async def async_applies(hass: HomeAssistant, field: str, name: str) -> bool:
+    """Return whether a rule or a profile can apply to a person, a device, an area or a label."""
+    if field == DEVICES:
+        return dr.async_get(hass).async_get(name) is not None
+    if field == LABELS:
+        return lr.async_get(hass).async_get_label(name) is not None
+    if field == FLOORS:
+        return fr.async_get(hass).async_get_floor(name) is not None
+    if field == AREAS:
+        return ar.async_get(hass).async_get_area(name) is not None
+    if (state := hass.states.get(name)) is not None:
+        return bool(state.attributes.get("user_id"))
+    registered = er.async_get(hass).async_get(name)
+    return registered is not None or await hass.auth.async_get_user(name) is not None

@@ -21,7 +21,6 @@ from ..errors import InvalidInput
 from ..knowledge.view import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
 from ..safety.rules import as_texts, restricted_rules
 from ..tools.native import NATIVE
-from .channels import clean_chats
 from .choices import NO_LABELS, choices_selector, clean_choices
 from .fields import (
     FIELD_PATTERNS,
@@ -55,6 +54,7 @@ from .fields import (
 )
 from .lists import (
     chats_selector,
+    clean_chats,
     clean_proactive,
     notify_selector,
     owners_selector,

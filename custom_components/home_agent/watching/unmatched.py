@@ -1,6 +1,6 @@
 """Repair issues for names in the options that match nothing any more, such as a rule for a renamed lock.
 
-A rule that matches nothing is refused when it is typed, see config/policy.py. Later the entity may be renamed
+A rule that matches nothing is refused when it is typed, see config/checks.py. Later the entity may be renamed
 or removed, and the rule then protects nothing although no one has changed it.
 """
 
@@ -41,8 +41,7 @@ from homeassistant.helpers.translation import async_get_translations
 from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from ..agents import stored_options
 from ..config.choices import has_people
-from ..config.policy import async_applies
-from ..config.rule_names import RuleNames, async_rule_names
+from ..config.rule_names import RuleNames, async_applies, async_rule_names
 from ..config.schemas import label_path, page_of
 from ..const import (
     CONF_DEVICE_PERSONS,
