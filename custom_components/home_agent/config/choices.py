@@ -82,6 +82,10 @@ async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Lab
     own = await async_get_translations(hass, language, "selector", {DOMAIN})
     words = _Words(own)
     persons = {state.entity_id: state.name for state in hass.states.async_all("person")}
+    presences = {key: words.of("presence", key) for key in (SOMEBODY, NOBODY)}
+    for entity_id, person in persons.items():
+        presences[f"{AT_HOME}{entity_id}"] = words.of("presence", "home", person=person)
+        presences[f"{AWAY}{entity_id}"] = words.of("presence", "away", person=person)
     return Labels(
         {
             DECISION: {key: words.of("decision", key) for key in DECISIONS},
@@ -89,7 +93,7 @@ async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Lab
             KINDS: unique(await _async_kinds(hass, language)),
             PLACES: unique(dict(_places(hass, words))),
             HOURS: {day: words.of("day", day) for day in DAYS},
-            PRESENCE: unique(dict(_presences(persons, words))),
+            PRESENCE: unique(presences),
             WHOM: unique(dict(_people(persons, profiles, words))),
         }
     )
@@ -144,15 +148,6 @@ def _places(hass: HomeAssistant, words: _Words) -> Iterator[tuple[str, str]]:
         yield f"{FLOORS}:{floor.floor_id}", words.of("place", "floor", name=floor.name)
     for label in lr.async_get(hass).async_list_labels():
         yield f"{LABELS}:{label.label_id}", words.of("place", "label", name=label.name)
-
-
-def _presences(persons: Mapping[str, str], words: _Words) -> Iterator[tuple[str, str]]:
-    """Yield who may be at home or away."""
-    for key in (SOMEBODY, NOBODY):
-        yield key, words.of("presence", key)
-    for entity_id, person in persons.items():
-        yield f"{AT_HOME}{entity_id}", words.of("presence", "home", person=person)
-        yield f"{AWAY}{entity_id}", words.of("presence", "away", person=person)
 
 
 def _people(persons: Mapping[str, str], profiles: Iterable[str], words: _Words) -> Iterator[tuple[str, str]]:
@@ -247,34 +242,35 @@ def clean_choices(value: Any) -> list[dict[str, Any]]:
     items = value if isinstance(value, list) else [value]
     if len(items) > MAX_CHOICES:
         raise InvalidInput("too_many_rules", limit=str(MAX_CHOICES))
-    return [_clean_choice(item) for item in items if isinstance(item, Mapping)]
-
-
-def _clean_choice(item: Mapping[str, Any]) -> dict[str, Any]:
-    fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS, WHOM)}
-    for place in as_texts(item.get(PLACES)):
-        key, _, name = place.partition(":")
-        if key not in OF_PLACES:
-            raise InvalidInput("choice_unknown", name=place[:60])
-        fields[key] = clean_names([*fields[key], name])
-    for name in fields[ACTIONS]:
-        if name not in PICKED_ACTIONS:
-            raise InvalidInput("choice_unknown", name=name[:60])
-    if item.get(DECISION) not in DECISIONS:
-        raise InvalidInput("choice_unknown", name=str(item.get(DECISION))[:60])
-    when = {HOURS: _clean_hours(as_texts(item.get(HOURS))), PRESENCE: str(item.get(PRESENCE) or "").strip()}
-    if not any((*fields.values(), *when.values())):
-        raise InvalidInput("choice_empty")
-    if item[DECISION] == ALWAYS and not any(found for key, found in fields.items() if key != WHOM):
-        raise InvalidInput("choice_too_wide")
-    named = {EXCEPT + name for name in fields[WHOM] if not name.startswith(EXCEPT)}
-    if named and named.issubset(fields[WHOM]):
-        raise InvalidInput("choice_nobody")
-    whom = fields.pop(WHOM)
-    return {
-        DECISION: item[DECISION],
-        **{key: found for key, found in {**fields, **when, WHOM: whom}.items() if found},
-    }
+    rules: list[dict[str, Any]] = []
+    for item in items:
+        if not isinstance(item, Mapping):
+            continue
+        fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS, WHOM)}
+        unknown = [name for name in fields[ACTIONS] if name not in PICKED_ACTIONS]
+        for place in as_texts(item.get(PLACES)):
+            key, _, name = place.partition(":")
+            if key in OF_PLACES:
+                fields[key] = clean_names([*fields[key], name])
+            else:
+                unknown.append(place)
+        if (decision := item.get(DECISION)) not in DECISIONS:
+            unknown.append(str(decision))
+        if unknown:
+            raise InvalidInput("choice_unknown", name=unknown[0][:60])
+        presence = str(item.get(PRESENCE) or "").strip()
+        when = {HOURS: _clean_hours(as_texts(item.get(HOURS))), PRESENCE: presence}
+        if not any((*fields.values(), *when.values())):
+            raise InvalidInput("choice_empty")
+        if decision == ALWAYS and not any(names for key, names in fields.items() if key != WHOM):
+            raise InvalidInput("choice_too_wide")
+        named = {EXCEPT + name for name in fields[WHOM] if not name.startswith(EXCEPT)}
+        if named and named.issubset(fields[WHOM]):
+            raise InvalidInput("choice_nobody")
+        whom = fields.pop(WHOM)
+        filled = {key: kept for key, kept in {**fields, **when, WHOM: whom}.items() if kept}
+        rules.append({DECISION: decision, **filled})
+    return rules
 
 
 def _clean_hours(texts: Iterable[str]) -> list[str]:
@@ -298,23 +294,45 @@ def check_choices(hass: HomeAssistant, checked: Checked, stored: Mapping[str, An
     for item in checked.values.get(CONF_POLICY_CHOICES, []):
         for name in removed & {whom.removeprefix(EXCEPT) for whom in item.get(WHOM, ())}:
             checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=name[:60]))
-        if item in before:
+        for error in _problems(hass, item, options, labels) if item not in before else ():
+            checked.fail(CONF_POLICY_CHOICES, error)
+
+
+def _problems(
+    hass: HomeAssistant, item: Mapping[str, Any], options: Mapping[str, Any], labels: Labels
+) -> Iterator[InvalidInput]:
+    """Yield what is wrong with a rule: what does not exist, and what can never be meant."""
+    presence, whom = item.get(PRESENCE, ""), item.get(WHOM, ())
+    unknown = [kind for kind in item.get(KINDS, ()) if kind.partition(":")[0] not in DOMAINS]
+    unknown += [name for key in OF_PLACES for name in item.get(key, ()) if not has_place(hass, key, name)]
+    unknown += [name for name in (presence, *whom) if name and not has_people(hass, name, options)]
+    yield from (InvalidInput("choice_unknown", name=name[:60]) for name in unknown)
+    if presence in (SOMEBODY, NOBODY) and not hass.states.async_entity_ids(PERSON):
+        yield InvalidInput("choice_no_persons")
+    owners = {owner.get(PERSON) for owner in options.get(CONF_DEVICE_PERSONS, ())}
+    for name in whom:
+        person = name.removeprefix(EXCEPT)
+        state = hass.states.get(person)
+        if state is None or state.attributes.get("user_id"):
             continue
-        for kind in item.get(KINDS, ()):
-            if kind.partition(":")[0] not in DOMAINS:
-                checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=kind[:60]))
-        for entity_id in item.get(ENTITIES, ()):
-            _check_entity(hass, checked, item, entity_id, labels)
-        _check_places(hass, checked, item)
-        _check_people(hass, checked, item, options)
-
-
-def _check_places(hass: HomeAssistant, checked: Checked, item: Mapping[str, Any]) -> None:
-    """Note an area, a floor or a label that does not exist."""
-    for key in OF_PLACES:
-        for name in item.get(key, ()):
-            if not has_place(hass, key, name):
-                checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=name[:60]))
+        if name != person or person not in owners:
+            yield InvalidInput("choice_without_user", name=state.name[:60])
+    for entity_id in item.get(ENTITIES, ()):
+        state, entry = hass.states.get(entity_id), er.async_get(hass).async_get(entity_id)
+        if state is None and entry is None:
+            yield InvalidInput("choice_unknown", name=entity_id[:60])
+            continue
+        domain, device_class = entity_id.partition(".")[0], _class(state, entry)
+        services = [Effect(domain, service, entity_id, device_class) for service in DOMAINS[domain].services]
+        fitting = {
+            KINDS: [kind for kind in item.get(KINDS, ()) if kind in (domain, f"{domain}:{device_class}")],
+            ACTIONS: [
+                name for name in item.get(ACTIONS, ()) if any(map(PICKED_ACTIONS[name].fits, services))
+            ],
+        }
+        for field in (field for field, names in fitting.items() if item.get(field) and not names):
+            names = ", ".join(labels.by_field[field].get(name, name) for name in item[field])
+            yield InvalidInput("choice_not_for", name=names[:200], entity=state.name if state else entity_id)
 
 
 @callback
@@ -328,25 +346,6 @@ def has_place(hass: HomeAssistant, key: str, name: str) -> bool:
     return known[key](name) is not None
 
 
-def _check_people(
-    hass: HomeAssistant, checked: Checked, item: Mapping[str, Any], options: Mapping[str, Any]
-) -> None:
-    """Note people who do not exist, whom the agent never recognizes, and a home without any."""
-    presence = item.get(PRESENCE, "")
-    for name in (presence, *item.get(WHOM, ())):
-        if name and not has_people(hass, name, options):
-            checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=name[:60]))
-    if presence in (SOMEBODY, NOBODY) and not hass.states.async_entity_ids(PERSON):
-        checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_no_persons"))
-    owners = {owner.get(PERSON) for owner in options.get(CONF_DEVICE_PERSONS, ())}
-    for name in item.get(WHOM, ()):
-        entity_id = name.removeprefix(EXCEPT)
-        state = hass.states.get(entity_id)
-        unknown = state is not None and not state.attributes.get("user_id")
-        if state and unknown and (name != entity_id or entity_id not in owners):
-            checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_without_user", name=state.name[:60]))
-
-
 @callback
 def has_people(hass: HomeAssistant, name: str, options: Mapping[str, Any]) -> bool:
     """Return whether there is the person or the profile of whom a part of a rule speaks."""
@@ -357,27 +356,6 @@ def has_people(hass: HomeAssistant, name: str, options: Mapping[str, Any]) -> bo
     if name.startswith(PROFILE):
         return name.removeprefix(PROFILE) in profile_names(options)
     return hass.states.get(name) is not None or er.async_get(hass).async_get(name) is not None
-
-
-def _check_entity(
-    hass: HomeAssistant, checked: Checked, item: Mapping[str, Any], entity_id: str, labels: Labels
-) -> None:
-    """Note an entity that does not exist, or that the rule cannot be about."""
-    state, entry = hass.states.get(entity_id), er.async_get(hass).async_get(entity_id)
-    if state is None and entry is None:
-        checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_unknown", name=entity_id[:60]))
-        return
-    domain, device_class = entity_id.partition(".")[0], _class(state, entry)
-    services = [Effect(domain, service, entity_id, device_class) for service in DOMAINS[domain].services]
-    fitting = {
-        KINDS: [kind for kind in item.get(KINDS, ()) if kind in (domain, f"{domain}:{device_class}")],
-        ACTIONS: [name for name in item.get(ACTIONS, ()) if any(map(PICKED_ACTIONS[name].fits, services))],
-    }
-    for field, found in fitting.items():
-        if item.get(field) and not found:
-            names = ", ".join(labels.by_field[field].get(name, name) for name in item[field])
-            name = state.name if state else entity_id
-            checked.fail(CONF_POLICY_CHOICES, InvalidInput("choice_not_for", name=names[:200], entity=name))
 
 
 def _class(state: State | None, entry: er.RegistryEntry | None) -> str | None:

@@ -107,9 +107,6 @@ def shown_span(value: Any) -> dict[str, int] | None:
 MAX_PATTERNS: Final = 500
 MAX_TARGETS: Final = 20
 MAX_COLLECTIONS: Final = 10
-MIN_KEYWORD: Final = 2
-"""Letters."""
-
 _SCHEME = lazy_regex(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
 _HOST = lazy_regex(r"^(?=[.:%-]*\w)[\w.:%-]+$")
 _KNOWN_ENDINGS = lazy_regex(
@@ -120,6 +117,8 @@ _TARGET = lazy_regex(r"^notify\.[a-z0-9_]+$")
 _ALLOWED_HOST = lazy_regex(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
 _ATTRIBUTE = lazy_regex(r"^(?:[a-z0-9_*?]+\.[a-z0-9_*?]+:)?[a-z0-9_*?]+$")
 _PATTERN = lazy_regex(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
+_KEYWORD = lazy_regex(r"^.*[^*?\s].*[^*?\s]")
+"""At least two letters, beside the wildcards."""
 _COLLECTION = lazy_regex(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
 """What Chroma takes, in each of its versions, as a name."""
 
@@ -173,15 +172,43 @@ def clean_duration(value: str) -> str:
     return duration
 
 
+def _matching(values: Iterable[str], pattern: re.Pattern[str], error: str, many: str) -> list[str]:
+    """Return names without blanks and doubles. Raises `many` for too many, `error` for a wrong one."""
+    names = clean_names(values)
+    if len(names) > MAX_PATTERNS:
+        raise InvalidInput(many, limit=str(MAX_PATTERNS))
+    for name in names:
+        if not pattern.match(name):
+            raise InvalidInput(error, **{error.removeprefix("invalid_"): name[:60]})
+    return names
+
+
 def clean_patterns(values: Iterable[str]) -> list[str]:
-    """Return entity patterns such as `climate.*`, in lower case, without blanks and doubles."""
-    patterns = list(dict.fromkeys(value.strip().lower() for value in values if value.strip()))
-    if len(patterns) > MAX_PATTERNS:
-        raise InvalidInput("too_many_patterns", limit=str(MAX_PATTERNS))
-    for pattern in patterns:
-        if not _PATTERN.match(pattern):
-            raise InvalidInput("invalid_pattern", pattern=pattern[:60])
-    return patterns
+    """Return entity patterns such as `climate.*`, in lower case."""
+    return _matching(map(str.lower, values), _PATTERN, "invalid_pattern", "too_many_patterns")
+
+
+def clean_attributes(values: Iterable[str]) -> list[str]:
+    """Return names and patterns of attributes, for all entities or, behind a pattern, for some."""
+    names = ("".join(value.lower().split()) for value in values)
+    return _matching(names, _ATTRIBUTE, "invalid_attribute", "too_many_patterns")
+
+
+def clean_rules(values: Iterable[str]) -> list[str]:
+    """Return rules of the policy, in lower case."""
+    return _matching(map(str.lower, values), RULE, "invalid_rule", "too_many_rules")
+
+
+def clean_hosts(values: Iterable[str]) -> list[str]:
+    """Return hosts with wildcards, in lower case, without scheme, port and path."""
+    names = (value.lower().partition("://")[2] or value.lower() for value in values)
+    hosts = map(_ALLOWED_HOST.match, _matching(names, _ALLOWED_HOST, "invalid_host", "too_many_rules"))
+    return list(dict.fromkeys(host[1] for host in hosts if host))
+
+
+def clean_keywords(values: Iterable[str]) -> list[str]:
+    """Return words of the household's own; one that would hold back everything is none."""
+    return _matching(values, _KEYWORD, "invalid_keyword", "too_many_patterns")
 
 
 def clean_collection(value: str) -> str:
@@ -200,56 +227,19 @@ def clean_collections(values: Iterable[str]) -> list[str]:
     return [clean_collection(name) for name in names]
 
 
-def clean_attributes(values: Iterable[str]) -> list[str]:
-    """Return names and patterns of attributes, for all entities or, behind a pattern and a colon, for some.
-
-    Raises InvalidInput for anything else.
-    """
-    names = clean_names("".join(value.lower().split()) for value in values)
-    if len(names) > MAX_PATTERNS:
-        raise InvalidInput("too_many_patterns", limit=str(MAX_PATTERNS))
-    for name in names:
-        if not _ATTRIBUTE.match(name):
-            raise InvalidInput("invalid_attribute", attribute=name[:60])
-    return names
-
-
-def clean_rules(values: Iterable[str]) -> list[str]:
-    """Return rules of the policy, in lower case, without blanks and doubles."""
-    rules = list(dict.fromkeys(value.strip().lower() for value in values if value.strip()))
-    if len(rules) > MAX_PATTERNS:
-        raise InvalidInput("too_many_rules", limit=str(MAX_PATTERNS))
-    for rule in rules:
-        if not RULE.match(rule):
-            raise InvalidInput("invalid_rule", rule=rule[:60])
-    return rules
-
-
-def clean_hosts(values: Iterable[str]) -> list[str]:
-    """Return hosts with wildcards, in lower case, without scheme, port and path. Raises InvalidInput."""
-    names = clean_names(value.lower().partition("://")[2] or value.lower() for value in values)
-    if len(names) > MAX_PATTERNS:
-        raise InvalidInput("too_many_rules", limit=str(MAX_PATTERNS))
-    hosts = [_ALLOWED_HOST.match(name) for name in names]
-    if None in hosts:
-        raise InvalidInput("invalid_host", host=names[hosts.index(None)][:60])
-    return list(dict.fromkeys(found[1] for found in hosts if found))
-
-
 def clean_profiles(value: object) -> list[dict[str, object]]:
-    """Return the profiles with their rules checked, without empty ones."""
-    items = value if isinstance(value, list) else [value]
-    return [_clean_profile(item) for item in items if isinstance(item, Mapping)]
-
-
-def _clean_profile(item: Mapping[str, object]) -> dict[str, object]:
-    """Return one profile, which needs a person, a device or an area."""
-    name = str(item.get("name", "")).strip()
-    whom = {key: clean_names(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS)}
-    if not any(whom.values()):
-        raise InvalidInput("invalid_profile", profile=name[:60])
-    rules = {key: clean_rules(as_texts(item.get(key))) for key in RULE_FIELDS}
-    return {"name": name, **{key: found for key, found in (whom | rules).items() if found}}
+    """Return the profiles with their rules checked; each needs a person, a device or an area."""
+    profiles: list[dict[str, object]] = []
+    for item in value if isinstance(value, list) else [value]:
+        if not isinstance(item, Mapping):
+            continue
+        name = str(item.get("name", "")).strip()
+        whom = {key: clean_names(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS)}
+        if not any(whom.values()):
+            raise InvalidInput("invalid_profile", profile=name[:60])
+        rules = {key: clean_rules(as_texts(item.get(key))) for key in RULE_FIELDS}
+        profiles.append({"name": name, **{key: texts for key, texts in (whom | rules).items() if texts}})
+    return profiles
 
 
 def clean_owners(value: object) -> list[dict[str, str]]:
@@ -280,17 +270,6 @@ def clean_targets(value: object) -> list[dict[str, object]]:
 def clean_names(values: Iterable[str]) -> list[str]:
     """Return names without surrounding space, blanks and doubles, in their order."""
     return list(dict.fromkeys(value.strip() for value in values if value.strip()))
-
-
-def clean_keywords(values: Iterable[str]) -> list[str]:
-    """Return words of the household's own; raises InvalidInput for one that would hold back everything."""
-    keywords = clean_names(values)
-    if len(keywords) > MAX_PATTERNS:
-        raise InvalidInput("too_many_patterns", limit=str(MAX_PATTERNS))
-    for keyword in keywords:
-        if len(keyword.replace("*", "").replace("?", "").strip()) < MIN_KEYWORD:
-            raise InvalidInput("invalid_keyword", keyword=keyword[:60])
-    return keywords
 
 
 def is_pattern(value: str) -> bool:
@@ -622,7 +601,10 @@ def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str
     for field in fields:
         value = typed.get(field.key)
         if field.secret:
-            value = _secret(field, typed, stored)
+            value, saved = str(value or "").strip(), stored.get(field.key)
+            stays = is_saved_secret(saved) and not typed.get(field.removal) and not field.is_dropped(typed)
+            if not value and stays:
+                value = str(saved)
         if field.transient or not _is_filled(value):
             continue
         try:
@@ -634,14 +616,6 @@ def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str
         checked.values[const.CONF_DIRECT_ENTITIES] = clean_names([*entities, *patterns])
     checked.values = {key: value for key, value in checked.values.items() if _is_filled(value)}
     return checked
-
-
-def _secret(field: Field, typed: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
-    if value := (typed.get(field.key) or "").strip():
-        return str(value)
-    saved = stored.get(field.key) or ""
-    stays = is_saved_secret(saved) and not typed.get(field.removal) and not field.is_dropped(typed)
-    return str(saved) if stays else ""
 
 
 def _is_filled(value: Any) -> bool:

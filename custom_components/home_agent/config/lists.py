@@ -1,6 +1,6 @@
 """Options that are lists of items with fields: their selectors, and the checks of proactive rules."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
@@ -204,52 +204,37 @@ def clean_proactive(value: object) -> list[dict[str, object]]:
     items = value if isinstance(value, list) else [value]
     if len(items) > MAX_WATCHED:
         raise InvalidInput("too_many_rules", limit=str(MAX_WATCHED))
-    return [_clean_watched(item) for item in items if isinstance(item, Mapping)]
-
-
-def _watched_span(value: object) -> str:
-    """Return a duration as text; empty for the rule's own."""
-    span = clean_span(value or "")
-    if span == "0":
-        return ""
-    if (read_span(span) or timedelta(0)) > timedelta(days=MAX_WATCHED_DAYS):
-        raise InvalidInput("proactive_duration")
-    return span
-
-
-def _clean_asked(item: Mapping[str, object], name: str, watched: Sequence[str]) -> dict[str, object]:
-    """Return what a rule proposes. Raises InvalidInput for an action that its entities do not have."""
-    verb = str(item.get(ASK) or "")
-    if verb not in PROPOSED:
-        return {}
-    chosen = clean_names(as_texts(item.get(ASK_ENTITIES)))[:MAX_ENTITIES]
-    named = {entity_id.partition(".")[0] for entity_id in chosen or watched}
-    domains = named or set(TEMPLATES[name].kinds)
-    able = [domain for domain in domains if verb in DOMAINS[domain].actions]
-    if not able or (chosen and len(able) < len(domains)):
-        raise InvalidInput("proactive_ask")
-    return {ASK: verb, ASK_ENTITIES: chosen, ALOUD: bool(item.get(ALOUD))}
-
-
-def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
-    name = str(item[RULE])
-    template = TEMPLATES[name]
-    entities = clean_names(as_texts(item.get(ENTITIES)))[:MAX_ENTITIES]
-    state = str(item.get(STATE) or "").strip()
-    if name == OWN_RULE and not (entities and state):
-        raise InvalidInput("proactive_state_missing")
-    if not template.kinds and not entities:
-        raise InvalidInput("proactive_entities_missing")
-    duration = _watched_span(item.get(DURATION))
-    found: dict[str, object] = {
-        ENTITIES: entities,
-        STATE: state if name == OWN_RULE else "",
-        DURATION: duration,
-        TOLD: clean_names(as_texts(item.get(TOLD))),
-        URGENT: bool(item.get(URGENT)),
-        **_clean_asked(item, name, entities),
-    }
-    return {RULE: name, **{key: kept for key, kept in found.items() if kept}}
+    rules: list[dict[str, object]] = []
+    for item in items:
+        if not isinstance(item, Mapping):
+            continue
+        name = str(item[RULE])
+        template = TEMPLATES[name]
+        entities = clean_names(as_texts(item.get(ENTITIES)))[:MAX_ENTITIES]
+        state = str(item.get(STATE) or "").strip()
+        if name == OWN_RULE and not (entities and state):
+            raise InvalidInput("proactive_state_missing")
+        if not template.kinds and not entities:
+            raise InvalidInput("proactive_entities_missing")
+        span = clean_span(item.get(DURATION) or "")
+        if (read_span(span) or timedelta(0)) > timedelta(days=MAX_WATCHED_DAYS):
+            raise InvalidInput("proactive_duration")
+        rule: dict[str, object] = {
+            ENTITIES: entities,
+            STATE: state if name == OWN_RULE else "",
+            DURATION: "" if span == "0" else span,  # the rule's own
+            TOLD: clean_names(as_texts(item.get(TOLD))),
+            URGENT: bool(item.get(URGENT)),
+        }
+        if (verb := str(item.get(ASK) or "")) in PROPOSED:
+            chosen = clean_names(as_texts(item.get(ASK_ENTITIES)))[:MAX_ENTITIES]
+            domains = {entity_id.partition(".")[0] for entity_id in chosen or entities} or set(template.kinds)
+            able = [domain for domain in domains if verb in DOMAINS[domain].actions]
+            if not able or (chosen and len(able) < len(domains)):
+                raise InvalidInput("proactive_ask")
+            rule |= {ASK: verb, ASK_ENTITIES: chosen, ALOUD: bool(item.get(ALOUD))}
+        rules.append({RULE: name, **{key: kept for key, kept in rule.items() if kept}})
+    return rules
 
 
 TELEGRAM: Final = "telegram_bot"

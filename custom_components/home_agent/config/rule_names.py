@@ -84,13 +84,13 @@ class RuleNames:
         domain, colon, kind = head.partition(":")
         return any(
             (not colon or bool(matching(self.classes.get(each, ()), kind)))
-            and (not dot or self._has_name(each, name))
+            and (
+                not dot
+                or self.loading
+                or bool(matching((*self.services.get(each, ()), *self.entities.get(each, ())), name))
+            )
             for each in matching(self.domains, domain)
         )
-
-    def _has_name(self, domain: str, name: str) -> bool:
-        known = (*self.services.get(domain, ()), *self.entities.get(domain, ()))
-        return self.loading or bool(matching(known, name))
 
     def error(self, rule: str) -> InvalidInput:
         """Return the problem of a rule that matches nothing, and a suggestion."""
@@ -146,9 +146,10 @@ async def async_rule_names(
     domains |= {rule.partition(":")[0].partition(".")[0] for rule in (*restricted_rules(), *BLOCKED)}
     read = [rule for rule in rules if RULE.match(rule) and not rule.startswith(TOOL)]
     named = {rule.partition(".")[0].partition(":")[0] for rule in read}
-    asked = await _async_integrations(
-        hass, {each for one in named for each in (*matching(domains, one), one)}
-    )
+    wanted = {each for one in named for each in (*matching(domains, one), one)}
+    # What an integration offers is known even while it is not loaded.
+    integrations = await async_get_integrations(hass, wanted)
+    asked = [domain for domain, each in integrations.items() if isinstance(each, Integration)]
     classes = _classes(hass)
     for key in await async_get_translations(hass, "en", "services", asked):
         _, domain, _, service, *_ = key.split(".")
@@ -169,12 +170,6 @@ async def async_rule_names(
         spoken={state.name.casefold(): state.entity_id for state in hass.states.async_all()},
         loading=is_loading(hass),
     )
-
-
-async def _async_integrations(hass: HomeAssistant, domains: Iterable[str]) -> list[str]:
-    """Return which of these are integrations; what those offer is known even while they are not loaded."""
-    found = await async_get_integrations(hass, domains)
-    return [domain for domain, integration in found.items() if isinstance(integration, Integration)]
 
 
 @callback
@@ -271,17 +266,14 @@ async def _async_tools(
     names = {recipe.name for recipe in custom.known()} if custom else set()
     names |= {wrong.name for wrong in custom.wrong.values()} if custom else set()
     apis = [api.id for api in llm.async_get_apis(hass) if api.id != DOMAIN]
-    instances = await async_instances(hass, apis, await _owners_context(hass))
+    # Some APIs list their tools for administrators only.
+    owner = await hass.auth.async_get_owner()
+    context = Context(user_id=owner.id if owner else None)
+    llm_context = llm.LLMContext(DOMAIN, context, hass.config.language, ASSISTANT, None)
+    instances = await async_instances(hass, apis, llm_context)
     silent = len(instances) < len(apis) or any(not one.recipes for one in (custom.imports if custom else ()))
     names |= {inner_name(tool) for instance in instances for tool in instance.tools}
     return own, None if silent else frozenset(name.lower() for name in names)
-
-
-async def _owners_context(hass: HomeAssistant) -> llm.LLMContext:
-    """Return the context of the owner, to list tools: some APIs are for administrators only."""
-    owner = await hass.auth.async_get_owner()
-    context = Context(user_id=owner.id if owner else None)
-    return llm.LLMContext(DOMAIN, context, hass.config.language, ASSISTANT, None)
 
 
 def rules_of(option: str, value: object) -> Iterator[str]:
@@ -290,8 +282,8 @@ def rules_of(option: str, value: object) -> Iterator[str]:
         yield from as_texts(value)
         return
     for profile in profiles_of(value):
-        for field in RULE_FIELDS:
-            yield from as_texts(profile.get(field))
+        for key in RULE_FIELDS:
+            yield from as_texts(profile.get(key))
 
 
 def profiles_of(value: object) -> list[Mapping[str, Any]]:
@@ -301,8 +293,8 @@ def profiles_of(value: object) -> list[Mapping[str, Any]]:
 
 def whom(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the people, devices and areas of a profile, each with its field."""
-    for field in (PERSONS, DEVICES, AREAS):
-        yield from ((field, text) for text in as_texts(profile.get(field)))
+    for key in (PERSONS, DEVICES, AREAS):
+        yield from ((key, text) for text in as_texts(profile.get(key)))
 
 
 async def async_applies(hass: HomeAssistant, field: str, name: str) -> bool:
