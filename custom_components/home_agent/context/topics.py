@@ -7,7 +7,7 @@ from typing import Final
 
 from ..knowledge.names import Phrases
 from ..languages import DEFAULT, find, languages_with, table, words, words_to_99
-from ..languages.lexicon import Clause, Lexicon, Word, clauses
+from ..languages.lexicon import Lexicon, Word, clauses
 from ..texts import fold, is_unspaced, words as words_of
 
 
@@ -247,7 +247,22 @@ class TopicReader:
         numbers = tuple(number for number, clause in enumerate(found) for _word in clause.words)
         is_asked = any(clause.is_asked for clause in found)
         if self.unspaced:
-            return self._read_inside(said, found, is_asked=is_asked)
+            text = "".join(clause.joined for clause in found)
+            inside = {
+                name for name, entries in self._inside.items() if any(entry in text for entry in entries)
+            }
+            keys = frozenset(name.removeprefix("kind ") for name in inside if name.startswith("kind "))
+            return Topic(
+                language=self.language,
+                words=said,
+                kinds={0: keys} if keys else {},
+                states={name: frozenset() for name in STATES if name in inside},
+                weak=frozenset(range(len(said))),
+                asks_which="which" in inside,
+                is_asked=is_asked or bool({"which"} & inside),
+                follows="follow" in inside,
+                text=text,
+            )
         tables = {name: _covered(matches) for name, matches in self._words.all_matches(said).items()}
         nouns = _by_word(self._nouns, said)
         nothing = frozenset(index for index, keys in nouns.items() if NOTHING in keys)
@@ -294,23 +309,6 @@ class TopicReader:
             elsewhere=bool(tables["elsewhere"]),
             excepted=_excepted(tables["excepting"], parts),
             nothing=nothing,
-        )
-
-    def _read_inside(self, said: tuple[Word, ...], found: Iterable[Clause], *, is_asked: bool) -> Topic:
-        """Return the same for a language without spaces between words."""
-        text = "".join(clause.joined for clause in found)
-        inside = {name for name, entries in self._inside.items() if any(entry in text for entry in entries)}
-        keys = frozenset(name.removeprefix("kind ") for name in inside if name.startswith("kind "))
-        return Topic(
-            language=self.language,
-            words=said,
-            kinds={0: keys} if keys else {},
-            states={name: frozenset() for name in STATES if name in inside},
-            weak=frozenset(range(len(said))),
-            asks_which="which" in inside,
-            is_asked=is_asked or bool({"which"} & inside),
-            follows="follow" in inside,
-            text=text,
         )
 
     def kinds_of(self, folded: str) -> frozenset[str]:

@@ -19,7 +19,7 @@ from .dialects.address import is_azure, is_cloud, parse as parse_address
 from .dialects.base import AnswerReader, ServerRequest, Wire, malformed
 from .dialects.ollama import OllamaWire, learn_model, with_context_size
 from .errors import ErrorKind, ModelServerError, server_message, shorten
-from .models import ChatRequest, Delta, Dialect, Endpoint, Message, MessageCall, ModelFacts
+from .models import ChatRequest, Delta, Dialect, Endpoint, MessageCall, ModelFacts
 from .queue import MAX_INTERRUPTED, Interrupted, Place, Priority, ServerBusy, ServerQueue, background
 from .transport import DONE, JSONReader, Transport
 
@@ -357,7 +357,17 @@ class ModelClient:
             await self._ask_ollama(wire, facts)
             request = with_context_size(facts, request)
         if self._extras:
-            request = replace(request, messages=self._with_extras(request.messages))
+            request = replace(
+                request,
+                messages=(
+                    [
+                        {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
+                        if message.get("tool_calls")
+                        else message
+                        for message in request.messages
+                    ]
+                ),
+            )
         call = _call(lambda: wire.chat(self.endpoint, request, stream=stream))
         body = call.body or {}
         steps, lasting = dict(facts.steps), True
@@ -421,7 +431,9 @@ class ModelClient:
                 shown = f"{reader.failure}: {reader.quote}" if reader.quote else reader.failure
                 raise malformed(shorten(shown, self.transport.secrets), plain=reader.failure)
         last = answer.close()
-        self._keep_extras(answer.calls.extras)
+        self._extras.update(answer.calls.extras)
+        while len(self._extras) > _KEPT_EXTRAS:
+            self._extras.pop(next(iter(self._extras)))
         if last is not None:
             yield last
         elif not begun:
@@ -481,23 +493,9 @@ class ModelClient:
                 raise
         learn_model(facts, data)
 
-    def _with_extras(self, messages: list[Message]) -> list[Message]:
-        return [
-            {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
-            if message.get("tool_calls")
-            else message
-            for message in messages
-        ]
-
     def _with_extra(self, call: MessageCall) -> MessageCall:
         extra = self._extras.get(call["id"])
         return {**call, "extra_content": extra} if extra else call
-
-    def _keep_extras(self, extras: Mapping[str, Any]) -> None:
-        """Remember the extra data of tool calls; the oldest are forgotten first."""
-        self._extras.update(extras)
-        while len(self._extras) > _KEPT_EXTRAS:
-            self._extras.pop(next(iter(self._extras)))
 
 
 class _Progress:

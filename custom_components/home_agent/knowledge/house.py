@@ -478,7 +478,11 @@ class House:
                 dirty = {*old.entities, *self._hass.states.async_entity_ids()}
             entities = dict(old.entities)
             if areas != old.areas:
-                _move_floors(entities, areas)
+                for entity_id, record in entities.items():
+                    area = areas.get(record.area_id) if record.area_id else None
+                    floor_id = area.floor_id if area else None
+                    if floor_id != record.floor_id:
+                        entities[entity_id] = replace(record, floor_id=floor_id)
             await self._async_read(dirty, entities)
         except BaseException:
             self._dirty_all |= everything
@@ -574,11 +578,3 @@ def _describes(data: EventStateChangedData) -> bool:
         return False
     describing = (*DESCRIBING, *DOMAINS[new.domain].describing)
     return any(before.get(key) != after.get(key) for key in describing)
-
-
-def _move_floors(entities: dict[str, EntityRecord], areas: Mapping[str, Area]) -> None:
-    for entity_id, record in entities.items():
-        area = areas.get(record.area_id) if record.area_id else None
-        floor_id = area.floor_id if area else None
-        if floor_id != record.floor_id:
-            entities[entity_id] = replace(record, floor_id=floor_id)

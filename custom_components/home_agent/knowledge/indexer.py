@@ -318,7 +318,10 @@ class Indexer:
 
     async def _async_run(self) -> IndexReport:
         self._stop_timer()
-        entities = await self._async_entities()
+        house = await self._house.async_snapshot()
+        words = await self._async_words(house)
+        entity_ids = list(house.entities)[:MAX_ENTITIES]
+        entities = [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
         known = (await self._knowledge.async_documents()).values()
         documents = [document for document in known if document.source not in self._left_out]
         report = IndexReport(
@@ -351,12 +354,6 @@ class Indexer:
             EVENT_INDEX_PROGRESS,
             IndexProgress(collection=collection, status=status, done=done, total=total, failed=failed),
         )
-
-    async def _async_entities(self) -> list[KnowledgeDocument]:
-        house = await self._house.async_snapshot()
-        words = await self._async_words(house)
-        entity_ids = list(house.entities)[:MAX_ENTITIES]
-        return [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
         language = known_language(self._hass.config.language)

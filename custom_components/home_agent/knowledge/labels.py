@@ -47,13 +47,13 @@ def find_label(house: HouseSnapshot, text: str) -> NamedLabel | None:
         return NamedLabel(exact)
     asked = content_words(text)
     scored = sorted(((phrase_similarity(asked, content_words(name)), name) for name in known), reverse=True)
-    if not scored or scored[0][0] < MIN_LIKENESS or (len(scored) > 1 and _is_tie(scored)):
+    if (
+        not scored
+        or scored[0][0] < MIN_LIKENESS
+        or (len(scored) > 1 and scored[0][0] - scored[1][0] < MARGIN)
+    ):
         return None
     return NamedLabel(scored[0][1], repaired=True)
-
-
-def _is_tie(scored: Sequence[tuple[float, str]]) -> bool:
-    return scored[0][0] - scored[1][0] < MARGIN
 
 
 def label_and_rest(house: HouseSnapshot, text: str) -> tuple[str, Sequence[str]] | None:

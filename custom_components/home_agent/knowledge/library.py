@@ -144,16 +144,6 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _read_file(file: Path, known: TextFile | None) -> TextFile:
     """Return a file cut into passages. Raises OSError, and ValueError if it is not a text."""
-    raw = _bytes(file)
-    digest = sha256(raw).hexdigest()
-    if known is not None and known.digest == digest:
-        return known
-    cut = passages(_text(raw), markdown=file.suffix.lower() == ".md")
-    return TextFile(digest=digest, passages=tuple(dict.fromkeys(cut)))
-
-
-def _bytes(file: Path) -> bytes:
-    """Return the content of a plain file; neither links nor pipes are opened."""
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with os.fdopen(handle, "rb") as opened:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -161,7 +151,11 @@ def _bytes(file: Path) -> bytes:
         raw = opened.read(MAX_FILE_BYTES + 1)
     if len(raw) > MAX_FILE_BYTES:
         raise ValueError(f"it is larger than {MAX_FILE_BYTES // 1000:,} kB")
-    return raw
+    digest = sha256(raw).hexdigest()
+    if known is not None and known.digest == digest:
+        return known
+    cut = passages(_text(raw), markdown=file.suffix.lower() == ".md")
+    return TextFile(digest=digest, passages=tuple(dict.fromkeys(cut)))
 
 
 def _text(raw: bytes) -> str:

@@ -64,11 +64,6 @@ def word_similarity(first: str, second: str) -> float:
         return 0.92
     if prefix >= max(MIN_STEM, COMMON_STEM * len(longer)):
         return 0.88
-    return _spelling_similarity(shorter, longer)
-
-
-def _spelling_similarity(shorter: str, longer: str) -> float:
-    """Return how likely one word is the other misspelt: short words allow fewer errors."""
     same_start = shorter[:1] == longer[:1]
     if len(shorter) >= MIN_STEM + (not same_start) and distance(shorter, longer, 1) <= 1:
         return 0.86
@@ -271,17 +266,17 @@ def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRec
     found = longest((*place_names(house).find(meanings), *house.derived(THINGS, _things).find(meanings)))
     named = frozenset(frozenset(one.phrase) for one in found)
     places = {place_id(one.value) for one in found if not isinstance(one.value, EntityRecord)}
-    there = {record.entity_id for record in house.entities.values() if places and _is_in(places, record)}
+    there = {
+        record.entity_id
+        for record in house.entities.values()
+        if places and (record.area_id in places or record.floor_id in places)
+    }
     beside = set(said).difference(*named)
     domains = {record.domain for record in mentioned if record.entity_id in there and _says(beside, record)}
     if domains:
         there = {key for key in there if key.partition(".")[0] in domains}
     things = (one.value.entity_id for one in found if isinstance(one.value, EntityRecord))
     return FullNames(named, there.union(things))
-
-
-def _is_in(places: Collection[str], record: EntityRecord) -> bool:
-    return record.area_id in places or record.floor_id in places
 
 
 def _says(said: Collection[str], record: EntityRecord) -> bool:

@@ -58,7 +58,7 @@ def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> li
     owners = {
         at: called
         for at, word in enumerate(said)
-        if (at not in selfs or _is_linked(at, said, selfs))
+        if (at not in selfs or (at > 0 and at + 1 not in selfs and said[at - 1].folded in _linking()))
         and (called := [one for form in _forms(word.folded, language) for one in known.get(form, ())])
     }
     if not owners:
@@ -87,11 +87,6 @@ def owned_in(house: HouseSnapshot, text: str, language: str = "") -> tuple[Mappi
     taken = frozenset(index for one in found for index in one.at)
     rest = [word for index, word in enumerate(said) if index not in taken]
     return {one.area.area_id: one.area for one in found}, rest
-
-
-def _is_linked(at: int, said: Sequence[Word], selfs: Collection[int]) -> bool:
-    """Return whether a word is behind one such as "of": "camera di Mia", but not "di mia madre"."""
-    return at > 0 and at + 1 not in selfs and said[at - 1].folded in _linking()
 
 
 def self_words(said: Sequence[Word], language: str) -> frozenset[int]:
@@ -193,7 +188,8 @@ def _linking() -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _forms(word: str, language: str) -> Sequence[str]:
     """Return the names that a word may be a form of: "mias" of Mia, "mii" in Polish, in Latin letters too."""
-    listed = dict.fromkeys((word, _latin(word)))
+    latin = word if word.isascii() else "".join(_letters().get(letter, "") for letter in word)
+    listed = dict.fromkeys((word, latin or word))
     for said in tuple(listed):
         if len(said) > MIN_OWNER + 1 and said.endswith("s"):
             listed[said[:-1]] = None
@@ -209,10 +205,6 @@ def _nominatives(word: str, language: str) -> Iterator[str]:
                 stem = word.removesuffix(fold(other))
                 if stem != word and len(stem) >= MIN_OWNER:
                     yield stem + fold(ending)
-
-
-def _latin(word: str) -> str:
-    return word if word.isascii() else "".join(_letters().get(letter, "") for letter in word) or word
 
 
 @cache

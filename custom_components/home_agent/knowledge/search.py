@@ -1,12 +1,12 @@
 """Finds documents of the home's knowledge: by the entities that a query names, by words and by meaning."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 from pathlib import Path
 import shutil
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import instance_id
@@ -44,10 +44,10 @@ from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..texts import words
 from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
 from ..vector.lexical import LexicalIndex, fuse
-from ..vector.store import Hit, StoreProblem, Value, VectorStore, VectorStoreError
+from ..vector.store import StoreProblem, Value, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
 from .names import NO_NAMES, FullNames
-from .semantic import KnowledgeDocument, PersonalSource, Source
+from .semantic import KnowledgeDocument, SemanticIndex, Source
 from .spoken_words import domain_words
 
 if TYPE_CHECKING:
@@ -71,26 +71,6 @@ INLINE: Final = 100
 """Documents searched on the event loop; more go to the executor."""
 
 
-class SemanticSearch(Protocol):
-    """Search by meaning, such as SemanticIndex; it never raises."""
-
-    @property
-    def available(self) -> bool:
-        """Return whether it can answer now."""
-        ...
-
-    async def async_search(
-        self,
-        collection: str,
-        query: str,
-        limit: int,
-        threshold: float = 0.0,
-        where: Mapping[str, Value] | None = None,
-    ) -> list[Hit]:
-        """Return the closest texts, best first."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeQuery:
     """What is looked for."""
@@ -107,6 +87,10 @@ class KnowledgeQuery:
     """What the model that asks may receive."""
 
 
+type FindPersonal = Callable[[str, str | None, Disclosure], Awaitable[list[KnowledgeDocument]]]
+"""Finds what is known of a person for a text, as far as that person and the model may see it."""
+
+
 class KnowledgeSearch:
     """Search for one entry: the home's documents, with its own index of meanings where it has one."""
 
@@ -114,11 +98,11 @@ class KnowledgeSearch:
         self,
         hass: HomeAssistant,
         knowledge: HouseKnowledge,
-        semantic: SemanticSearch | None = None,
+        semantic: SemanticIndex | None = None,
         collection: str = "",
-        personal: PersonalSource | None = None,
+        find_personal: FindPersonal | None = None,
     ) -> None:
-        self._personal = personal
+        self._find_personal = find_personal
         self._hass = hass
         self._knowledge = knowledge
         self._semantic = semantic
@@ -158,13 +142,18 @@ class KnowledgeSearch:
             and all(map(visible, document.entity_ids))
         ]
         if titled or _asks_for_called(question.text):
-            found = _without_rooms(found, question.named)
+            kept = [
+                document
+                for document in found
+                if document.source is not Source.AREA or question.named.concerns(document)
+            ]
+            found = kept or found
         return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
 
     async def _async_personal(self, question: KnowledgeQuery) -> dict[str, KnowledgeDocument]:
-        if self._personal is None or question.source not in (None, Source.PROFILE):
+        if self._find_personal is None or question.source not in (None, Source.PROFILE):
             return {}
-        found = await self._personal.async_find(question.text, question.person_id, question.model)
+        found = await self._find_personal(question.text, question.person_id, question.model)
         return {document.id: document for document in found}
 
     async def _async_by_words(self, index: LexicalIndex, text: str, allowed: set[str]) -> list[str]:
@@ -187,12 +176,6 @@ class KnowledgeSearch:
 def _asks_for_called(text: str) -> bool:
     said = {domain_words().get(word) for word in words(text)}
     return not said.isdisjoint(source.value for source in CALLED)
-
-
-def _without_rooms(found: list[KnowledgeDocument], named: FullNames) -> list[KnowledgeDocument]:
-    """Return the documents without rooms that are not named; all if there are no others."""
-    kept = [document for document in found if document.source is not Source.AREA or named.concerns(document)]
-    return kept or found
 
 
 def _concerned(

@@ -136,25 +136,21 @@ class ViewedHouse:
         known = self._known
         if known is not None and known[0] is whole and known[1] == changes:
             return known[2]
-        found = await self._async_seen(whole)
-        seen = known[2] if known is not None and known[2].same_content(found) else found
-        self._known = (whole, changes, seen)
-        return seen
-
-    async def _async_seen(self, whole: HouseSnapshot) -> HouseSnapshot:
-        """Return the home with the listed entities, their areas and their floors, and nothing else."""
         entities: dict[str, EntityRecord] = {}
         async for entity_id in in_slices(list(whole.entities)):
             if self.view.lists(entity_id):
                 entities[entity_id] = whole.entities[entity_id]
         areas = _areas(whole, {one.area_id for one in entities.values()})
-        return HouseSnapshot(
+        found = HouseSnapshot(
             version=whole.version,
             entities=entities,
             areas=areas,
             floors=_floors(whole, {area.floor_id for area in areas.values()}),
             carried=self._carried,
         )
+        seen = known[2] if known is not None and known[2].same_content(found) else found
+        self._known = (whole, changes, seen)
+        return seen
 
     @callback
     def async_listen(self, listener: CALLBACK_TYPE) -> CALLBACK_TYPE:

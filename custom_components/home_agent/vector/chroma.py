@@ -289,7 +289,7 @@ class ChromaStore:
                 break
         found = {name: self._judged(known) for name, known in found.items()}
         for collection in self._own if self._home else ():
-            other = self._other_name(collection)
+            other = f"{collection[:NAME_CHARS]}-{self._home[:HOME_CHARS]}"
             is_taken = (known := found.get(collection)) is not None and self._is_of_another_home(known)
             if other in found or is_taken:
                 self._names[collection] = other
@@ -298,9 +298,6 @@ class ChromaStore:
                     found[collection] = known
         self._known = found
         return {name: known.fingerprint for name, known in found.items()}
-
-    def _other_name(self, collection: str) -> str:
-        return f"{collection[:NAME_CHARS]}-{self._home[:HOME_CHARS]}"
 
     def _is_of_another_home(self, known: KnownCollection) -> bool:
         return bool(self._home and known.home) and known.home != self._home
@@ -352,7 +349,12 @@ class ChromaStore:
         distinct = list({entry.id: entry for entry in entries}.values())
         _check_numbers(entry.vector for entry in distinct)
         for batch in in_batches(distinct, self._batch):
-            old = await self._old_keys(collection, [entry.id for entry in batch])
+            answer = await self._post(
+                collection, "get", {"ids": [entry.id for entry in batch], "include": ["metadatas"]}, ours=True
+            )
+            old = {
+                str(key): list(_metadata(metadata)) for key, metadata in _columns(answer, "ids", "metadatas")
+            }
             body = {
                 "ids": [entry.id for entry in batch],
                 "embeddings": [entry.vector for entry in batch],
@@ -447,10 +449,6 @@ class ChromaStore:
         except VectorStoreError as err:
             if err.problem is not StoreProblem.MISSING:
                 raise
-
-    async def _old_keys(self, collection: str, ids: Sequence[str]) -> dict[str, Collection[str]]:
-        answer = await self._post(collection, "get", {"ids": ids, "include": ["metadatas"]}, ours=True)
-        return {str(key): list(_metadata(metadata)) for key, metadata in _columns(answer, "ids", "metadatas")}
 
 
 def _check_numbers(vectors: Iterable[Vector]) -> None:

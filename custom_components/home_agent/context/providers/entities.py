@@ -185,7 +185,11 @@ class _Selector:
     def select(self) -> Selection:
         """Return what the sentence is about."""
         named = self._finder.entities()
-        taken = self._taken(named)
+        taken = {index for one in named for index in one.at}
+        for index, keys in self._topic.kinds.items():
+            beside = [one for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
+            if any(fits(one.record, key, self._meant.keys) for one in beside for key in keys):
+                taken.add(index)
         kinds = self._meant.kinds(taken)
         if kinds & SILENT:
             return _arranged(_records(named), [])
@@ -228,14 +232,6 @@ class _Selector:
         return self._finder.place_words <= at and any(
             DOMAINS[key.partition(".")[0]].active == "open" for key in opening
         )
-
-    def _taken(self, named: Sequence[NamedEntity]) -> set[int]:
-        taken = {index for one in named for index in one.at}
-        for index, keys in self._topic.kinds.items():
-            beside = [one for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
-            if any(fits(one.record, key, self._meant.keys) for one in beside for key in keys):
-                taken.add(index)
-        return taken
 
     def _goes_on(self, named: Sequence[NamedEntity], kinds: AbstractSet[str]) -> bool:
         if not self._before or named or self._finder.compounds:
@@ -288,7 +284,7 @@ class _Selector:
             members = [
                 record
                 for record in self._meant.all_of(key)
-                if record.category is None or DOMAINS[record.domain].has_category or self._asks_only_low(key)
+                if record.category is None or DOMAINS[record.domain].has_category or key == "sensor.battery"
             ]
             if key == MEASURED and not topic.compares and any(one.entity_id in shown for one in members):
                 continue  # what is named tells its own
@@ -327,10 +323,6 @@ class _Selector:
     def _is_lively(self, record: EntityRecord) -> bool:
         state = self._hass.states.get(record.entity_id)
         return DOMAINS[record.domain].active == "playing" and state is not None and is_active(state)
-
-    def _asks_only_low(self, key: str) -> bool:
-        """Return whether diagnostic entities are meant: batteries nearly always are."""
-        return key == "sensor.battery"
 
     def _where(self, records: Iterable[EntityRecord], *, measured: bool = False) -> list[EntityRecord]:
         """Return the entities in the place that is meant: named, else the room of the speaker.
@@ -405,13 +397,8 @@ class _Selector:
         """Return the kinds that a sentence asks for without naming them: "I can't see" is about a light."""
         words = vocabulary(self._topic.language)
         found = words.wishes.find(self._sentence)
-        keys = {name: key for key, name in _first_words(words.classes).items()}
+        keys = {text.split()[0]: key for key, text in words.classes.items() if text}
         return {keys[name] for name in found if name in keys}
-
-
-def _first_words(classes: Mapping[str, str]) -> dict[str, str]:
-    """Return the first word of each class."""
-    return {key: text.split()[0] for key, text in classes.items() if text}
 
 
 def _records(named: Iterable[NamedEntity]) -> list[EntityRecord]:

@@ -49,7 +49,12 @@ class OpenAIWire(Wire):
         if not request.tools:
             body.pop("tool_choice", None)
         if request.response_schema is not None:
-            body["response_format"] = _response_format(request.response_schema)
+            named = {
+                "name": "answer",
+                "strict": _is_strict(request.response_schema),
+                "schema": request.response_schema,
+            }
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
         url = self.chat_url(endpoint)
         if request.thinking is False:
             body["messages"] = without_thinking(request.messages, endpoint.model)
@@ -85,11 +90,6 @@ class OpenAIWire(Wire):
         return [item["embedding"] for item in sorted(items, key=lambda item: item.get("index", 0))]
 
 
-def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    named = {"name": "answer", "strict": _is_strict(schema), "schema": schema}
-    return {"type": "json_schema", "json_schema": named}
-
-
 def _is_strict(schema: Any) -> bool:
     """Tell whether OpenAI's strict mode takes a schema: every object closed, every property required."""
     if isinstance(schema, list):
@@ -113,37 +113,41 @@ class OpenAIAnswer(AnswerReader):
     def read(self, data: Mapping[str, Any]) -> Delta | None:
         """Return the delta of a chunk or a completion."""
         choices = data.get("choices")
-        if data.get("error") or data.get("object") == "error" or (choices is None and _complains(data)):
+        if (
+            data.get("error")
+            or data.get("object") == "error"
+            or (choices is None and (bool(data.get("detail")) or isinstance(data.get("message"), str)))
+        ):
             raise in_stream(data, secrets=self.secrets)
         self._count(data)
         self.recognised = self.recognised or choices is not None
         for choice in choices or ():
             if not choice.get("index"):
-                return self._choice(choice)
+                delta = choice.get("delta")
+                delta = (choice.get("message") if delta is None else delta) or {}
+                content, thinking = _split(delta.get("content"))
+                if refusal := delta.get("refusal"):
+                    content += _string(refusal)
+                thoughts = [
+                    text for name in _THINKING_FIELDS if name in delta and (text := _string(delta[name]))
+                ]
+                thinking += thoughts[0] if thoughts else ""
+                if _is_thought(delta):
+                    content, thinking = "", thinking + content
+                calls: list[ToolCall] = []
+                for entry in delta.get("tool_calls") or ():
+                    if entry:
+                        calls += self.calls.add(entry)
+                reason = str(choice.get("finish_reason") or "").lower()
+                if reason == "error":
+                    raise ModelServerError(
+                        ErrorKind.UNAVAILABLE, "the server gave up in the middle of its answer"
+                    )
+                if reason not in _UNKNOWN_REASONS:
+                    self.finish_reason = "tool_calls" if reason == "function_call" else reason
+                    calls += self.calls.flush()
+                return self._delta(content, thinking, calls) if content or thinking or calls else None
         return None
-
-    def _choice(self, choice: Mapping[str, Any]) -> Delta | None:
-        """Return the delta of the first choice."""
-        delta = choice.get("delta")
-        delta = (choice.get("message") if delta is None else delta) or {}
-        content, thinking = _split(delta.get("content"))
-        if refusal := delta.get("refusal"):
-            content += _string(refusal)
-        thoughts = [text for name in _THINKING_FIELDS if name in delta and (text := _string(delta[name]))]
-        thinking += thoughts[0] if thoughts else ""
-        if _is_thought(delta):
-            content, thinking = "", thinking + content
-        calls: list[ToolCall] = []
-        for entry in delta.get("tool_calls") or ():
-            if entry:
-                calls += self.calls.add(entry)
-        reason = str(choice.get("finish_reason") or "").lower()
-        if reason == "error":
-            raise ModelServerError(ErrorKind.UNAVAILABLE, "the server gave up in the middle of its answer")
-        if reason not in _UNKNOWN_REASONS:
-            self.finish_reason = "tool_calls" if reason == "function_call" else reason
-            calls += self.calls.flush()
-        return self._delta(content, thinking, calls) if content or thinking or calls else None
 
     def _count(self, data: Mapping[str, Any]) -> None:
         """Keep the newest token counts; cached ones have three names."""
@@ -158,11 +162,6 @@ class OpenAIAnswer(AnswerReader):
             details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or timings.get("cache_n")
         )
         self.usage = token_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
-
-
-def _complains(data: Mapping[str, Any]) -> bool:
-    """Tell whether an object without choices is an unlabelled error."""
-    return bool(data.get("detail")) or isinstance(data.get("message"), str)
 
 
 def _is_thought(delta: Mapping[str, Any]) -> bool:
