@@ -1,20 +1,11 @@
 """The store on a Chroma server: what goes over the wire, collections of other programs, and faults."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, HTTPServer
-import ipaddress
+from collections.abc import AsyncIterator, Awaitable, Callable
 import json
 from pathlib import Path
-import ssl
-import threading
 from typing import Any
 
 import aiohttp
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 import numpy as np
 import pytest
 
@@ -289,71 +280,6 @@ def test_addresses() -> None:
     assert ChromaAddress(host="chroma.lan").base_url == "http://chroma.lan:8000"
     assert ChromaAddress(host="::1", port=1, ssl=True).base_url == "https://[::1]:1"
     assert ChromaAddress(host="[::1]").base_url == "http://[::1]:8000"
-
-
-async def test_tls(session: aiohttp.ClientSession, tmp_path: Path) -> None:
-    """A certificate that is not trusted is refused before the token is sent."""
-    certificate = self_signed(tmp_path)
-    trusting = ssl.create_default_context(cafile=str(certificate))
-    with tls_server(certificate) as (port, seen):
-        address = ChromaAddress(host="127.0.0.1", port=port, ssl=True, token=TOKEN)
-        error = await failure(ChromaStore(session, address).async_start())
-        assert error.problem is StoreProblem.UNAVAILABLE
-        assert "certificate" in error.detail
-        assert seen == []
-        connector = aiohttp.TCPConnector(ssl=trusting)
-        async with aiohttp.ClientSession(connector=connector) as trusting_session:
-            await ChromaStore(trusting_session, address).async_start()
-        assert seen == [TOKEN, TOKEN]
-
-
-@contextmanager
-def tls_server(certificate: Path) -> Iterator[tuple[int, list[str | None]]]:
-    """Return the port of a server with this certificate, and the tokens that it was sent."""
-    seen: list[str | None] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            seen.append(self.headers["X-Chroma-Token"])
-            body = b'{"max_batch_size": 10}'
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.server_port, seen
-        server.shutdown()
-        thread.join()
-
-
-def self_signed(folder: Path) -> Path:
-    """Return a file with a certificate of 127.0.0.1 and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime(2000, 1, 1, tzinfo=UTC))  # OpenSSL does not go by the clock of the tests
-        .not_valid_after(datetime(9999, 1, 1, tzinfo=UTC))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path = folder / "server.pem"
-    path.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
-    return path
 
 
 # Faults that a stand-in plays
