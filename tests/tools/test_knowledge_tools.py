@@ -8,10 +8,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.knowledge.documents import Words, redacted_yaml
 from custom_components.home_agent.knowledge.search import KnowledgeQuery, KnowledgeSearch
 from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, Source
-from custom_components.home_agent.knowledge.sources.configured import redacted_yaml
-from custom_components.home_agent.knowledge.sources.words import Words
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.tools.knowledge_tools import MAX_CHARS, MAX_LISTED
 from custom_components.home_agent.vector.store import Hit

@@ -18,12 +18,11 @@ from ..event_data import IndexProgress
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..vector.lexical import Document, LexicalIndex
+from .documents import AreaSource, ConfiguredSource, entity_text
 from .house import House, HouseSnapshot
 from .semantic import KnowledgeDocument, KnowledgeSource, SemanticIndex, Source, SyncReport
-from .sources.areas import AreaSource, entity_text
-from .sources.configured import AutomationSource, SceneSource, ScriptSource
-from .sources.summaries import SummarySource
 from .spoken_words import ClassWords, async_class_words, known_language
+from .summaries import SummarySource
 
 TITLE_WEIGHT: Final = 1.6
 TEXT_WEIGHT: Final = 0.7
@@ -46,9 +45,7 @@ class HouseKnowledge:
         self._house = house
         self._summaries = SummarySource(hass, house)
         self.sources: tuple[KnowledgeSource, ...] = (
-            AutomationSource(hass, house),
-            SceneSource(hass, house),
-            ScriptSource(hass, house),
+            *(ConfiguredSource(hass, house, source) for source in DOMAINS),
             AreaSource(house),
             self._summaries,
         )

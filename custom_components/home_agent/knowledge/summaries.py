@@ -17,16 +17,16 @@ from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
-from ...database import DatabaseError, RecorderOffError, async_read_database
-from ...domains import DOMAINS
-from ...domains.binary_sensor import BINARY_WORDS
-from ...idle import in_slices
-from ...texts import clean
-from ...timespans import format_largest
-from ...vector.store import in_batches
-from ..house import EntityRecord, House, HouseSnapshot
-from ..semantic import KnowledgeDocument, KnowledgeSource, Source
-from .words import NAME_CHARS
+from ..database import DatabaseError, RecorderOffError, async_read_database
+from ..domains import DOMAINS
+from ..domains.binary_sensor import BINARY_WORDS
+from ..idle import in_slices
+from ..texts import clean
+from ..timespans import format_largest
+from ..vector.store import in_batches
+from .documents import NAME_CHARS
+from .house import EntityRecord, House, HouseSnapshot
+from .semantic import KnowledgeDocument, KnowledgeSource, Source
 
 EVERY: Final = timedelta(hours=6)
 PERIOD: Final = timedelta(hours=24)
