@@ -220,54 +220,6 @@ async def test_everybody_waits_who_is_answered_in_time(
     assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
-async def test_who_would_wait_too_long_hears_it_at_once(
-    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(queues.MEASURED):
-        await client.complete(ask("light", caller=person("kitchen")))
-    monkeypatch.setattr(client.queue, "_usual", queues.PERSON_SECONDS / 1.5)
-    model_server.script([hang()])
-    async with (
-        asked(client, "first", person("hall")),
-        asked(client, "second", person("kitchen")),
-    ):
-        await until_waiting(client, 1)
-        with pytest.raises(ServerBusy):
-            await client.complete(ask("third", caller=person("office")))
-
-
-async def test_an_answer_that_stalls_stops_nobody(
-    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queues, "STALLED_SECONDS", 0.05)
-    stalled = text(chunks=["one ", "two"], fault=hang().fault, fault_at=2)
-    model_server.script([stalled, text("yes")])
-    task = asyncio.create_task(collect(client.stream(ask("story", caller=person("hall")))))
-    await (await model_server.arrived(1)).reached_fault.wait()
-    assert (await client.complete(ask("light", caller=person("kitchen")))).content == "yes"
-    stalled.release.set()
-    assert spoken(await task) == "one two"
-    assert (client.queue.running, client.queue.waiting) == (0, 0)
-
-
-async def test_an_answer_that_begins_and_then_stalls_stops_nobody(
-    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is noticed after the shorter time, although somebody waits since before it began."""
-    monkeypatch.setattr(queues, "STALLED_SECONDS", 0.05)
-    model_server.script([text("yes")])
-    queue = client.queue
-    async with (
-        queue.place(person("office"), yields=False, until=None) as place,
-        asked(client, "light", person("kitchen")) as task,
-        asyncio.timeout(20),
-    ):
-        await until_waiting(client, 1)
-        place.note_progress()
-        assert (await task).content == "yes"
-    assert (queue.running, queue.waiting) == (0, 0)
-
-
 @pytest.mark.parametrize("streams", [True, False])
 async def test_who_stops_leaves_the_queue_clean(
     client: ModelClient, model_server: ModelServer, *, streams: bool

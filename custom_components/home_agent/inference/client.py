@@ -413,7 +413,6 @@ class ModelClient:
         while not ended and not answer.full:
             try:
                 chunk = await place.wait_for(transport.chunk(response, progress.left()))
-                place.note_progress()
             except ModelServerError:
                 if answer.finish_reason is None:
                     raise
