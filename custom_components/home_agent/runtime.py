@@ -25,7 +25,7 @@ from .conversations.history import ConversationHistoryManager
 from .conversations.sessions import ConversationSessionManager
 from .conversations.turns import ConversationLog
 from .events import EventEmitter
-from .inference.router import Router
+from .inference.client import Router
 from .knowledge.house import House
 from .knowledge.indexer import HouseKnowledge, Indexer, IndexReport
 from .knowledge.library import Library

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.inference.client import PARAMETERS, Capabilities
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
-from custom_components.home_agent.inference.models import ChatRequest
+from custom_components.home_agent.inference.models import ChatRequest, ErrorKind, ModelServerError
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import TOOL, Naps, ask, client_of, collect
 from tests.servers.model_server import Captured, ModelServer, has_parameter

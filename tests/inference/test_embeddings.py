@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
+from custom_components.home_agent.inference.models import ErrorKind, ModelServerError
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import Naps, client_of
 from tests.servers.model_server import ModelServer, embedding, on_path

@@ -13,7 +13,7 @@ import pytest
 
 from custom_components.home_agent.inference import client as client_module
 from custom_components.home_agent.inference.dialects.base import MAX_CALLS, TEXT_CHARS
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
+from custom_components.home_agent.inference.models import ErrorKind, ModelServerError
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import Naps, ask, client_of, collect, spoken
 from tests.servers.model_server import ModelServer

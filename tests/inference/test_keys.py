@@ -6,8 +6,13 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError, from_answer, scrub
-from custom_components.home_agent.inference.models import Endpoint
+from custom_components.home_agent.inference.models import (
+    Endpoint,
+    ErrorKind,
+    ModelServerError,
+    from_answer,
+    scrub,
+)
 from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many
 from tests.helpers.inference_kit import KEY, ask, client_of

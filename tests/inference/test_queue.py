@@ -8,20 +8,17 @@ from dataclasses import replace
 import pytest
 
 from custom_components.home_agent.inference import queue as queues
-from custom_components.home_agent.inference.client import ModelClient
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
-from custom_components.home_agent.inference.models import Delta
-from custom_components.home_agent.inference.probing import learn_slots
-from custom_components.home_agent.inference.queue import (
+from custom_components.home_agent.inference.client import ModelClient, Router
+from custom_components.home_agent.inference.models import (
     Caller,
+    Delta,
+    ErrorKind,
+    ModelServerError,
     Priority,
-    ServerBusy,
-    ServerQueue,
-    ServerQueues,
     background,
-    origin,
 )
-from custom_components.home_agent.inference.router import Router
+from custom_components.home_agent.inference.probing import learn_slots
+from custom_components.home_agent.inference.queue import ServerBusy, ServerQueue, ServerQueues, origin
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import ask, client_of, collect, spoken
 from tests.servers.model_server import ModelServer, on_path

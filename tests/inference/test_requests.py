@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
-from custom_components.home_agent.inference.models import ChatRequest, TokenUsage
+from custom_components.home_agent.inference.models import ChatRequest, ErrorKind, ModelServerError, TokenUsage
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import KEY, TOOL, ask, client_of, collect, spoken
 from tests.servers.model_server import ModelServer, embedding, on_path
@@ -158,11 +157,6 @@ async def test_what_came_with_a_call_goes_back_with_it(
     assert sent == [{**back, "extra_content": signature}, other]
 
 
-async def test_what_came_with_calls_is_bounded(hass: HomeAssistant, model_server: ModelServer) -> None:
-    client = client_of(hass, model_server.url)
-    client._keep_extras({str(number): number for number in range(1000)})
-    assert len(client._extras) == 256
-    assert "999" in client._extras
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.inference.dialects import WIRES
-from custom_components.home_agent.inference.errors import ModelServerError
-from custom_components.home_agent.inference.models import Delta, Dialect, TokenUsage
+from custom_components.home_agent.inference.models import Delta, Dialect, ModelServerError, TokenUsage
 from custom_components.home_agent.inference.transport import DONE, JSONReader
 from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many

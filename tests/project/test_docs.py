@@ -22,9 +22,8 @@ from custom_components.home_agent.agent import turn
 from custom_components.home_agent.config import fields, probe
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
-from custom_components.home_agent.inference.errors import ErrorKind
-from custom_components.home_agent.inference.models import Endpoint
+from custom_components.home_agent.inference.dialects.base import is_azure, is_cloud, parse
+from custom_components.home_agent.inference.models import Endpoint, ErrorKind
 from custom_components.home_agent.planned.commands import CATCH_UP
 from custom_components.home_agent.planned.records import PlannedCommand
 from custom_components.home_agent.planned.schedule import Schedule

@@ -19,9 +19,8 @@ from ..context.fitting import FittedRequest
 from ..context.providers.base import Slot
 from ..errors import TurnInterrupted
 from ..event_data import ConversationFinished, TokenCounts
-from ..inference.models import Delta, Message, TokenUsage
-from ..inference.queue import Caller
-from ..inference.router import FALLBACK, PRIMARY
+from ..inference.client import FALLBACK, PRIMARY
+from ..inference.models import Caller, Delta, Message, TokenUsage
 from ..tools.turn_calls import CallRecord, CallSummary, turn_quality
 
 MAX_TURNS: Final = 50

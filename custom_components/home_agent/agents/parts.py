@@ -36,7 +36,7 @@ from ..const import (
 from ..context.manager import ContextManager
 from ..context.providers.base import ProviderSetup
 from ..events import EventEmitter
-from ..inference.router import Router
+from ..inference.client import Router
 from ..knowledge.indexer import Indexer, knowledge_collection, profile_collection
 from ..knowledge.library import HouseholdTexts, Library
 from ..knowledge.search import KnowledgeSearch, async_create_embedder, async_open_store, embedder_disclosure

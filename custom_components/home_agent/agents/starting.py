@@ -39,7 +39,7 @@ from ..const import (
 )
 from ..conversations.turns import ConversationLog
 from ..entity import conversation_entity
-from ..inference.router import Router
+from ..inference.client import Router
 from ..issues import report, withdraw, withdraw_all
 from ..knowledge.indexer import Indexer
 from ..knowledge.library import Library

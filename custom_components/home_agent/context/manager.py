@@ -20,7 +20,7 @@ from ..const import (
 )
 from ..domains import DOMAINS
 from ..errors import ContextInjectionError
-from ..inference.router import PRIMARY
+from ..inference.client import PRIMARY
 from ..knowledge.house import EntityRecord, HouseSnapshot, Snapshots
 from ..knowledge.speaker import Speaker
 from ..languages import find

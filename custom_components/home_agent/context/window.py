@@ -24,7 +24,7 @@ from ..const import (
     CONF_PROBED_CONTEXT_SIZE,
     DEFAULTS,
 )
-from ..inference.router import PRIMARY
+from ..inference.client import PRIMARY
 from ..regex import lazy_regex
 
 

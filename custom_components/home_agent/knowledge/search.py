@@ -37,7 +37,7 @@ from ..const import (
 )
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
-from ..inference.errors import ErrorKind, ModelServerError
+from ..inference.models import ErrorKind, ModelServerError
 from ..issues import report, withdraw
 from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure

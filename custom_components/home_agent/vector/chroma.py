@@ -13,7 +13,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from ..inference.errors import server_message, shorten
+from ..inference.models import server_message, shorten
 from ..inference.transport import failure
 from ..regex import lazy_regex
 from .store import Entry, Hit, StoreProblem, Value, VectorStoreError, in_batches

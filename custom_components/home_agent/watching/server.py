@@ -10,11 +10,9 @@ from homeassistant.helpers.event import async_call_later
 
 from ..connection import endpoint
 from ..const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, CONF_PARALLEL, LOGGER
-from ..inference.errors import ErrorKind, ModelServerError, scrub
-from ..inference.models import ChatRequest, Message
+from ..inference.client import PRIMARY
+from ..inference.models import ChatRequest, ErrorKind, Message, ModelServerError, background, scrub
 from ..inference.probing import learn_slots
-from ..inference.queue import background
-from ..inference.router import PRIMARY
 from ..issues import report, withdraw
 from ..runtime import HomeAgentConfigEntry
 

@@ -5,9 +5,7 @@ from typing import Any, ClassVar, Final, override
 
 from yarl import URL
 
-from ..errors import ErrorKind, ModelServerError, in_stream
-from ..models import ChatRequest, Delta, Dialect, Endpoint, ToolCall
-from . import address
+from ..models import ChatRequest, Delta, Dialect, Endpoint, ErrorKind, ModelServerError, ToolCall, in_stream
 from .base import (
     LEAST_EFFORT,
     TEMPLATE_SWITCHES,
@@ -15,7 +13,11 @@ from .base import (
     ServerRequest,
     Wire,
     always_thinks,
+    is_cloud,
+    join_address,
+    parse_address,
     token_usage,
+    without_path,
     without_thinking,
 )
 
@@ -31,8 +33,8 @@ class OpenAIWire(Wire):
 
     def base(self, endpoint: Endpoint) -> URL:
         """Return the address the paths are added to; a bare host gets /v1."""
-        base = address.parse(endpoint.base_url)
-        return address.join(base, "/v1") if base.path == "/" else base
+        base = parse_address(endpoint.base_url)
+        return join_address(base, "/v1") if base.path == "/" else base
 
     @override
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
@@ -60,7 +62,7 @@ class OpenAIWire(Wire):
             body["messages"] = without_thinking(request.messages, endpoint.model)
             if request.reasoning_effort is None and always_thinks(endpoint.model):
                 body["reasoning_effort"] = LEAST_EFFORT
-            if not address.is_cloud(url):
+            if not is_cloud(url):
                 body["chat_template_kwargs"] = TEMPLATE_SWITCHES
         body["stream"] = stream
         if stream:
@@ -69,7 +71,7 @@ class OpenAIWire(Wire):
 
     def chat_url(self, endpoint: Endpoint) -> URL:
         """Return where chats go."""
-        return address.join(self.base(endpoint), "/chat/completions")
+        return join_address(self.base(endpoint), "/chat/completions")
 
     @override
     def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
@@ -77,12 +79,12 @@ class OpenAIWire(Wire):
 
     @override
     def models(self, endpoint: Endpoint) -> ServerRequest:
-        return ServerRequest(address.join(self.base(endpoint), "/models"))
+        return ServerRequest(join_address(self.base(endpoint), "/models"))
 
     @override
     def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> ServerRequest:
         body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
-        return ServerRequest(address.join(self.base(endpoint), "/embeddings"), body)
+        return ServerRequest(join_address(self.base(endpoint), "/embeddings"), body)
 
     @override
     def read_embeddings(self, data: Any) -> list[list[float]]:
@@ -208,13 +210,13 @@ class AzureWire(OpenAIWire):
 
     @override
     def models(self, endpoint: Endpoint) -> ServerRequest:
-        base = address.parse(endpoint.base_url)
+        base = parse_address(endpoint.base_url)
         if _is_current(base):
-            return ServerRequest(address.join(base, "/models", **_version(endpoint, base, None)))
+            return ServerRequest(join_address(base, "/models", **_version(endpoint, base, None)))
         resource = base.with_path(base.path.partition(_DEPLOYMENTS)[0]).with_query(base.query)
-        resource = address.without(resource, "/openai")
+        resource = without_path(resource, "/openai")
         return ServerRequest(
-            address.join(resource, "/openai/models", **_version(endpoint, base, API_VERSION))
+            join_address(resource, "/openai/models", **_version(endpoint, base, API_VERSION))
         )
 
     @override
@@ -224,12 +226,12 @@ class AzureWire(OpenAIWire):
 
     @staticmethod
     def _address(endpoint: Endpoint, path: str) -> URL:
-        base = address.parse(endpoint.base_url)
+        base = parse_address(endpoint.base_url)
         if _is_current(base):
-            return address.join(base, path, **_version(endpoint, base, None))
+            return join_address(base, path, **_version(endpoint, base, None))
         if _DEPLOYMENTS not in base.path:
-            base = address.join(address.without(base, "/openai"), f"{_DEPLOYMENTS}/{endpoint.model}")
-        return address.join(base, path, **_version(endpoint, base, API_VERSION))
+            base = join_address(without_path(base, "/openai"), f"{_DEPLOYMENTS}/{endpoint.model}")
+        return join_address(base, path, **_version(endpoint, base, API_VERSION))
 
 
 def _is_current(base: URL) -> bool:
