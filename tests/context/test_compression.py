@@ -9,18 +9,21 @@ import pytest
 
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.context.catalogue import build_catalogue, build_summary
-from custom_components.home_agent.context.fitting import Prompt, RequestDraft, fit, slim_tools
-from custom_components.home_agent.context.providers.base import Slot
 from custom_components.home_agent.context.window import (
     SAMPLES,
     Budget,
     ContextWindow,
+    Prompt,
+    RequestDraft,
+    Slot,
     TokenCalibration,
     answer_space,
     cut_fairly,
     cut_middle,
     cut_tail,
     estimate_tokens,
+    fit,
+    slim_tools,
     tools_tokens,
 )
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot

@@ -12,8 +12,8 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.const import EVENT_CONTEXT_INJECTED, EVENT_CONTEXT_OPTIMIZED
 from custom_components.home_agent.context import manager
 from custom_components.home_agent.context.catalogue import NAMES_LEGEND, SUMMARY_LEGEND
-from custom_components.home_agent.context.providers.base import ContextProvider, ContextRequest, Slot
-from custom_components.home_agent.context.window import estimate_tokens
+from custom_components.home_agent.context.providers.base import ContextProvider, ContextRequest
+from custom_components.home_agent.context.window import Slot, estimate_tokens
 from custom_components.home_agent.knowledge.house import HouseSnapshot
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm

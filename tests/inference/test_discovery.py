@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from custom_components.home_agent.inference import probing
 from custom_components.home_agent.inference.client import MAX_KNOWN_MODELS, Capabilities
 from custom_components.home_agent.inference.dialects import WIRES, base
 from custom_components.home_agent.inference.models import Dialect, Endpoint, ErrorKind, ModelServerError
-from custom_components.home_agent.inference import probing
 from custom_components.home_agent.inference.probing import probe
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import Naps, ask, client_of

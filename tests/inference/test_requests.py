@@ -157,8 +157,6 @@ async def test_what_came_with_a_call_goes_back_with_it(
     assert sent == [{**back, "extra_content": signature}, other]
 
 
-
-
 @pytest.mark.parametrize(
     "case",
     [

@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 import yaml
 
 from custom_components.home_agent.const import DOMAIN, EVENT_CONTEXT_INJECTED
-from custom_components.home_agent.context.providers.documents import HEADING, TITLE_CHARS
+from custom_components.home_agent.context.providers.texts import HEADING, TITLE_CHARS
 from custom_components.home_agent.knowledge import library
 from custom_components.home_agent.knowledge.library import PassageIndex
 from custom_components.home_agent.knowledge.semantic import KnowledgeDocument

@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events, a
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.events import EventEmitter
 from custom_components.home_agent.knowledge import semantic
-from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, Part, SemanticIndex, Source
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, Part, SemanticIndex, TextSource
 from custom_components.home_agent.vector.embeddings import Embedder
 from custom_components.home_agent.vector.store import StoreProblem, VectorStore
 from homeassistant.core import HomeAssistant
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HOME = "home_entities"
 
 
-def document(name: str, text: str, source: Source = Source.ENTITY) -> KnowledgeDocument:
+def document(name: str, text: str, source: TextSource = TextSource.ENTITY) -> KnowledgeDocument:
     """Return a document."""
     return KnowledgeDocument(id=name, source=source, title=text, text=text, entity_ids=(name,))
 
@@ -307,7 +307,7 @@ async def test_collection_of_others(bench: Bench) -> None:
     assert await bench.index.async_missing("manuals")
     assert not await bench.index.async_missing(HOME)
     assert not bench.issues()
-    await bench.index.async_sync("notes", [document("n1", "boiler", Source.AREA)])
+    await bench.index.async_sync("notes", [document("n1", "boiler", TextSource.AREA)])
     bench.store.made_by["notes"] = None
     assert await bench.index.async_search("notes", "boiler", 3)
     bench.embedder.dimension = 32
@@ -321,7 +321,7 @@ async def test_collection_of_others(bench: Bench) -> None:
 async def test_where_and_many(bench: Bench) -> None:
     """Documents of one source can be asked for; progress tells how far a sync is."""
     steps: list[tuple[int, int]] = []
-    many = [document(f"automation.n{n}", f"rule number {n}", Source.AUTOMATION) for n in range(150)]
+    many = [document(f"automation.n{n}", f"rule number {n}", TextSource.AUTOMATION) for n in range(150)]
     report = await bench.index.async_sync(
         HOME, [*LIGHTS, *many], progress=lambda done, total: steps.append((done, total))
     )

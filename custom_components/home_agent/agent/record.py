@@ -15,8 +15,7 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 
 from ..const import CONF_FALLBACK_MODEL, CONF_MODEL, CONF_PANEL
-from ..context.fitting import FittedRequest
-from ..context.providers.base import Slot
+from ..context.window import FittedRequest, Slot
 from ..errors import TurnInterrupted
 from ..event_data import ConversationFinished, TokenCounts
 from ..inference.client import FALLBACK, PRIMARY

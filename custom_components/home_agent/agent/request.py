@@ -18,7 +18,7 @@ from ..const import (
     EVENT_CONTEXT_OPTIMIZED,
     LOGGER,
 )
-from ..context.fitting import FittedRequest, fit
+from ..context.window import FittedRequest, fit
 from ..conversations.turns import AT_HOME_ONLY
 from ..event_data import ContextInjected, ContextOptimized
 from ..inference.models import ChatRequest, Message, MessageCall, ModelServerError, TokenUsage

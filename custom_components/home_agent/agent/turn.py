@@ -7,8 +7,8 @@ from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
-from ..context.fitting import FittedRequest, Prompt, RequestDraft
 from ..context.manager import AssembledContext
+from ..context.window import FittedRequest, Prompt, RequestDraft
 from ..inference.client import PRIMARY
 from ..inference.models import Message, RequestBudget
 from ..runtime import HomeAgentData

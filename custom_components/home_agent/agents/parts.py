@@ -37,11 +37,11 @@ from ..context.manager import ContextManager
 from ..context.providers.base import ProviderSetup
 from ..events import EventEmitter
 from ..inference.client import Router
+from ..knowledge.house import ViewedHouse
 from ..knowledge.indexer import Indexer, knowledge_collection, profile_collection
 from ..knowledge.library import HouseholdTexts, Library
 from ..knowledge.search import KnowledgeSearch, async_create_embedder, async_open_store, embedder_disclosure
-from ..knowledge.semantic import SemanticIndex, Source
-from ..knowledge.view import ViewedHouse
+from ..knowledge.semantic import SemanticIndex, TextSource
 from ..memory.extractor import Extractor
 from ..memory.memories import Memories, MemorySettings
 from ..memory.profile import Profile
@@ -326,7 +326,7 @@ class AgentParts:
             collection=self.settings[CONF_VECTOR_COLLECTION],
             emitter=self.emitter,
             told=partial(async_dispatcher_send, self._hass, index_signal(self.id)),
-            left_out=() if self.embedded.states else (Source.SUMMARY,),
+            left_out=() if self.embedded.states else (TextSource.SUMMARY,),
         )
 
     @cached_property

@@ -2,15 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from homeassistant.util import slugify
 
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from ..knowledge.labels import labels_in
+from ..knowledge.names import labels_in
 from ..regex import lazy_regex
 from ..texts import clean, quoted, words
-from .window import estimate_tokens
+from .window import Catalogue, estimate_tokens
 
 LEGEND: Final = 'Exposed entities by area: entity_id (class)[abilities] "names"'
 NAMES_LEGEND: Final = 'Exposed entities by area: entity_id, or domain "names" of those that have no id here'
@@ -43,14 +43,6 @@ _PLAIN = lazy_regex(r"[^\W_][\w .'/&()+-]*")
 
 type Group = tuple[Floor | None, Sequence[tuple[Area | None, Sequence[EntityRecord]]]]
 type Writer = Callable[[EntityRecord, Area | None], str]
-
-
-class Catalogue(NamedTuple):
-    """The text for the prompt; `complete` if it lists every entity."""
-
-    text: str
-    complete: bool
-    tokens: int
 
 
 def build_catalogue(house: HouseSnapshot, *, token_budget: int, include_labels: bool = False) -> Catalogue:

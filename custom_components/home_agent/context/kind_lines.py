@@ -357,7 +357,7 @@ DEFAULTS: Final = LineOptions()
 
 
 @dataclass(frozen=True)
-class Draft:
+class LineDraft:
     """A line about a kind before it is decided how many names it has."""
 
     head: str
@@ -434,7 +434,7 @@ def kind_lines(
 
 def kind_drafts(
     members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
-) -> list[Draft]:
+) -> list[LineDraft]:
     """Return the same lines before it is decided how many names they have."""
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
@@ -484,12 +484,14 @@ def is_active(state: State) -> bool:
     return state.state not in AT_REST and state.state not in GONE
 
 
-def offline_draft(members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS) -> Draft:
+def offline_draft(
+    members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
+) -> LineDraft:
     """Return the line about the entities that are unavailable."""
     listed = list(members)
     gone = [member for member in listed if member[1].state == "unavailable"]
     count = f"{len(gone) or 'none'} of {len(listed)} unavailable"
-    return Draft(f"devices{_in(options)}: {count}", house, options, [(": ", gone)])
+    return LineDraft(f"devices{_in(options)}: {count}", house, options, [(": ", gone)])
 
 
 def measure_draft(
@@ -498,7 +500,7 @@ def measure_draft(
     house: HouseSnapshot,
     options: LineOptions = DEFAULTS,
     shown: Callable[[Member], str] | None = None,
-) -> Draft:
+) -> LineDraft:
     """Return the line about measurements by their numbers, the highest first.
 
     `shown` returns how a measurement is told, if that is not its state.
@@ -506,12 +508,12 @@ def measure_draft(
     measured = sorted(members, key=lambda one: (-one[1], one[0][0].entity_id))
     order = ", highest first" if len(measured) > 1 else ""
     listed = [member for member, _number in measured]
-    return Draft(
+    return LineDraft(
         f"{kind}{_in(options)}{order}", house, options, [(": ", listed)], shown=shown or options.describe
     )
 
 
-def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
+def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> LineDraft:
     members = sorted(members, key=lambda member: (member[0].area_id or "", member[0].name))
     record = members[0][0]
     if record.device_class == BATTERY:
@@ -528,7 +530,7 @@ def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: 
     head = f"{kind}{_in(options)}: {len(active) or 'none'} of {len(members)} {word}"
     parts = [(f"; {rest}: ", resting)] if options.resting else []
     detailed = {member[0].entity_id for member in active} if len(active) <= MAX_DETAILS else set()
-    return Draft(
+    return LineDraft(
         head,
         house,
         options,
@@ -538,14 +540,14 @@ def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: 
     )
 
 
-def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
+def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> LineDraft:
     """Return the line about batteries, the lowest first."""
     levels = {record.entity_id: battery_level(state) for record, state in members}
     known = [member for member in members if levels[member[0].entity_id] is not None]
     known.sort(key=lambda member: (levels[member[0].entity_id] or 0.0, member[0].entity_id))
     low = [member for member in known if (levels[member[0].entity_id] or 0.0) <= LOW_BATTERY]
     gone = [member for member in members if levels[member[0].entity_id] is None]
-    return Draft(
+    return LineDraft(
         f"{kind}{_in(options)}: {len(low) or 'none'} of {len(members)} low",
         house,
         options,
@@ -563,12 +565,12 @@ def battery_level(state: State) -> float | None:
     return float(state.state) if number_of(state.state) else None
 
 
-def _readings(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
+def _readings(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> LineDraft:
     """Return the line about what sensors show: numbers with the highest first, else as they are."""
     numbers = [(member, float(member[1].state)) for member in members if number_of(member[1].state)]
     if len(numbers) == len(members):
         return measure_draft(kind, numbers, house, options)
-    return Draft(f"{kind}{_in(options)}", house, options, [(": ", members)], shown=options.describe)
+    return LineDraft(f"{kind}{_in(options)}", house, options, [(": ", members)], shown=options.describe)
 
 
 def state_words(record: EntityRecord) -> tuple[str, str]:

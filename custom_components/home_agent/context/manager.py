@@ -26,13 +26,12 @@ from ..knowledge.speaker import Speaker
 from ..languages import find
 from ..safety.reading import Reader
 from ..safety.rules import Effect, RuleSet
-from .catalogue import Catalogue, build_catalogue, build_summary
-from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
-from .providers.documents import documents_provider
+from .catalogue import build_catalogue, build_summary
+from .named import language_of
+from .providers.base import ContextProvider, ContextRequest, ProviderSetup
 from .providers.entities import entities_provider
-from .providers.personal import everything_known, memory_provider, profile_provider
-from .topics import language_of
-from .window import Budget, ContextWindow
+from .providers.texts import documents_provider, everything_known, memory_provider, profile_provider
+from .window import Budget, Catalogue, ContextWindow, Slot
 
 
 class Usable:

@@ -31,7 +31,7 @@ from ..knowledge.spoken_words import (
 )
 from ..texts import fold, words
 from ..vector.lexical import Document, LexicalIndex, fuse
-from .topics import class_concepts, place_synonyms, thing_synonyms, vocabulary, wished
+from .named import EntityKind, class_concepts, place_synonyms, thing_synonyms, vocabulary, wished
 
 NAME_WEIGHT: Final = 1.6
 ALIAS_WEIGHT: Final = 1.4
@@ -62,9 +62,6 @@ READINGS: Final = frozenset(
 """Domains of which a device has many secondary entities."""
 FEW: Final = 50
 """Changed entities that are put into an index in place, some milliseconds; more are read in an executor."""
-
-type EntityKind = tuple[str, str | None]
-"""Domain and device class."""
 
 
 @dataclass(frozen=True, slots=True)

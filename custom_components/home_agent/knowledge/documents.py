@@ -34,7 +34,7 @@ from ..regex import lazy_regex
 from ..safety.contents import effects
 from ..texts import clean
 from .house import Area, EntityRecord, Floor, House, HouseSnapshot
-from .semantic import KnowledgeDocument, KnowledgeSource, Source
+from .semantic import KnowledgeDocument, KnowledgeSource, TextSource
 from .spoken_words import ClassWords
 
 NAME_CHARS: Final = 60
@@ -363,7 +363,7 @@ TOUCHED: Final = 16
 FIELDS: Final = 8
 
 
-RELOADED: Final = {Source.AUTOMATION: "automation_reloaded", Source.SCENE: "scene_reloaded"}
+RELOADED: Final = {TextSource.AUTOMATION: "automation_reloaded", TextSource.SCENE: "scene_reloaded"}
 """Events after which everything may differ."""
 
 type TextPart = tuple[str, str, int]
@@ -376,7 +376,7 @@ class ConfiguredSource(KnowledgeSource):
     Shown is what is exposed itself or names an exposed entity. Entities that are not exposed have no names.
     """
 
-    def __init__(self, hass: HomeAssistant, house: House, source: Source) -> None:
+    def __init__(self, hass: HomeAssistant, house: House, source: TextSource) -> None:
         self._hass = hass
         self._house = house
         self.source = source
@@ -426,7 +426,7 @@ class ConfiguredSource(KnowledgeSource):
         """Return the document of an entity; None if nothing in it is exposed."""
         entity_id, exposed = state.entity_id, words.house.entities
         acted_on: Mapping[str, Any]
-        if self.source is Source.SCENE:
+        if self.source is TextSource.SCENE:
             platform = self._hass.data.get("homeassistant_scene")
             scene = platform.entities.get(entity_id) if platform is not None else None
             config = getattr(scene, "scene_config", None)
@@ -437,7 +437,7 @@ class ConfiguredSource(KnowledgeSource):
             entity = component.get_entity(entity_id) if component is not None else None
             config = getattr(entity, "raw_config", None)
             parts = list(_parts(words, self.source, config)) if isinstance(config, Mapping) else []
-            service = "trigger" if self.source is Source.AUTOMATION else "turn_on"
+            service = "trigger" if self.source is TextSource.AUTOMATION else "turn_on"
             acts = effects(self._hass, self.source.value, service, [entity_id])
             acted_on = dict.fromkeys(effect.entity_id for effect in acts if effect.entity_id)
         touched = [key for key in acted_on if key in exposed and key != entity_id]
@@ -461,11 +461,11 @@ class ConfiguredSource(KnowledgeSource):
         )
 
 
-def _parts(words: Words, source: Source, config: Mapping[str, Any]) -> Iterator[TextPart]:
+def _parts(words: Words, source: TextSource, config: Mapping[str, Any]) -> Iterator[TextPart]:
     """Yield the parts of the text about an automation or a script."""
     description = words.text(str(config.get("description") or ""), DESCRIPTION_CHARS)
     yield "", description.rstrip("."), DESCRIPTION_CHARS
-    if source is Source.AUTOMATION:
+    if source is TextSource.AUTOMATION:
         for key, label, limit in AUTOMATION_PARTS:
             yield label, redacted_yaml(words, config.get(f"{key}s", config.get(key))), limit
         return
@@ -501,7 +501,7 @@ MAX_LISTED: Final = 30
 class AreaSource(KnowledgeSource):
     """Rooms with what is exposed in them, and the floors they are on."""
 
-    source = Source.AREA
+    source = TextSource.AREA
 
     def __init__(self, house: House) -> None:
         self._house = house
@@ -546,7 +546,7 @@ class AreaSource(KnowledgeSource):
         also = [f"Also called {_listed(place.aliases)}."] if place.aliases else []
         return KnowledgeDocument(
             id=f"area:{place.area_id}" if isinstance(place, Area) else f"floor:{place.floor_id}",
-            source=Source.AREA,
+            source=TextSource.AREA,
             title=name,
             text=" ".join((f"{name}.", about, *also, inside)),
             entity_ids=tuple(record.entity_id for record in records),

@@ -20,17 +20,17 @@ from ..idle import in_slices
 from ..vector.lexical import Document, LexicalIndex
 from .documents import AreaSource, ConfiguredSource, entity_text
 from .house import House, HouseSnapshot
-from .semantic import KnowledgeDocument, KnowledgeSource, SemanticIndex, Source, SyncReport
+from .semantic import KnowledgeDocument, KnowledgeSource, SemanticIndex, SyncReport, TextSource
 from .spoken_words import ClassWords, async_class_words, known_language
 from .summaries import SummarySource
 
 TITLE_WEIGHT: Final = 1.6
 TEXT_WEIGHT: Final = 0.7
 KIND_WEIGHT: Final = 0.4
-DOMAINS: Final[Mapping[Source, str]] = {
-    Source.AUTOMATION: "automation",
-    Source.SCENE: "scene",
-    Source.SCRIPT: "script",
+DOMAINS: Final[Mapping[TextSource, str]] = {
+    TextSource.AUTOMATION: "automation",
+    TextSource.SCENE: "scene",
+    TextSource.SCRIPT: "script",
 }
 """Sources that Home Assistant has a name for, in the home's language."""
 
@@ -129,7 +129,7 @@ class HouseKnowledge:
             found.update((document.id, document) for document in documents)
         return found
 
-    async def _async_kinds(self, language: str) -> dict[Source, str]:
+    async def _async_kinds(self, language: str) -> dict[TextSource, str]:
         texts = [
             await async_get_translations(self._hass, each, "title", DOMAINS.values())
             for each in dict.fromkeys((language, "en"))
@@ -147,7 +147,7 @@ class HouseKnowledge:
             listener()
 
 
-def _build(documents: Documents, kinds: Mapping[Source, str]) -> LexicalIndex:
+def _build(documents: Documents, kinds: Mapping[TextSource, str]) -> LexicalIndex:
     return LexicalIndex.build(
         Document(
             key,
@@ -217,7 +217,7 @@ class Indexer:
         collection: str,
         emitter: EventEmitter,
         told: Callable[[], None],
-        left_out: Collection[Source] = (),
+        left_out: Collection[TextSource] = (),
     ) -> None:
         self._left_out = left_out
         self._hass = hass
@@ -420,7 +420,7 @@ def _entity(house: HouseSnapshot, entity_id: str, words: ClassWords) -> Knowledg
     record = house.entities[entity_id]
     return KnowledgeDocument(
         id=entity_id,
-        source=Source.ENTITY,
+        source=TextSource.ENTITY,
         title=record.name,
         text=entity_text(record, house, words),
         entity_ids=(entity_id,),

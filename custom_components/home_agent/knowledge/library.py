@@ -23,7 +23,7 @@ from ..regex import lazy_regex
 from ..store import UNREADABLE, Content, KeptStore
 from ..vector.lexical import Document, LexicalIndex
 from ..vector.store import Hit
-from .semantic import KnowledgeDocument, SemanticIndex, Source, SyncReport
+from .semantic import KnowledgeDocument, SemanticIndex, SyncReport, TextSource
 
 SUFFIXES: Final = (".md", ".txt")
 MAX_FILES: Final = 500
@@ -322,7 +322,7 @@ class Library:
     def documents(self, collection: str) -> list[KnowledgeDocument]:
         """Return the passages of a collection."""
         return [
-            KnowledgeDocument(id=passage_id(path, passage), source=Source.FILE, title=path, text=passage)
+            KnowledgeDocument(id=passage_id(path, passage), source=TextSource.FILE, title=path, text=passage)
             for path, file in self._collections.get(collection, {}).items()
             for passage in file.passages
         ]
@@ -423,7 +423,7 @@ def _key(entry_id: str) -> str:
 
 def passage_id(path: str, passage: str) -> str:
     """Return the id of a passage, which depends on its text and not on its position in the file."""
-    return f"{Source.FILE}:{path}#{sha256(passage.encode(errors='replace')).hexdigest()[:ID_CHARS]}"
+    return f"{TextSource.FILE}:{path}#{sha256(passage.encode(errors='replace')).hexdigest()[:ID_CHARS]}"
 
 
 def _read(stored: Mapping[str, Any]) -> dict[str, Files]:

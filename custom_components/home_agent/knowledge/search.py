@@ -47,7 +47,7 @@ from ..vector.lexical import LexicalIndex, fuse
 from ..vector.store import StoreProblem, Value, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
 from .names import NO_NAMES, FullNames
-from .semantic import KnowledgeDocument, SemanticIndex, Source
+from .semantic import KnowledgeDocument, SemanticIndex, TextSource
 from .spoken_words import domain_words
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ NAMED_WEIGHT: Final = 2.0
 """Of naming an entity or a title, against words and meaning: that comes before what only sounds alike."""
 PLACED_WEIGHT: Final = 0.5
 """Of speaking of anything in a room that is named in full."""
-CALLED: Final = frozenset({Source.AUTOMATION, Source.SCENE, Source.SCRIPT})
+CALLED: Final = frozenset({TextSource.AUTOMATION, TextSource.SCENE, TextSource.SCRIPT})
 """Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
 INLINE: Final = 100
 """Documents searched on the event loop; more go to the executor."""
@@ -76,7 +76,7 @@ class KnowledgeQuery:
     """What is looked for."""
 
     text: str
-    source: Source | None = None
+    source: TextSource | None = None
     mentioned: Sequence[str] = ()
     """The entities that the text names, the surest first."""
     named: FullNames = NO_NAMES
@@ -145,13 +145,13 @@ class KnowledgeSearch:
             kept = [
                 document
                 for document in found
-                if document.source is not Source.AREA or question.named.concerns(document)
+                if document.source is not TextSource.AREA or question.named.concerns(document)
             ]
             found = kept or found
         return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
 
     async def _async_personal(self, question: KnowledgeQuery) -> dict[str, KnowledgeDocument]:
-        if self._find_personal is None or question.source not in (None, Source.PROFILE):
+        if self._find_personal is None or question.source not in (None, TextSource.PROFILE):
             return {}
         found = await self._find_personal(question.text, question.person_id, question.model)
         return {document.id: document for document in found}
@@ -190,7 +190,7 @@ def _is_for(document: KnowledgeDocument, question: KnowledgeQuery) -> bool:
     """Return whether a document is of the source that is wanted, and the household's or the person's own."""
     if question.source is not None and document.source is not question.source:
         return False
-    if document.source is Source.SUMMARY and not question.model.states:
+    if document.source is TextSource.SUMMARY and not question.model.states:
         return False
     return document.person is None or document.person == question.person_id
 

@@ -23,7 +23,7 @@ from ..vector.embeddings import Embedder, EmbeddingError
 from ..vector.store import Entry, Hit, StoreProblem, Value, VectorStore, VectorStoreError
 
 
-class Source(StrEnum):
+class TextSource(StrEnum):
     """Where a text of the knowledge comes from."""
 
     ENTITY = "entity"
@@ -44,7 +44,7 @@ class KnowledgeDocument(NamedTuple):
 
     id: str
     """Unique over all sources: the entity id, or `source:name`."""
-    source: Source
+    source: TextSource
     title: str
     text: str
     entity_ids: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class KnowledgeDocument(NamedTuple):
 class KnowledgeSource(Protocol):
     """One kind of knowledge."""
 
-    source: Source
+    source: TextSource
 
     async def async_documents(self) -> Iterable[KnowledgeDocument]:
         """Return all documents as of now; takes no time on the event loop."""
@@ -227,7 +227,7 @@ def _fault(part: Part, err: Exception) -> Fault:
 
 
 BATCH = 64
-WITHOUT_WORDS = frozenset({Source.MEMORY, Source.PROFILE})
+WITHOUT_WORDS = frozenset({TextSource.MEMORY, TextSource.PROFILE})
 """Of these a store gets vectors and ids alone: some stores keep deleted texts in their files."""
 
 type Progress = Callable[[int, int], None]
@@ -447,7 +447,7 @@ class SemanticIndex:
                 collection=collection,
                 results_count=len(hits),
                 top_k=limit,
-                entity_ids=[hit.id for hit in hits if hit.metadata.get("source") == Source.ENTITY],
+                entity_ids=[hit.id for hit in hits if hit.metadata.get("source") == TextSource.ENTITY],
             ),
         )
         return hits

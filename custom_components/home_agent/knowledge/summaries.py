@@ -26,7 +26,7 @@ from ..timespans import format_largest
 from ..vector.store import in_batches
 from .documents import NAME_CHARS
 from .house import EntityRecord, House, HouseSnapshot
-from .semantic import KnowledgeDocument, KnowledgeSource, Source
+from .semantic import KnowledgeDocument, KnowledgeSource, TextSource
 
 EVERY: Final = timedelta(hours=6)
 PERIOD: Final = timedelta(hours=24)
@@ -55,7 +55,7 @@ class StateFigures:
 class SummarySource(KnowledgeSource):
     """One document for each room, read again every six hours."""
 
-    source = Source.SUMMARY
+    source = TextSource.SUMMARY
 
     def __init__(self, hass: HomeAssistant, house: House) -> None:
         self._hass = hass
@@ -173,7 +173,7 @@ class SummarizedStates:
         text += f" Not in use: {quiet}." if quiet else ""
         return KnowledgeDocument(
             id=f"summary:{area_id or 'elsewhere'}",
-            source=Source.SUMMARY,
+            source=TextSource.SUMMARY,
             title=title,
             text=text,
             entity_ids=tuple(named),

@@ -25,9 +25,8 @@ from ..const import (
     DOMAIN,
 )
 from ..context.catalogue import build_catalogue
-from ..context.fitting import RequestDraft, fit
 from ..context.manager import AssembledContext
-from ..context.providers.base import Slot
+from ..context.window import RequestDraft, Slot, fit
 from ..domains import domains_of
 from ..errors import HomeAgentError
 from ..inference.models import (

@@ -26,7 +26,7 @@ from ...const import (
 from ...domains import DOMAINS
 from ...domains.showing import number_of, with_unit
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.semantic import Source
+from ...knowledge.semantic import TextSource
 from ...knowledge.spoken_words import known_language
 from ...languages import DEFAULT, languages_with
 from ...safety.firewall.firewall import Removal
@@ -35,8 +35,8 @@ from ...safety.reading import Reader
 from ...texts import words
 from ..kind_lines import (
     MAX_NAMES,
-    Draft,
     KindLine,
+    LineDraft,
     LineOptions,
     Member,
     StateWriter,
@@ -53,18 +53,23 @@ from ..named import (
     MAX_BEFORE,
     MEASURED,
     Earlier,
-    Finder,
     MeantKinds,
     NamedEntity,
+    NamesInSentence,
+    Topic,
     by_kind,
+    class_concepts,
     fits,
     known_names,
+    language_of,
     names_key,
+    read_topic,
+    topic_reader,
+    vocabulary,
 )
 from ..retrieval import async_retrieve
-from ..topics import Topic, class_concepts, language_of, read_topic, topic_reader, vocabulary
-from ..window import estimate_tokens
-from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
+from ..window import Slot, estimate_tokens
+from .base import ContextProvider, ContextRequest, ProviderSetup
 
 OPENINGS: Final = frozenset({"open", "unlocked"})
 SILENT: Final = frozenset({"automation", "calendar", "scene", "timer", "todo"})
@@ -130,7 +135,7 @@ async def async_select(
     key = names_key(languages, places_only=places_only)
     if len(house.entities) > READ_INLINE and not places_only and not house.has_derived(key):
         await hass.async_add_executor_job(known_names, house, languages)
-    finder = Finder(house, topic, languages, places_only=places_only)
+    finder = NamesInSentence(house, topic, languages, places_only=places_only)
     return _Selector(hass, house, sentence, topic, finder, area_id, before).select()
 
 
@@ -159,7 +164,7 @@ class _Selector:
         house: HouseSnapshot,
         sentence: str,
         topic: Topic,
-        finder: Finder,
+        finder: NamesInSentence,
         area_id: str | None,
         before: Sequence[str],
     ) -> None:
@@ -434,12 +439,12 @@ def group_drafts(
     *,
     rooms: bool,
     told: Telling | None = None,
-) -> list[Draft]:
+) -> list[LineDraft]:
     """Return the lines about some groups before it is decided how many names they have.
 
     `rooms` is for a reader who does not know where the entities are.
     """
-    drafts: list[Draft] = []
+    drafts: list[LineDraft] = []
     for group in groups:
         members = [
             (record, states[record.entity_id]) for record in group.records if record.entity_id in states
@@ -461,7 +466,7 @@ def group_drafts(
     return drafts
 
 
-def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[Draft]:
+def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[LineDraft]:
     """Return the line about temperatures, if any is known.
 
     A thermostat counts where its device has no sensor.
@@ -492,7 +497,7 @@ def _measured(record: EntityRecord, state: State) -> str:
     return number_of(state.attributes.get(DOMAINS[record.domain].measures[TEMPERATURE]))
 
 
-def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[Draft]:
+def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[LineDraft]:
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
         kinds.setdefault(kind_of(member[0]), []).append(member)
@@ -516,10 +521,10 @@ def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOption
         rest.setdefault(resting, []).append(f"{len(found)} of {len(found)} {kind}")
     place = f" in {options.place}" if options.place else ""
     text = "; ".join(f"{word}{place}: {', '.join(counts)}" for word, counts in rest.items())
-    return [*drafts, Draft(text, house, options, (), [one for found in quiet.values() for one in found])]
+    return [*drafts, LineDraft(text, house, options, (), [one for found in quiet.values() for one in found])]
 
 
-def within(drafts: Sequence[Draft], *, fits: int, most: int) -> list[KindLine]:
+def within(drafts: Sequence[LineDraft], *, fits: int, most: int) -> list[KindLine]:
     """Return the lines with as many names, at most `most`, as fit into some characters."""
     names, details = min(most, max(FEWEST_NAMES, fits // NAME_LENGTH)), True
     while True:
@@ -897,7 +902,7 @@ class VectorDbContextProvider(DirectContextProvider):
             request.sentence,
             NARROWED_HITS if self._narrowed else self._top_k,
             self._threshold,
-            where={"source": Source.ENTITY.value},
+            where={"source": TextSource.ENTITY.value},
         )
         answered = self._semantic.available  # a search that fails finds that out
         # The index is of everything that is exposed; an agent with a list sees some of it.

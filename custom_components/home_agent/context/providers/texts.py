@@ -1,6 +1,9 @@
-"""Memories and profiles of the speaker and the household."""
+"""What is known in words: memories, profiles, and passages of the household's own texts.
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+The authors of these passages are not trusted: each is one quoted line.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
@@ -10,6 +13,7 @@ from homeassistant.util import dt as dt_util
 
 from ...const import CONF_MEMORY, CONF_MEMORY_TOP_K, CONF_PROFILE
 from ...knowledge.house import HouseSnapshot
+from ...knowledge.library import USE, HouseholdTexts, Passage
 from ...knowledge.speaker import Speaker
 from ...languages import words as table_words
 from ...languages.lexicon import Lexicon, clauses
@@ -19,9 +23,9 @@ from ...memory.records import Memory, ProfileEntry, Sensitivity, is_entry_visibl
 from ...safety.disclosure import AT_HOME, Disclosure
 from ...safety.firewall import firewall
 from ...texts import clean, quoted, words
-from ..topics import Topic, language_of, read_topic
-from ..window import Budget, estimate_tokens
-from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
+from ..named import Topic, language_of, read_topic
+from ..window import Budget, Slot, estimate_tokens
+from .base import ContextProvider, ContextRequest, ProviderSetup
 
 RELEVANT: Final = 0.2
 """Least relevance of a memory, so that a word in common by chance is not enough."""
@@ -113,7 +117,7 @@ DIETS: Final = 1
 """Memories and entries about a diet beside a sentence about food that does not touch them."""
 
 
-class _Known(NamedTuple):
+class _PersonalLine(NamedTuple):
     """Something that a speaker may know; sorted, the household's comes first, then the oldest."""
 
     is_personal: bool
@@ -144,7 +148,7 @@ def everything_known(setup: ProviderSetup, speaker: Speaker, budget: Budget) -> 
     if len(entries) + len(memories) > WHOLE / SHORTEST:
         return NOTHING
     profile = [
-        _Known(
+        _PersonalLine(
             entry.person is not None,
             entry.first_seen,
             entry.id,
@@ -154,7 +158,7 @@ def everything_known(setup: ProviderSetup, speaker: Speaker, budget: Budget) -> 
         for entry in entries
     ]
     remembered = [
-        _Known(
+        _PersonalLine(
             memory.person is not None,
             memory.created_at,
             memory.id,
@@ -316,3 +320,58 @@ def _within(lines: Iterable[str], budget: int) -> tuple[str, ...]:
             break
         kept.append(line)
     return tuple(kept)
+
+
+HEADING: Final = f"From the household's texts, {USE}:"
+TITLE_CHARS: Final = 80
+TEXT_CHARS: Final = 1_000
+LEAST_CHARS: Final = 200
+"""A passage that does not fit is shortened, but not below this."""
+
+
+class DocumentsContextProvider(ContextProvider):
+    """Provides the passages of the additional collections about a sentence."""
+
+    name = "documents"
+
+    def __init__(self, texts: HouseholdTexts) -> None:
+        self._texts = texts
+
+    @override
+    async def async_prepare(self, house: HouseSnapshot) -> None:
+        """Look whether the collections are there, and index their words."""
+        await self._texts.async_prepare()
+
+    @override
+    async def async_provide(self, request: ContextRequest) -> Slot:
+        """Return the passages that answer the sentence, within the budget."""
+        found = await self._texts.async_search(request.sentence)
+        lines = tuple(_lines(found, request.budget.documents))
+        return Slot(
+            heading=HEADING,
+            lines=lines,
+            query=request.sentence if self._texts.asks_store else None,
+            reference=True,
+            scores=tuple({"score": passage.score} for passage in found[: len(lines)]),
+        )
+
+
+def _lines(passages: Iterable[Passage], budget: int) -> Iterator[str]:
+    """Yield one line for each passage until the budget is used; the last one may be shortened."""
+    left = budget
+    for passage in passages:
+        title = f"{clean(passage.title, TITLE_CHARS)}: " if passage.title else ""
+        line = f"- {title}{quoted(passage.text, TEXT_CHARS)}"
+        tokens = estimate_tokens(line)
+        if tokens > left:
+            chars = len(passage.text) * left // tokens - len(title)
+            if chars >= LEAST_CHARS:
+                yield f"- {title}{quoted(passage.text, min(chars, TEXT_CHARS))}"
+            return
+        left -= tokens
+        yield line
+
+
+def documents_provider(setup: ProviderSetup) -> ContextProvider | None:
+    """Return the provider of passages from the additional collections, if there are any."""
+    return DocumentsContextProvider(setup.texts) if setup.texts.configured else None
