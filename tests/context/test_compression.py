@@ -18,7 +18,6 @@ from custom_components.home_agent.context.window import (
     Slot,
     TokenCalibration,
     answer_space,
-    cut_fairly,
     cut_middle,
     cut_tail,
     estimate_tokens,
@@ -257,15 +256,6 @@ def test_a_long_sentence_keeps_its_ends() -> None:
     assert fitted.tokens <= 3000
 
 
-def test_images_are_counted_and_stay() -> None:
-    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:x"}}]
-    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK,))
-    fitted = fit(draft, [{"role": "user", "content": parts}], 6000)
-    assert fitted.messages[-1]["content"][:2] == parts
-    assert "Time: Monday" in fitted.messages[-1]["content"][2]["text"]
-    assert fitted.tokens > 1500
-
-
 def test_slim_tools_can_still_be_called() -> None:
     """Parameters keep their names, also one that is called description."""
     (slim,) = slim_tools([tool("one")])
@@ -282,22 +272,7 @@ def test_cut_texts(text: str, tokens: int) -> None:
         assert cut == text if estimate_tokens(text) <= tokens else estimate_tokens(cut) <= tokens + 12
 
 
-def test_cut_fairly() -> None:
-    """Short texts stay whole, the long one gives way."""
-    short, long = "Be kind.", "Explain everything. " * 500
-    cut = cut_fairly((short, long, ""), 200)
-    assert cut[0] == short
-    assert cut[2] == ""
-    assert 100 < estimate_tokens(cut[1]) <= 200
-
-
 # Budgets
-
-
-def test_the_shares_at_the_reference_size() -> None:
-    budget = Budget.from_limit(8000)
-    assert (budget.rules, budget.tools, budget.home, budget.history) == (800, 1200, 2400, 2000)
-    assert (budget.retrieved, budget.documents, budget.memories, budget.profile) == (800, 800, 400, 400)
 
 
 def test_shares_follow_size_tokeniser_and_choice() -> None:
@@ -329,14 +304,6 @@ def test_shares_follow_size_tokeniser_and_choice() -> None:
 def test_the_smaller_of_configured_and_probed_holds(settings_: dict[str, int], limit: int) -> None:
     """What nobody configured follows the model, up to a bound."""
     assert ContextWindow({**DEFAULTS, **settings_}).calibration().limit == limit
-
-
-def test_history_has_two_limits() -> None:
-    """The share of the context and the option; the smaller holds."""
-    assert ContextWindow(DEFAULTS).budget().history == 2000
-    assert ContextWindow({**DEFAULTS, "history_max_tokens": 700}).budget().history == 700
-    assert ContextWindow({**DEFAULTS, "probed_context_size": 32_000}).budget().history == 4000
-    assert ContextWindow({**DEFAULTS, "budget_history": 300}).budget().history == 300
 
 
 def test_the_answer_gets_what_is_left() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.inference import probing
-from custom_components.home_agent.inference.client import MAX_KNOWN_MODELS, Capabilities
-from custom_components.home_agent.inference.dialects import WIRES, base
+from custom_components.home_agent.inference.dialects import base
 from custom_components.home_agent.inference.models import Dialect, Endpoint, ErrorKind, ModelServerError
 from custom_components.home_agent.inference.probing import probe
 from homeassistant.core import HomeAssistant
@@ -95,20 +94,6 @@ async def test_services_are_known_by_name(
     assert str(call.url) == url
     assert base.is_cloud(call.url) is cloud
     assert "chat_template_kwargs" not in (call.body or {})
-
-
-@pytest.mark.parametrize("host", ["notopenai.com", "openai.com.evil.example", "192.168.1.5", "box.local"])
-def test_other_names_are_no_cloud(host: str) -> None:
-    assert not base.is_cloud(base.parse_address(f"http://{host}/v1"))
-
-
-def test_what_is_known_is_bounded() -> None:
-    capabilities = Capabilities()
-    for number in range(MAX_KNOWN_MODELS * 2):
-        capabilities.of(Endpoint(base_url="http://x", model=str(number))).steps["top_p"] = 1
-        capabilities.remember_dialect(f"http://{number}", Dialect.OPENAI)
-    assert len(capabilities._models) == len(capabilities._dialects) == MAX_KNOWN_MODELS
-    assert capabilities.of(Endpoint(base_url="http://x", model=str(MAX_KNOWN_MODELS * 2 - 1))).steps
 
 
 @pytest.mark.parametrize(
@@ -211,9 +196,3 @@ async def test_probe_of_a_service_asks_nothing_beside_its_api(
         for request in model_server.requests
         if request.path in ("/props", "/api/v0/models/test-model")
     ]
-
-
-def test_every_dialect_has_a_wire() -> None:
-    assert {dialect: wire.dialect for dialect, wire in WIRES.items()} == {
-        dialect: dialect for dialect in Dialect
-    }

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
@@ -75,12 +74,6 @@ async def test_batches_are_bounded() -> None:
     assert len(model.batches) == 2
     await embedder.async_embed([texts[0]])
     assert model.batches[-1] == [texts[0]]
-
-
-async def test_a_blank_text_is_never_sent() -> None:
-    model = Lengths()
-    await CachedEmbedder(model).async_embed(["", " \n"])
-    assert model.batches == [["-"]]
 
 
 async def test_callers_share_what_is_under_way() -> None:
@@ -170,16 +163,3 @@ async def test_closing_stops_what_is_under_way() -> None:
     assert model.closed
     with pytest.raises(EmbeddingError, match="no longer"):
         await embedder.async_embed(["lamp"])
-
-
-@given(st.lists(st.text(max_size=5), max_size=40), st.integers(1, 5))
-def test_each_text_gets_its_own_vector(texts: list[str], kept: int) -> None:
-    async def check() -> None:
-        embedder = CachedEmbedder(Lengths(), kept=kept)
-        for half in (texts[: len(texts) // 2], texts):
-            found = await embedder.async_embed(half)
-            for text, vector in zip(half, found, strict=True):
-                raw = np.array([len(text.strip() or "-"), 1, 2, 3], dtype=np.float64)
-                assert vector == pytest.approx(raw / np.linalg.norm(raw), rel=1e-5)
-
-    asyncio.run(check())

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.models import ChatRequest, ErrorKind, ModelServerError, TokenUsage
+from custom_components.home_agent.inference.models import ChatRequest, TokenUsage
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import KEY, TOOL, ask, client_of, collect, spoken
 from tests.servers.model_server import ModelServer, embedding, on_path
@@ -331,13 +331,6 @@ async def test_ollama_without_show(hass: HomeAssistant, model_server: ModelServe
         await client.complete(ask(thinking=True))
     assert [request.path for request in model_server.requests].count("/ollama/api/show") == 1
     assert model_server.chats[0].json["think"] is True
-
-
-async def test_ollama_without_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.on(on_path("/api/show"), status(404, {"error": "model 'x' not found"}))
-    with pytest.raises(ModelServerError) as caught:
-        await client_of(hass, model_server.ollama_url, dialect="ollama").complete(ask())
-    assert caught.value.kind is ErrorKind.MODEL_NOT_FOUND
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from custom_components.home_agent.inference.models import Delta, Dialect, ModelS
 from custom_components.home_agent.inference.transport import DONE, JSONReader
 from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many
-from tests.helpers.inference_kit import ask, client_of, collect, spoken
+from tests.helpers.inference_kit import client_of, spoken
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import raw
 
 STREAMS = {
     path.name: path.read_bytes() for path in (Path(__file__).parents[1] / "fixtures/streams").iterdir()
@@ -100,10 +99,6 @@ def without_ids(deltas: list[Delta]) -> list[Any]:
     ]
 
 
-def test_every_stream_has_its_answer() -> None:
-    assert STREAMS.keys() == EXPECTED.keys()
-
-
 @pytest.mark.parametrize("name", EXPECTED)
 def test_whole_and_byte_by_byte(name: str) -> None:
     stream = STREAMS[name]
@@ -119,17 +114,6 @@ def test_any_chunking_gives_the_same_deltas(name: str, data: st.DataObject) -> N
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=40)))
     pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
     assert without_ids(replay(name, pieces)) == without_ids(replay(name, [stream]))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-async def test_over_a_connection_in_small_pieces(
-    hass: HomeAssistant, model_server: ModelServer, name: str
-) -> None:
-    stream = STREAMS[name]
-    model_server.script([raw(pieces=[stream[i : i + 7] for i in range(0, len(stream), 7)])])
-    base = model_server.ollama_url if name.endswith("ndjson") else model_server.url
-    deltas = await collect(client_of(hass, base, dialect=dialect_of(name)).stream(ask()))
-    assert summary(deltas) == EXPECTED[name]
 
 
 def test_a_call_goes_out_as_soon_as_the_next_begins() -> None:

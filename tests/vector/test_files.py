@@ -17,7 +17,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from custom_components.home_agent.vector import embedded
 from custom_components.home_agent.vector.embedded import EmbeddedStore, FileReport, FileState
-from custom_components.home_agent.vector.store import Entry, StoreProblem, VectorStoreError
+from custom_components.home_agent.vector.store import Entry, VectorStoreError
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.checks import every
@@ -106,12 +106,6 @@ def put(path: Path, text: str) -> None:
     """Write a file that is not the store's."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-def make_folder(path: Path) -> None:
-    """Put a folder in place of a file."""
-    path.unlink()
-    path.mkdir()
 
 
 # Writing
@@ -257,24 +251,6 @@ async def test_broken_file(open_store: Open, folder: Path, reports: list[FileRep
     assert not report.path.exists(), "what somebody wants gone is gone everywhere"
 
 
-async def test_folder_in_place_of_a_file(open_store: Open, folder: Path, reports: list[FileReport]) -> None:
-    store = await filled(open_store, a="apple")
-    await store.async_close()
-    make_folder(only_file(folder))
-    store = await open_store()
-    assert await store.async_collections() == {}
-    assert [report.state for report in reports] == [FileState.UNREADABLE]
-
-
-async def test_no_folder(open_store: Open, folder: Path) -> None:
-    put(folder, "a file in its place")
-    with pytest.raises(VectorStoreError) as caught:
-        await open_store()
-    assert caught.value.problem is StoreProblem.UNAVAILABLE
-    make_folder(folder)
-    await open_store()
-
-
 # Disks that refuse
 
 
@@ -318,20 +294,6 @@ async def test_disk_refuses(
     assert b"banana" in path.read_bytes()
     await pass_time(hass, freezer, embedded.MAX_RETRY_SECONDS)
     assert len(reports) == 3
-
-
-async def test_disk_refuses_at_the_end(
-    open_store: Open, folder: Path, reports: list[FileReport], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each collection is tried, and the failure is not hidden."""
-    store = await filled(open_store, a="apple")
-    await store.async_create("others", MADE_BY)
-    with monkeypatch.context() as broken:
-        broken.setattr("os.fsync", disk_full)
-        with pytest.raises(VectorStoreError, match="No space left on device"):
-            await store.async_close()
-    assert [report.state for report in reports] == [FileState.UNWRITABLE] * 2
-    assert files_of(folder) == []
 
 
 async def test_dropping_from_a_read_only_disk(

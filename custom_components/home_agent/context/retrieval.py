@@ -136,10 +136,15 @@ class HouseIndex:
         """Return the meaning of a sentence."""
         said = self._index.understand(query)
         meant = [match for matches in said.values() for match in matches]
+        meanings = [_sure(said[word]) for word in words(query) if word in said]
+        named = longest(place_names(self.house).find(meanings)) or self._kinds_of_places.find(meanings)
+        found: dict[str, list[frozenset[str]]] = {}
+        for mention in named:
+            found.setdefault(place_id(mention.value), []).append(frozenset(mention.phrase))
         return SentenceMeaning(
             said,
             {word for word, similarity in meant if similarity > NAMED},
-            self._named_places([_sure(said[word]) for word in words(query) if word in said]),
+            found,
         )
 
     def rank(
@@ -171,14 +176,6 @@ class HouseIndex:
         return any(
             said.issubset(self._names[entity_id]) for names in meaning.places.values() for said in names
         )
-
-    def _named_places(self, meanings: Sequence[Collection[str]]) -> dict[str, list[frozenset[str]]]:
-        """Return the places that a sentence names and by which words, else those of a kind that it names."""
-        named = longest(place_names(self.house).find(meanings)) or self._kinds_of_places.find(meanings)
-        found: dict[str, list[frozenset[str]]] = {}
-        for mention in named:
-            found.setdefault(place_id(mention.value), []).append(frozenset(mention.phrase))
-        return found
 
     def _document(self, record: EntityRecord) -> Document:
         """Return the terms that an entity is found by, and record its own words."""

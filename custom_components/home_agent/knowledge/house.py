@@ -278,6 +278,8 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
     aliases = [alias if alias in entry.aliases else as_label(alias) for alias in aliases]
     area_id = er.async_get_effective_area_id(hass, entry)
     area = ar.async_get(hass).async_get_area(area_id) if area_id else None
+    label_ids = entry.labels.union(*(one.labels for one in (device, area) if one))
+    labels = lr.async_get(hass)
     return EntityRecord(
         entity_id=state.entity_id,
         domain=state.domain,
@@ -289,7 +291,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         if device
         else None,
         device_class=str(device_class) if device_class else None,
-        labels=_label_names(hass, entry.labels.union(*(one.labels for one in (device, area) if one))),
+        labels=tuple(sorted(label.name for key in label_ids if (label := labels.async_get_label(key)))),
         category=entry.entity_category.value if entry.entity_category else None,
         abilities=abilities,
         choices=choices,
@@ -344,13 +346,6 @@ def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
             seen.add(key)
             found.append(text)
     return tuple(found)
-
-
-@callback
-def _label_names(hass: HomeAssistant, label_ids: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of labels, sorted."""
-    labels = lr.async_get(hass)
-    return tuple(sorted(label.name for key in label_ids if (label := labels.async_get_label(key))))
 
 
 __all__ = ["Area", "EntityRecord", "Floor", "House", "HouseSnapshot", "is_exposed"]

@@ -616,9 +616,11 @@ def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> li
     for at, called in owners.items():
         beside = [room for room in rooms if at not in room.at and _are_beside(at, room.at, said)]
         for room in beside[:1]:
-            if fitting := _best(one for one in called if one.may_be(room.value)):
-                said_there = frozenset(range(min(at, *room.at), max(at, *room.at) + 1))
-                found += [OwnedRoom(one.area, said_there) for one in fitting]
+            listed = [one for one in called if one.may_be(room.value)]
+            fewest = min((one.owners for one in listed), default=0)
+            areas = {one.area.area_id: one.area for one in listed if one.owners == fewest}
+            said_there = frozenset(range(min(at, *room.at), max(at, *room.at) + 1))
+            found += [OwnedRoom(area, said_there) for area in areas.values()]
     return found
 
 
@@ -682,13 +684,6 @@ def _read_owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
                 for word in own:
                     found.setdefault(word, []).append(OwnedName(area, kinds, len(own)))
     return found
-
-
-def _best(found: Iterable[OwnedName]) -> list[OwnedName]:
-    """Return the names with the fewest owners: Mia's Room before that of Mia and Leo."""
-    listed = list(found)
-    fewest = min((one.owners for one in listed), default=0)
-    return list({one.area.area_id: one for one in listed if one.owners == fewest}.values())
 
 
 def _are_beside(owner: int, room: frozenset[int], said: Sequence[Word]) -> bool:

@@ -1,6 +1,6 @@
 """Finds documents of the home's knowledge: by the entities that a query names, by words and by meaning."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -43,7 +43,7 @@ from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..texts import words
 from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
-from ..vector.lexical import LexicalIndex, fuse
+from ..vector.lexical import fuse
 from ..vector.store import StoreProblem, Value, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
 from .names import NO_NAMES, FullNames
@@ -118,18 +118,25 @@ class KnowledgeSearch:
         """Return documents, best first. None of them speaks of an entity that is not visible now."""
         documents, index = await self._knowledge.async_index()
         allowed = {key for key, document in documents.items() if _is_for(document, question)}
-        by_words = await self._async_by_words(index, question.text, allowed)
+        text, named = question.text, question.named
+        if len(index) <= INLINE:
+            hits = index.search(text, CANDIDATES, allowed)
+        else:
+            hits = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
+        by_words = [key for key, score in hits if score >= WORDS_CUT * hits[0][1]]
+        titled = _titled(documents, allowed, text)
+        personal: dict[str, KnowledgeDocument] = {}
         by_meaning = await self._async_by_meaning(question, allowed)
-        named = _naming(documents, allowed, question.mentioned)
-        titled = _titled(documents, allowed, question.text)
-        personal = await self._async_personal(question)
+        if self._find_personal is not None and question.source in (None, TextSource.PROFILE):
+            of_person = await self._find_personal(text, question.person_id, question.model)
+            personal = {document.id: document for document in of_person}
         ranked = fuse(
             (
                 (titled, NAMED_WEIGHT),
-                (named, NAMED_WEIGHT),
+                (_naming(documents, allowed, question.mentioned), NAMED_WEIGHT),
                 (by_words, 1.0),
                 (by_meaning, 1.0),
-                (_naming(documents, allowed, sorted(question.named.entity_ids)), PLACED_WEIGHT),
+                (_naming(documents, allowed, sorted(named.entity_ids)), PLACED_WEIGHT),
                 (list(personal), 1.0),
             )
         )
@@ -141,27 +148,18 @@ class KnowledgeSearch:
             if (document := personal.get(key) or current.get(key)) is not None
             and all(map(visible, document.entity_ids))
         ]
-        if titled or _asks_for_called(question.text):
-            kept = [
+        asks_for = {domain_words().get(word) for word in words(text)}
+        if titled or not asks_for.isdisjoint(source.value for source in CALLED):
+            # Rooms that are not named are left out, if there is anything else.
+            found = [
                 document
                 for document in found
-                if document.source is not TextSource.AREA or question.named.concerns(document)
-            ]
-            found = kept or found
-        return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
-
-    async def _async_personal(self, question: KnowledgeQuery) -> dict[str, KnowledgeDocument]:
-        if self._find_personal is None or question.source not in (None, TextSource.PROFILE):
-            return {}
-        found = await self._find_personal(question.text, question.person_id, question.model)
-        return {document.id: document for document in found}
-
-    async def _async_by_words(self, index: LexicalIndex, text: str, allowed: set[str]) -> list[str]:
-        if len(index) <= INLINE:
-            found = index.search(text, CANDIDATES, allowed)
-        else:
-            found = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
-        return [key for key, score in found if score >= WORDS_CUT * found[0][1]]
+                if document.source is not TextSource.AREA or named.concerns(document)
+            ] or found
+        # What is about a thing that is named in full leaves the others out, but what is sure.
+        about = {document.id for document in found if named.concerns(document)}
+        kept = {*about, *personal, *titled}
+        return [document for document in found if not about or document.id in kept][:MAX_FOUND]
 
     async def _async_by_meaning(self, question: KnowledgeQuery, allowed: set[str]) -> list[str]:
         if self._semantic is None or not self._semantic.available:
@@ -171,19 +169,6 @@ class KnowledgeSearch:
             self._collection, question.text, CANDIDATES, MIN_SIMILARITY, where=where
         )
         return [hit.id for hit in hits if hit.id in allowed]
-
-
-def _asks_for_called(text: str) -> bool:
-    said = {domain_words().get(word) for word in words(text)}
-    return not said.isdisjoint(source.value for source in CALLED)
-
-
-def _concerned(
-    found: list[KnowledgeDocument], named: FullNames, sure: Collection[str]
-) -> list[KnowledgeDocument]:
-    """Return the documents about what is named in full, all where none is; `sure` are kept beside them."""
-    about = {document.id for document in found if named.concerns(document)}
-    return [document for document in found if document.id in about or document.id in sure] if about else found
 
 
 def _is_for(document: KnowledgeDocument, question: KnowledgeQuery) -> bool:

@@ -562,7 +562,15 @@ class SemanticIndex:
             case Part.STORE:
                 await self._async_probe_store()
             case Part.WRITING:
-                await self._async_write_again()
+                states = self._collections
+                for collection in [name for name, state in states.items() if state.unwritten]:
+                    if (owner := self.owners.get(collection)) is None:
+                        states[collection].unwritten = False
+                    else:
+                        await owner()
+                if any(state.unwritten for state in states.values()):
+                    detail = self.health.faults[Part.WRITING].detail
+                    raise VectorStoreError(StoreProblem.REFUSED, detail)
             case Part.EMBEDDER:
                 await self._async_probe_embedder()
 
@@ -600,18 +608,6 @@ class SemanticIndex:
             self._made_now = _fingerprint(self._embedder, vector)
             if perf_counter() - started < SEARCH_SECONDS:
                 return
-
-    async def _async_write_again(self) -> None:
-        """Have filled again what could not be written. Raises VectorStoreError if it still cannot."""
-        states = self._collections
-        for collection in [name for name, state in states.items() if state.unwritten]:
-            if (owner := self.owners.get(collection)) is None:
-                states[collection].unwritten = False
-            else:
-                await owner()
-        if any(state.unwritten for state in states.values()):
-            detail = self.health.faults[Part.WRITING].detail
-            raise VectorStoreError(StoreProblem.REFUSED, detail)
 
     @callback
     def _refill_all(self, recovered: Part | None = None) -> None:

@@ -60,7 +60,11 @@ def personal_fit(sentence: str, spoken: str) -> PersonalFit:
     if language is None or topic.text:  # nothing is known of its words
         return PersonalFit(words=sentence, meaning=RELEVANT, about_person=True, about_food=True)
     found = _lexicon(language).all_matches(topic.words)
-    orders, house = bool(topic.commands), _is_about_house(topic, opens_with_is=0 in found["is"])
+    states = {at for places in topic.states.values() for at in places}
+    # Words such as "on" are a state only where one is asked for, or where they end a sentence.
+    asks_state = bool(states) and (0 in found["is"] or topic.asks_which or len(topic.words) - 1 in states)
+    orders = bool(topic.commands)
+    house = asks_state or bool(topic.kinds or topic.implied or topic.everything)
     said = {at + offset for at, match in found["person"].items() for offset in range(match.words)}
     return PersonalFit(
         words=_content(topic, said) if orders or house else sentence,
@@ -75,16 +79,6 @@ def is_about_diet(text: str, spoken: str) -> bool:
     language = language_of(text, spoken)
     said = tuple(word for clause in clauses(text) for word in clause.words)
     return language is None or bool(_lexicon(language).matches("diet", said))
-
-
-def _is_about_house(topic: Topic, *, opens_with_is: bool) -> bool:
-    """Return whether a sentence names kinds of devices, or asks for a state.
-
-    Words such as "on" are a state only where one is asked for, or where they end a sentence.
-    """
-    states = {at for found in topic.states.values() for at in found}
-    asks_state = bool(states) and (opens_with_is or topic.asks_which or len(topic.words) - 1 in states)
-    return asks_state or bool(topic.kinds or topic.implied or topic.everything)
 
 
 def _content(topic: Topic, beside: set[int]) -> str:

@@ -134,7 +134,8 @@ class OpenAIAnswer(AnswerReader):
                     text for name in _THINKING_FIELDS if name in delta and (text := _string(delta[name]))
                 ]
                 thinking += thoughts[0] if thoughts else ""
-                if _is_thought(delta):
+                extra = delta.get("extra_content") or {}
+                if bool((extra.get("google") or {}).get("thought")):
                     content, thinking = "", thinking + content
                 calls: list[ToolCall] = []
                 for entry in delta.get("tool_calls") or ():
@@ -164,11 +165,6 @@ class OpenAIAnswer(AnswerReader):
             details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or timings.get("cache_n")
         )
         self.usage = token_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
-
-
-def _is_thought(delta: Mapping[str, Any]) -> bool:
-    extra = delta.get("extra_content") or {}
-    return bool((extra.get("google") or {}).get("thought"))
 
 
 def _string(value: Any) -> str:
