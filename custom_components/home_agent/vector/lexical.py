@@ -142,8 +142,6 @@ CANDIDATES = 2
 """Documents ranked by title for each one asked for."""
 DAMPING = 20
 """How little the first places of a ranking differ from those that follow, where several are joined."""
-MAX_GONE = 0.25
-"""Share of documents that may have been replaced before the index should be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +161,6 @@ class LexicalIndex:
 
     def __init__(self) -> None:
         self._keys: list[str] = []
-        """Per number: the document's key, empty where the document was replaced."""
         self._numbers: dict[str, int] = {}
         self._texts: list[tuple[int, ...]] = []
         """Per document: its texts."""
@@ -199,24 +196,6 @@ class LexicalIndex:
     def __len__(self) -> int:
         """Return the number of documents."""
         return len(self._numbers)
-
-    @property
-    def worn(self) -> bool:
-        """Return whether so many documents were replaced that the index should be rebuilt."""
-        return len(self._keys) - len(self._numbers) > MAX_GONE * len(self._keys)
-
-    def update(self, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
-        """Add or replace some documents and remove others; some 0.1 ms for each, and a few more in all."""
-        known = len(self._words)
-        for key in gone:
-            self._remove(key)
-        for document in documents:
-            self._remove(document.key)
-            self._add(document)
-        if len(self._words) > known:
-            self._similar.add(self._words[known:])
-            self._expansions.clear()
-        self._weigh()
 
     def search(
         self, query: str, limit: int = 20, allowed: Collection[str] | None = None
@@ -285,18 +264,6 @@ class LexicalIndex:
             self._text_documents[text].append(number)
         for word_id in {word_id for text in texts for word_id in self._text_words[text]}:
             self._counts[word_id] += 1
-
-    def _remove(self, key: str) -> None:
-        """Forget a document; its number stays empty."""
-        number = self._numbers.pop(key, None)
-        if number is None:
-            return
-        self._keys[number] = ""
-        for text in self._texts[number]:
-            self._text_documents[text].remove(number)
-        for word_id in {word_id for text in self._texts[number] for word_id in self._text_words[text]}:
-            self._counts[word_id] -= 1
-        self._texts[number] = self._titles[number] = ()
 
     def _text_id(self, text: str, weight: float) -> int:
         known = self._text_ids.get((text, weight))
