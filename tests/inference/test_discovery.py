@@ -74,14 +74,12 @@ async def test_detection_that_cannot_connect(hass: HomeAssistant, model_server: 
             True,
         ),
         ("https://api.openai.com/v1", "openai", "https://api.openai.com/v1/chat/completions", True),
-        ("https://openrouter.ai/api/v1/", "openai", "https://openrouter.ai/api/v1/chat/completions", True),
         (
             "https://generativelanguage.googleapis.com/v1beta/openai/",
             "openai",
             "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
             True,
         ),
-        ("api.anthropic.com", "openai", "http://api.anthropic.com/v1/chat/completions", True),
     ],
 )
 async def test_services_are_known_by_name(

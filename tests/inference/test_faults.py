@@ -297,25 +297,6 @@ async def test_the_end_of_a_turn_ends_its_request(hass: HomeAssistant, model_ser
     assert caught.value.kind is ErrorKind.TIMEOUT
 
 
-async def test_a_document_that_trickles(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A list of models that comes byte by byte has an end too."""
-    listed = raw(pieces=chain([b'{"data": ['], repeat(b" ")), gap=0.01, content_type="application/json")
-    model_server.on(lambda request: request.path.endswith("/models"), listed)
-    with pytest.raises(ModelServerError) as caught:
-        await client_of(hass, model_server.url, idle_timeout=0.05).list_models()
-    assert caught.value.kind is ErrorKind.TIMEOUT
-
-
-async def test_a_hang_that_ends_is_no_failure(hass: HomeAssistant, model_server: ModelServer) -> None:
-    reply = hang(2)
-    model_server.script([reply])
-    asked = asyncio.create_task(collect(client_of(hass, model_server.url).stream(ask())))
-    request = await model_server.arrived(1)
-    await request.reached_fault.wait()
-    reply.release.set()
-    assert spoken(await asked) == "Hello world."
-
-
 async def test_closing_the_generator_closes_the_connection(
     hass: HomeAssistant, model_server: ModelServer
 ) -> None:

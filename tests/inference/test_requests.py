@@ -107,8 +107,6 @@ async def test_openai_answer(hass: HomeAssistant, model_server: ModelServer) -> 
     [
         ({**SCHEMA, "additionalProperties": False}, True),
         (SCHEMA, False),
-        ({**SCHEMA, "required": [], "additionalProperties": False}, False),
-        ({"type": "object"}, False),
         ({"anyOf": [{"type": "string"}, {"type": "object"}]}, False),
         ({"type": "array", "items": {"type": "string"}}, True),
     ],
@@ -284,12 +282,9 @@ async def test_ollama_answer(hass: HomeAssistant, model_server: ModelServer) -> 
             {},
             16384,
         ),
-        ({"model_info": None, "capabilities": None}, {}, 8192),
         ([], {}, 8192),
         ({"model_info": {"llama.context_length": 131072}}, {"num_ctx": 12000}, 12000),
         ({"model_info": {"llama.context_length": 131072}}, {"max_tokens": 9000}, 16384),
-        ({"model_info": {"llama.context_length": 10000}}, {"max_tokens": 9000}, 10000),
-        ({}, {"max_tokens": 9000}, 8192),
     ],
 )
 async def test_num_ctx_is_never_the_servers_default(
@@ -337,16 +332,11 @@ async def test_ollama_without_show(hass: HomeAssistant, model_server: ModelServe
     ("model", "effort", "told"),
     [
         ("gpt-oss:20b", "low", False),
-        ("openai/gpt-5-mini", "low", False),
         ("o4-mini", "low", False),
         ("gpt-4o", None, False),
         ("qwen3-8b", None, True),
-        ("Qwen/Qwen3-4B-GGUF", None, True),
         ("qwen3-4b-instruct-2507", None, False),
-        ("qwen3.5-9b", None, False),
         ("qwen2.5-7b", None, False),
-        ("HuggingFaceTB/SmolLM3-3B", None, True),
-        ("llama-3.1-8b", None, False),
     ],
 )
 async def test_no_thinking_in_the_way_that_a_model_knows(
