@@ -121,19 +121,17 @@ class ContextManager:
                 house = whole.derived(("chosen", self._patterns), lambda all_: chosen(all_, self._patterns))
             if not self._usable.everything:
                 house = only(house, ("usable", self._usable), self._usable.lists)
-            catalogue = await self._async_catalogue(house, budget.home)
+            # All entities if they fit, rooms only where entities are looked up anyway.
+            build: Callable[[], Catalogue] = partial(
+                build_catalogue, house, token_budget=budget.home, include_labels=self._include_labels
+            )
+            if self.mode == MODE_VECTOR:
+                build = partial(build_summary, house, token_budget=budget.home)
+            is_large = len(house.entities) > INLINE_ENTITIES
+            catalogue = await self._hass.async_add_executor_job(build) if is_large else build()
             stable = AssembledContext(house=house, catalogue=catalogue, budget=budget)
             known = self._stable[model] = (whole, stable)
         return known[1]
-
-    async def _async_catalogue(self, house: HouseSnapshot, tokens: int) -> Catalogue:
-        """Return the catalogue: all entities if they fit, rooms only where entities are looked up anyway."""
-        build = partial(build_catalogue, house, token_budget=tokens, include_labels=self._include_labels)
-        if self.mode == MODE_VECTOR:
-            build = partial(build_summary, house, token_budget=tokens)
-        if len(house.entities) > INLINE_ENTITIES:
-            return await self._hass.async_add_executor_job(build)
-        return build()
 
     async def async_prepare(self) -> None:
         """Build caches that the first sentence would otherwise wait for."""
@@ -173,25 +171,17 @@ class ContextManager:
         return everything_known(self._setup, speaker, budget)[0]
 
     async def _async_slot(self, provider: ContextProvider, request: ContextRequest) -> Slot:
-        """Return a provider's slot; an empty one if it fails or is late."""
-        try:
-            return replace(await self._async_provided(provider, request), name=provider.name)
-        except ContextInjectionError as err:
-            LOGGER.warning("The %s context is left out: %s", provider.name, err)
-        return Slot(heading="", lines=())
-
-    async def _async_provided(self, provider: ContextProvider, request: ContextRequest) -> Slot:
-        """Return a provider's slot. Raises ContextInjectionError if it fails or is late."""
+        """Return a provider's slot; an empty one if it fails or is late: it never costs the turn."""
         try:
             async with asyncio.timeout(PROVIDER_SECONDS):
-                return await provider.async_provide(request)
-        except TimeoutError as err:
-            raise ContextInjectionError(f"no answer within {PROVIDER_SECONDS:g} seconds") from err
-        except ContextInjectionError:
-            raise
-        except Exception as err:  # - a provider never costs the turn
+                return replace(await provider.async_provide(request), name=provider.name)
+        except TimeoutError:
+            reason = f"no answer within {PROVIDER_SECONDS:g} seconds"
+        except Exception as err:  # noqa: BLE001 - whatever a provider raises
             LOGGER.debug("The %s context failed", provider.name, exc_info=True)
-            raise ContextInjectionError(f"{type(err).__name__}: {err}") from err
+            reason = f"{type(err).__name__}: {err}"
+        LOGGER.warning("The %s context is left out: %s", provider.name, reason)
+        return Slot(heading="", lines=())
 
     def _moment(self, request: ContextRequest) -> Slot:
         """Return the context that does not depend on the sentence: clock, person, place."""

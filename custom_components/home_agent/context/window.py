@@ -689,15 +689,14 @@ def with_volatile(messages: Sequence[Message], volatile: str) -> list[Message]:
         return list(messages)
     for index in range(len(messages) - 1, -1, -1):
         if messages[index]["role"] == "user":
-            changed: Message = {**messages[index], "content": _beside(messages[index]["content"], volatile)}
+            content = messages[index]["content"]
+            if isinstance(content, list):
+                content = [*content, {"type": "text", "text": volatile}]
+            else:
+                content = f"{content}\n\n{volatile}"
+            changed: Message = {**messages[index], "content": content}
             return [*messages[:index], changed, *messages[index + 1 :]]
     return [*messages, {"role": "user", "content": volatile}]
-
-
-def _beside(content: Any, volatile: str) -> Any:
-    if isinstance(content, list):
-        return [*content, {"type": "text", "text": volatile}]
-    return f"{content}\n\n{volatile}"
 
 
 def slim_tools(tools: Sequence[ToolSchema]) -> list[ToolSchema]:
@@ -705,15 +704,15 @@ def slim_tools(tools: Sequence[ToolSchema]) -> list[ToolSchema]:
 
     Names, types, choices and required keys stay.
     """
-    return [{**tool, "function": _slim(tool["function"])} for tool in tools]
-
-
-def _slim(function: Mapping[str, Any]) -> dict[str, Any]:
-    slim = {**function, "parameters": _undescribed(function.get("parameters") or {})}
-    if description := function.get("description"):
-        end = _SENTENCE_END.search(description)
-        slim["description"] = (description[: end.end()] if end else description)[:DESCRIPTION_CHARS]
-    return slim
+    slimmed = []
+    for tool in tools:
+        function = tool["function"]
+        slim = {**function, "parameters": _undescribed(function.get("parameters") or {})}
+        if description := function.get("description"):
+            end = _SENTENCE_END.search(description)
+            slim["description"] = (description[: end.end()] if end else description)[:DESCRIPTION_CHARS]
+        slimmed.append({**tool, "function": slim})
+    return slimmed
 
 
 def _undescribed(schema: Any, *, names: bool = False) -> Any:

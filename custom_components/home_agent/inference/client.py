@@ -312,7 +312,10 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
     if parameter and error.kind is ErrorKind.BAD_REQUEST:
         return _first_named(rows, parameter.lower())
     if error.kind is ErrorKind.BAD_REQUEST:
-        return _first_named(rows, words) or (_first_extra(rows) if _UNNAMED.search(words) else None)
+        if (named := _first_named(rows, words)) or not _UNNAMED.search(words):
+            return named
+        names = {row.name for row in rows}
+        return next((name for name in _EXTRAS if name in names), None)
     refuses = error.kind is ErrorKind.UNAVAILABLE and _REFUSALS.search(words)
     return _first_named(rows, words) if refuses else None
 
@@ -320,12 +323,6 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
 def _first_named(rows: list[RefusableParameter], words: str) -> str | None:
     """Return the first parameter that the words name."""
     return next((row.name for row in rows if row.pattern.search(words)), None)
-
-
-def _first_extra(rows: list[RefusableParameter]) -> str | None:
-    """Return the least important of the parameters that may still be left out."""
-    names = {row.name for row in rows}
-    return next((name for name in _EXTRAS if name in names), None)
 
 
 _LOGGER: Final = logging.getLogger(__name__)

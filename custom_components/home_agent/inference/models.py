@@ -245,7 +245,13 @@ def from_answer(
     named = [code] if _CODE.fullmatch(code) and code != str(status) else []
     plain = " ".join(["the server answered with", *(numbered + named or ["an error"])])
     too_long = kind is ErrorKind.CONTEXT_TOO_LONG
-    limit, counted = _limits_named(message, body) if too_long else (None, None)
+    limit = counted = None
+    if too_long:  # the tokens that the server allows and those it counted, as far as it named them
+        error = body.get("error") if isinstance(body, Mapping) else None
+        fields = error if isinstance(error, Mapping) else {}
+        words = _THOUSANDS.sub("", message.lower())
+        limit = _field(fields, _LIMIT_FIELDS) or _first_number(_LIMITS, words)
+        counted = _field(fields, _COUNTED_FIELDS) or _first_number(_COUNTED, words)
     return ModelServerError(
         kind,
         shorten(detail, secrets),
@@ -291,16 +297,6 @@ def _number(value: str | None) -> float | None:
     except ValueError:
         return None
     return number if 0 <= number < float("inf") else None
-
-
-def _limits_named(words: str, body: Any) -> tuple[int | None, int | None]:
-    """Return the tokens that a server allows and those it counted, as far as it named them."""
-    error = body.get("error") if isinstance(body, Mapping) else None
-    fields = error if isinstance(error, Mapping) else {}
-    plain = _THOUSANDS.sub("", words.lower())
-    limit = _field(fields, _LIMIT_FIELDS) or _first_number(_LIMITS, plain)
-    counted = _field(fields, _COUNTED_FIELDS) or _first_number(_COUNTED, plain)
-    return limit, counted
 
 
 def _field(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:

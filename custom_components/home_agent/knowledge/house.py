@@ -700,12 +700,14 @@ class ViewedHouse:
         async for entity_id in in_slices(list(whole.entities)):
             if self.view.lists(entity_id):
                 entities[entity_id] = whole.entities[entity_id]
-        areas = _areas(whole, {one.area_id for one in entities.values()})
+        used = {one.area_id for one in entities.values()}
+        areas = {key: area for key, area in whole.areas.items() if key in used}
+        used = {area.floor_id for area in areas.values()}
         found = HouseSnapshot(
             version=whole.version,
             entities=entities,
             areas=areas,
-            floors=_floors(whole, {area.floor_id for area in areas.values()}),
+            floors={key: floor for key, floor in whole.floors.items() if key in used},
             carried=self._carried,
         )
         seen = known[2] if known is not None and known[2].same_content(found) else found
@@ -716,14 +718,6 @@ class ViewedHouse:
     def async_listen(self, listener: CALLBACK_TYPE) -> CALLBACK_TYPE:
         """Call a listener whenever a snapshot may have become old; return how to stop that."""
         return self._house.async_listen(listener)
-
-
-def _areas(house: HouseSnapshot, wanted: set[str | None]) -> dict[str, Area]:
-    return {key: area for key, area in house.areas.items() if key in wanted}
-
-
-def _floors(house: HouseSnapshot, wanted: set[str | None]) -> dict[str, Floor]:
-    return {key: floor for key, floor in house.floors.items() if key in wanted}
 
 
 def _texts(value: object) -> list[str]:

@@ -131,9 +131,19 @@ class SummarySource(KnowledgeSource):
 
     async def _async_read(self, start: datetime, end: datetime) -> dict[str, StateFigures]:
         house = await self._house.async_snapshot()
-        timed, measured = _worth_reading(self._hass, house)
+        timed: list[str] = []
+        measured: list[str] = []
+        for entity_id, record in house.entities.items():
+            state = self._hass.states.get(entity_id) if record.domain == "sensor" else None
+            if record.category is not None:
+                continue
+            if DOMAINS[record.domain].active:
+                timed.append(entity_id)
+            elif state is not None and state.attributes.get(ATTR_STATE_CLASS):
+                measured.append(entity_id)
+        measured = measured[:MAX_MEASURED]
         found: dict[str, StateFigures] = {}
-        for batch in in_batches(timed, BATCH):
+        for batch in in_batches(timed[:MAX_TIMED], BATCH):
             found |= await async_read_database(self._hass, _read_timed, self._hass, batch, start, end)
         if measured:
             found |= await async_read_database(self._hass, _read_measured, self._hass, measured, start, end)
@@ -198,22 +208,6 @@ def in_words(record: EntityRecord, figures: StateFigures, state: State | None) -
     if not figures.times:
         return said
     return f"{said}, {'once' if figures.times == 1 else f'{figures.times} times'}"
-
-
-def _worth_reading(hass: HomeAssistant, house: HouseSnapshot) -> tuple[list[str], list[str]]:
-    """Return the entities with a state to time, and those with statistics."""
-    timed: list[str] = []
-    measured: list[str] = []
-    for entity_id, record in house.entities.items():
-        if record.category is not None:
-            continue
-        if DOMAINS[record.domain].active:
-            timed.append(entity_id)
-            continue
-        state = hass.states.get(entity_id) if record.domain == "sensor" else None
-        if state is not None and state.attributes.get(ATTR_STATE_CLASS):
-            measured.append(entity_id)
-    return timed[:MAX_TIMED], measured[:MAX_MEASURED]
 
 
 def _read_timed(

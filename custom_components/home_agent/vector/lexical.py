@@ -190,7 +190,7 @@ class LexicalIndex:
             index._add(document)
         index._similar.add(index._words)
         index._similar.settle()
-        index._weigh()
+        index._idf = [rarity(len(index), count) for count in index._counts]
         return index
 
     def __len__(self) -> int:
@@ -229,7 +229,11 @@ class LexicalIndex:
         A word counts by its length and by how few documents have it, so that a share of 1 holds every word,
         and a sentence about something else stays low although small words are everywhere.
         """
-        meant = [(self._weight(word), self._expand(word)) for word in _query_words(query)]
+        meant = []
+        for word in _query_words(query):  # one that no document has weighs as much as the rarest
+            word_id = self._word_ids.get(word)
+            having = self._counts[word_id] if word_id is not None else 0
+            meant.append((len(word) * rarity(len(self), max(1, having)), self._expand(word)))
         total = sum(weight for weight, _ in meant)
         found = []
         for key, _ in self.search(query, limit * RERANKED) if total else ():
@@ -238,12 +242,6 @@ class LexicalIndex:
             share = sum(weight * like**2 for (weight, _), like in zip(meant, best, strict=True)) / total
             found.append((key, round(share, 4)))
         return sorted(found, key=lambda item: (-item[1], item[0]))[:limit]
-
-    def _weight(self, word: str) -> float:
-        """Return what a word of a query counts; one that no document has, as much as the rarest."""
-        word_id = self._word_ids.get(word)
-        having = self._counts[word_id] if word_id is not None else 0
-        return len(word) * rarity(len(self), max(1, having))
 
     def understand(self, query: str) -> dict[str, WordMeanings]:
         """Return the possible meanings of each word of a query."""
@@ -288,10 +286,6 @@ class LexicalIndex:
             self._counts.append(0)
             self._postings.append(array("I"))
         return word_id
-
-    def _weigh(self) -> None:
-        total = len(self._numbers)
-        self._idf = [rarity(total, count) for count in self._counts]
 
     def _score(self, meanings: Iterable[Sequence[tuple[int, float]]]) -> list[float]:
         """Return the score of each document; each word counts as the best it may mean in a text."""
