@@ -208,22 +208,6 @@ def test_a_cut_summary_says_so() -> None:
     assert not [lines for lines in cut if lines[-2].startswith("#")]
 
 
-def test_old_turns_go_whole() -> None:
-    """A turn is left out with its calls and their results."""
-    history = [
-        {"role": "user", "content": "Is it on? " + "hm " * 200},
-        *called(1, 200),
-        {"role": "assistant", "content": "Yes."},
-        {"role": "user", "content": "Thanks"},
-        {"role": "assistant", "content": "Fine."},
-    ]
-    draft = draft_of(house_of(3), Budget.from_limit(8000), history=history)
-    whole = fit(draft, [{"role": "user", "content": "And now?"}], 100_000)
-    fitted = fit(draft, [{"role": "user", "content": "And now?"}], whole.tokens - 10)
-    assert [message["content"] for message in fitted.messages[1:]] == ["Thanks", "Fine.", "And now?"]
-    assert fitted.steps == ("history",)
-
-
 def test_the_stable_part_does_not_follow_the_sentence() -> None:
     """Where the house is too much for the model, the same shorter text is sent with every sentence."""
     budget = Budget.from_limit(8000)
@@ -233,27 +217,6 @@ def test_the_stable_part_does_not_follow_the_sentence() -> None:
         fitted = fit(draft, [{"role": "user", "content": "please " * words}], 1100)
         systems.add((fitted.messages[0]["content"], json.dumps(fitted.tools)))
     assert len(systems) == 1
-
-
-def test_a_long_result_is_cut_and_says_so() -> None:
-    """The newest result keeps its beginning; nothing else has to go for it."""
-    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK, STATES))
-    current = [{"role": "user", "content": "Which are on?"}, *called(1, 30_000)]
-    fitted = fit(draft, current, 6000)
-    assert fitted.steps == ("results",)
-    assert fitted.messages[-1]["content"].endswith("(cut)")
-    assert estimate_tokens(fitted.messages[-1]["content"]) > 1000
-
-
-def test_a_long_sentence_keeps_its_ends() -> None:
-    sentence = "Turn off the kitchen. " + "By the way, " * 5000 + "And tell me the time."
-    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK, STATES))
-    fitted = fit(draft, [{"role": "user", "content": sentence}], 3000)
-    newest = fitted.messages[-1]["content"]
-    assert newest.startswith("Turn off the kitchen.")
-    assert "And tell me the time." in newest
-    assert "sentence" in fitted.steps
-    assert fitted.tokens <= 3000
 
 
 def test_slim_tools_can_still_be_called() -> None:
@@ -325,16 +288,6 @@ def test_the_factor_follows_the_server_and_then_stays() -> None:
         assert calibration.factor == 1.5
     for _ in range(SAMPLES):
         calibration.note_usage(1000, 1000)
-    assert calibration.factor == 1.0
-
-
-@pytest.mark.parametrize(
-    ("estimated", "prompt", "cached"),
-    [(1000, 12, 0), (1000, 0, 0), (1000, 90_000, 0), (100, 300, 0), (1000, -5, 0)],
-)
-def test_odd_counts_change_nothing(estimated: int, prompt: int, cached: int) -> None:
-    calibration = TokenCalibration(8000)
-    calibration.note_usage(estimated, prompt, cached)
     assert calibration.factor == 1.0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from custom_components.home_agent.context.kind_lines import (
     LineOptions,
-    kind_lines,
+    kind_drafts,
     measure_draft,
     offline_draft,
 )
@@ -43,7 +43,7 @@ def one(
 
 def texts(members: Sequence[Member], **options: Any) -> list[str]:
     """Return the lines about some entities."""
-    return [line.text for line in kind_lines(members, HOUSE, LineOptions(**options))]
+    return [draft.line().text for draft in kind_drafts(members, HOUSE, LineOptions(**options))]
 
 
 def lamps(*states: str) -> list[Member]:
@@ -52,7 +52,8 @@ def lamps(*states: str) -> list[Member]:
 
 
 def test_a_list_that_is_cut_says_how_many_are_missing() -> None:
-    (line,) = kind_lines(lamps(*["on"] * 7), HOUSE, LineOptions(max_names=3))
+    (draft,) = kind_drafts(lamps(*["on"] * 7), HOUSE, LineOptions(max_names=3))
+    line = draft.line()
     assert line.text == "lights: 7 of 7 on: Lamp 1, Lamp 2, Lamp 3, +4 more (ha_query)"
     assert (line.named, line.left_out) == (3, 4)
     assert len(line.entity_ids) == 7

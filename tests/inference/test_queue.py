@@ -195,28 +195,6 @@ async def test_a_person_hears_soon_that_others_are_first(
     assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
-async def test_everybody_waits_who_is_answered_in_time(
-    client: ModelClient, model_server: ModelServer
-) -> None:
-    """Many satellites at once are turned away by the time they would wait, not by their number."""
-    model_server.script([hang(), *([text("yes")] * 60), text("noted")])
-    async with asked(client, "first", person("hall")) as first:
-        await model_server.arrived(1)
-        turns = [
-            asyncio.create_task(client.complete(ask("light", caller=person(f"satellite {number % 5}"))))  # type: ignore[arg-type]
-            for number in range(60)
-        ]
-        work = [
-            asyncio.create_task(client.complete(ask("more", caller=background(f"agent {number}"))))  # type: ignore[arg-type]
-            for number in range(20)
-        ]
-        await until_waiting(client, 80)
-        first.cancel()
-        assert {turn.content for turn in await asyncio.gather(*turns)} == {"yes"}
-        assert len(await asyncio.gather(*work)) == 20
-    assert (client.queue.running, client.queue.waiting) == (0, 0)
-
-
 @pytest.mark.parametrize("streams", [True, False])
 async def test_who_stops_leaves_the_queue_clean(
     client: ModelClient, model_server: ModelServer, *, streams: bool
@@ -287,20 +265,6 @@ async def test_a_busy_server_is_not_a_broken_one(
             await router.complete({"primary": work, "fallback": work})
     assert not router.primary_rests
     assert len(other_model_server.chats) == 1
-
-
-async def test_a_server_that_asks_for_patience_is_asked_again_without_a_slot(
-    client: ModelClient, model_server: ModelServer
-) -> None:
-    """What another Home Assistant sends to the same server, its own queue has to hold back."""
-    model_server.script([status(503, "all slots are busy", headers={"Retry-After": "2"}), text("yes")])
-    assert (await client.complete(ask("light", caller=person("kitchen")))).content == "yes"
-    model_server.script([status(429, "busy", headers={"Retry-After": "2"})] * 3)
-    with pytest.raises(ModelServerError) as raised:
-        await client.complete(ask("light", caller=person("kitchen")))
-    assert raised.value.kind is ErrorKind.RATE_LIMIT
-    assert len(model_server.chats) == 4
-    assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
 async def test_the_server_tells_its_slots(hass: HomeAssistant, model_server: ModelServer) -> None:

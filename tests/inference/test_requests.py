@@ -186,7 +186,7 @@ async def test_azure_addresses(
     base, version, chat, models = case
     client = client_of(hass, model_server.address + base, dialect="azure", api_version=version)
     assert (await client.complete(ask())).content == "Done."
-    await client.list_models()
+    await client.model_list()
     assert await client.embed(["a"]) == [embedding("a", 256)]
     asked, listed, embedded = model_server.requests
     assert f"{asked.path}?{asked.query}".rstrip("?") == chat

@@ -392,21 +392,14 @@ def kind_of(record: EntityRecord) -> str:
     return found or f"{record.domain.replace('_', ' ')}s"
 
 
-def kind_lines(
+def kind_drafts(
     members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
-) -> list[KindLine]:
-    """Return one line for each kind among some entities, in the order in which the kinds come first.
+) -> list[LineDraft]:
+    """Return one line for each kind among some entities, before it is decided how many names they have.
 
     A group counts only if none of its members is among the entities. Entities that are unavailable are
     counted and named as such. Titles are shown as the states have them, unless `options.told` takes them out.
     """
-    return [draft.line() for draft in kind_drafts(members, house, options)]
-
-
-def kind_drafts(
-    members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
-) -> list[LineDraft]:
-    """Return the same lines before it is decided how many names they have."""
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
         kinds.setdefault(kind_of(member[0]), []).append(member)

@@ -389,10 +389,6 @@ class ModelClient:
         answer.content, answer.thinking = "".join(words), "".join(thoughts)
         return answer
 
-    async def list_models(self) -> list[str]:
-        """Return the names of the server's models."""
-        return [model["id"] for model in await self.model_list()]
-
     async def model_list(self) -> list[dict[str, Any]]:
         """Return the server's data about its models; each has an `id`."""
         data = await self.fetch(lambda wire: wire.models(self.endpoint))
