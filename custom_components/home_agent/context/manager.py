@@ -13,7 +13,9 @@ from ..const import (
     CONF_ALLOW_SCRIPTS,
     CONF_CONTEXT_MODE,
     CONF_DIRECT_ENTITIES,
+    CONF_MEMORY,
     CONF_POLICY_BLOCKED,
+    CONF_PROFILE,
     CONF_PROMPT_LABELS,
     LOGGER,
     MODE_VECTOR,
@@ -29,8 +31,13 @@ from ..safety.rules import Effect, RuleSet
 from .catalogue import build_catalogue, build_summary
 from .named import language_of
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup
-from .providers.entities import entities_provider
-from .providers.texts import documents_provider, everything_known, memory_provider, profile_provider
+from .providers.entities import EntitiesContextProvider
+from .providers.texts import (
+    DocumentsContextProvider,
+    MemoryContextProvider,
+    ProfileContextProvider,
+    everything_known,
+)
 from .window import Budget, Catalogue, ContextWindow, Slot
 
 
@@ -65,10 +72,10 @@ INLINE_ENTITIES = 50
 VOLATILE_HEADING = "[Added by Home Assistant, not said by the person]"
 
 PROVIDERS: Sequence[Callable[[ProviderSetup], ContextProvider | None]] = (
-    entities_provider,
-    profile_provider,
-    memory_provider,
-    documents_provider,
+    EntitiesContextProvider,
+    lambda setup: ProfileContextProvider(setup) if setup.settings[CONF_PROFILE] else None,
+    lambda setup: MemoryContextProvider(setup) if setup.settings[CONF_MEMORY] else None,
+    lambda setup: DocumentsContextProvider(setup.texts) if setup.texts.configured else None,
 )
 """Factories of providers; they return None if the options disable the provider. They run in this order."""
 

@@ -643,20 +643,22 @@ class ToldState(NamedTuple):
     """Text that was removed from these texts."""
 
 
-class DirectContextProvider(ContextProvider):
-    """Looks the sentence up by words; needs neither an index server nor an embedding model."""
-
-    name = "direct"
-    shows_chosen = True
-    """Whether entities that the options choose are shown whatever the sentence is about."""
+class EntitiesContextProvider(ContextProvider):
+    """Looks the sentence up by words and, where the options say so, by meaning."""
 
     def __init__(self, setup: ProviderSetup) -> None:
+        settings = setup.settings
         self._hass = setup.hass
         self._away = setup.data_policy.away
-        self._writer = StateWriter(
-            setup.settings[CONF_CONTEXT_FORMAT], setup.settings[CONF_DIRECT_ATTRIBUTES]
-        )
-        self._chosen = bool(setup.settings[CONF_DIRECT_ENTITIES]) and self.shows_chosen
+        self._writer = StateWriter(settings[CONF_CONTEXT_FORMAT], settings[CONF_DIRECT_ATTRIBUTES])
+        self._semantic = setup.semantic if settings[CONF_CONTEXT_MODE] == MODE_VECTOR else None
+        self.name = "direct" if self._semantic is None else "vector_db"
+        self._chosen = bool(settings[CONF_DIRECT_ENTITIES]) and self._semantic is None
+        """Whether entities that the options choose are shown whatever the sentence is about."""
+        self._collection: str = settings[CONF_VECTOR_COLLECTION]
+        self._top_k = int(settings[CONF_VECTOR_TOP_K])
+        self._narrowed = bool(settings[CONF_VISIBLE])
+        self._threshold = float(settings[CONF_VECTOR_THRESHOLD])
 
     @override
     async def async_prepare(self, house: HouseSnapshot) -> None:
@@ -681,7 +683,7 @@ class DirectContextProvider(ContextProvider):
         if selection is not None and request.catalogue.complete:
             return await self._async_selected(selection, request)
         limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue.complete else FOUND_IN_LARGE_HOUSE
-        meant = await self.async_meant(request)
+        meant = await self._async_meant(request)
         limit = max(limit, len(meant.hits))
         by_words: dict[str, float] = {}
         found = await async_retrieve(
@@ -808,9 +810,24 @@ class DirectContextProvider(ContextProvider):
             for name in map(words, record.names)
         )
 
-    async def async_meant(self, _request: ContextRequest) -> Meant:
-        """Return the entities closest to a sentence in meaning; here words are enough."""
-        return Meant()
+    async def _async_meant(self, request: ContextRequest) -> Meant:
+        """Return the entities closest to a sentence in meaning; retrieval checks whether they are exposed."""
+        if self._semantic is None:
+            return Meant()
+        hits = await self._semantic.async_search(
+            self._collection,
+            request.sentence,
+            NARROWED_HITS if self._narrowed else self._top_k,
+            self._threshold,
+            where={"source": TextSource.ENTITY.value},
+        )
+        answered = self._semantic.available  # a search that fails finds that out
+        # The index is of everything that is exposed; an agent with a list sees some of it.
+        seen = [hit for hit in hits if hit.id in request.house.entities]
+        return Meant(
+            tuple((hit.id, hit.similarity) for hit in seen[: self._top_k]),
+            query=request.sentence if answered else None,
+        )
 
     def _lively(self, request: ContextRequest) -> Iterable[EntityRecord]:
         if request.speaker.area_id is None:
@@ -878,45 +895,6 @@ class DirectContextProvider(ContextProvider):
             self._writer.line(one.record, state, house, introduced=False) for state in (one.state, one.bare)
         }
         return len(lines) > 1
-
-
-class VectorDbContextProvider(DirectContextProvider):
-    """Adds the entities that are closest in meaning, in the same format."""
-
-    name = "vector_db"
-    shows_chosen = False
-
-    def __init__(self, setup: ProviderSetup) -> None:
-        super().__init__(setup)
-        self._semantic = setup.semantic
-        self._collection: str = setup.settings[CONF_VECTOR_COLLECTION]
-        self._top_k = int(setup.settings[CONF_VECTOR_TOP_K])
-        self._narrowed = bool(setup.settings[CONF_VISIBLE])
-        self._threshold = float(setup.settings[CONF_VECTOR_THRESHOLD])
-
-    @override
-    async def async_meant(self, request: ContextRequest) -> Meant:
-        """Return the entities closest to the sentence; retrieval checks whether they are exposed."""
-        hits = await self._semantic.async_search(
-            self._collection,
-            request.sentence,
-            NARROWED_HITS if self._narrowed else self._top_k,
-            self._threshold,
-            where={"source": TextSource.ENTITY.value},
-        )
-        answered = self._semantic.available  # a search that fails finds that out
-        # The index is of everything that is exposed; an agent with a list sees some of it.
-        seen = [hit for hit in hits if hit.id in request.house.entities]
-        return Meant(
-            tuple((hit.id, hit.similarity) for hit in seen[: self._top_k]),
-            query=request.sentence if answered else None,
-        )
-
-
-def entities_provider(setup: ProviderSetup) -> ContextProvider:
-    """Return the provider of entities in the chosen mode."""
-    vector = setup.settings[CONF_CONTEXT_MODE] == MODE_VECTOR
-    return VectorDbContextProvider(setup) if vector else DirectContextProvider(setup)
 
 
 def _is_about(record: EntityRecord, spoken: frozenset[str], languages: Iterable[str]) -> bool:

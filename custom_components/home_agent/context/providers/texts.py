@@ -236,11 +236,6 @@ class MemoryContextProvider(ContextProvider):
         return sorted(diets, key=lambda one: said.isdisjoint(words(one.content)))[:DIETS]
 
 
-def memory_provider(setup: ProviderSetup) -> ContextProvider | None:
-    """Return the provider where the options want one."""
-    return MemoryContextProvider(setup) if setup.settings[CONF_MEMORY] else None
-
-
 def _memory_line(memory: Memory) -> str:
     return f"- {quoted(memory.content, MAX_CONTENT)}"
 
@@ -292,11 +287,6 @@ class ProfileContextProvider(ContextProvider):
             outside=_within(map(_profile_line, abroad), budget),
             said=True,
         )
-
-
-def profile_provider(setup: ProviderSetup) -> ContextProvider | None:
-    """Return the provider where the options want one."""
-    return ProfileContextProvider(setup) if setup.settings[CONF_PROFILE] else None
 
 
 def _profile_line(entry: ProfileEntry) -> str:
@@ -364,8 +354,3 @@ def _lines(passages: Iterable[Passage], budget: int) -> Iterator[str]:
             return
         left -= tokens
         yield line
-
-
-def documents_provider(setup: ProviderSetup) -> ContextProvider | None:
-    """Return the provider of passages from the additional collections, if there are any."""
-    return DocumentsContextProvider(setup.texts) if setup.texts.configured else None
