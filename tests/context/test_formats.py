@@ -52,7 +52,7 @@ async def test_a_format_reaches_the_request(
     """The system prompt is that of every other format and holds no state."""
     request = await ask(hass, model_server, {"context_format": name})
     heading, line, *_ = states(request)
-    assert heading == FORMATS[name][0]
+    assert heading == FORMATS[name]
     assert LAMP in line
     assert "50%" in line
     system = request.messages[0]["content"]

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
 from math import isfinite
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
@@ -137,83 +137,13 @@ HIDDEN: Final = frozenset({"access_token", "code", "entity_picture", "entity_pic
 """Attributes that are keys, or addresses with a key in them."""
 
 
-class ShownEntity(NamedTuple):
-    """One entity as it is to be shown."""
-
-    record: EntityRecord
-    state: State
-    house: HouseSnapshot
-    introduced: bool
-    """Whether to include name, place and abilities, which the catalogue of a large home omits."""
-    attributes: Mapping[str, Any]
-    """Those that a person chose."""
-
-    @property
-    def area(self) -> str:
-        """Return the name of the area, or an empty text."""
-        area = self.house.areas.get(self.record.area_id or "")
-        return area.name if area else ""
-
-
-type Writer = Callable[[ShownEntity], str]
-
-
-def compact(shown: ShownEntity) -> str:
-    """Return the id with its introduction, and the state in a few words."""
-    record = shown.record
-    subject = introduced(record, shown.house) if shown.introduced else record.entity_id
-    extra = (f"{name} {_value(value)}" for name, value in shown.attributes.items())
-    return f"{subject}: {', '.join((describe_state(shown.state, record), *extra))}"
-
-
-def as_json(shown: ShownEntity) -> str:
-    """Return one JSON object."""
-    record = shown.record
-    content: dict[str, Any] = {
-        "entity_id": record.entity_id,
-        "name": clean(record.name, NAME_CHARS),
-        "area": clean(shown.area, NAME_CHARS),
-        "state": clean(shown.state.state, NAME_CHARS),
-        "means": describe_state(shown.state, record),
-        "abilities": list(record.abilities[:MAX_ABILITIES]) if shown.introduced else [],
-        "attributes": dict(shown.attributes),
-    }
-    if content["means"] == content["state"]:
-        del content["means"]
-    return json_dumps({key: value for key, value in content.items() if value not in ("", [], {})})
-
-
-def sentence(shown: ShownEntity) -> str:
-    """Return one sentence."""
-    record = shown.record
-    place = f" in {quoted(shown.area, NAME_CHARS)}" if shown.area else ""
-    subject = f"{quoted(record.name, NAME_CHARS)} ({record.entity_id}){place}"
-    words = f"{subject} is {describe_state(shown.state, record)}"
-    if shown.attributes:
-        told = (
-            f"its {name.replace('_', ' ')} is {_value(value)}" for name, value in shown.attributes.items()
-        )
-        words = f"{words}; {', '.join(told)}"
-    if shown.introduced and record.abilities:
-        words = f"{words}; it can do {', '.join(record.abilities[:MAX_ABILITIES])}"
-    return f"{words}."
-
-
-def hybrid(shown: ShownEntity) -> str:
-    """Return the state in words, behind it the exact values as JSON."""
-    content = {"state": clean(shown.state.state, NAME_CHARS), **shown.attributes}
-    record = shown.record
-    subject = introduced(record, shown.house) if shown.introduced else record.entity_id
-    return f"{subject}: {describe_state(shown.state, record)} {json_dumps(content)}"
-
-
-FORMATS: Final[Mapping[str, tuple[str, Writer]]] = {
-    "compact": ("States, others by ha_query:", compact),
-    "json": ("States as JSON, others by ha_query:", as_json),
-    "natural_language": ("What is so now, other states by ha_query:", sentence),
-    "hybrid": ("States with exact values as JSON, others by ha_query:", hybrid),
+FORMATS: Final[Mapping[str, str]] = {
+    "compact": "States, others by ha_query:",
+    "json": "States as JSON, others by ha_query:",
+    "natural_language": "What is so now, other states by ha_query:",
+    "hybrid": "States with exact values as JSON, others by ha_query:",
 }
-"""Per format: the heading, and how one entity is written."""
+"""Per format: the heading."""
 REASONS: Final = "reasons only by ha_query with why"
 
 
@@ -221,9 +151,9 @@ class StateWriter:
     """Writes entities in the format and with the attributes that the options choose."""
 
     def __init__(self, name: str, attributes: Sequence[str]) -> None:
-        self.heading, self._write = FORMATS.get(name, FORMATS["compact"])
+        self._format = name if name in FORMATS else "compact"
         self._attributes = [read_chosen(attribute) for attribute in attributes]
-        self.brief = self._write is compact and not attributes
+        self.brief = self._format == "compact" and not attributes
         """Whether a line is as short as it can be."""
 
     def heading_for(self, sentence: str, language: str) -> str:
@@ -231,13 +161,46 @@ class StateWriter:
         said = f" {' '.join(words(sentence))} "
         reasons = phrases(find(language) or DEFAULT, "questions.reasons")
         asks_why = any(f" {' '.join(words(reason))} " in said for reason in reasons)
-        return self.heading.replace(":", f"; {REASONS}:") if asks_why else self.heading
+        heading = FORMATS[self._format]
+        return heading.replace(":", f"; {REASONS}:") if asks_why else heading
 
     def line(self, record: EntityRecord, state: State, house: HouseSnapshot, *, introduced: bool) -> str:
-        """Return the line of one entity."""
-        chosen = self._chosen(state)
-        return self._write(
-            ShownEntity(record=record, state=state, house=house, introduced=introduced, attributes=chosen)
+        """Return the line of one entity.
+
+        It may be introduced with name, place and abilities, which the catalogue of a large home omits.
+        """
+        attributes = self._chosen(state)
+        area = house.areas.get(record.area_id or "")
+        place = area.name if area else ""
+        means, abilities = describe_state(state, record), record.abilities[:MAX_ABILITIES]
+        if self._format == "json":
+            content: dict[str, Any] = {
+                "entity_id": record.entity_id,
+                "name": clean(record.name, NAME_CHARS),
+                "area": clean(place, NAME_CHARS),
+                "state": clean(state.state, NAME_CHARS),
+                "means": means,
+                "abilities": list(abilities) if introduced else [],
+                "attributes": attributes,
+            }
+            if content["means"] == content["state"]:
+                del content["means"]
+            return json_dumps({key: value for key, value in content.items() if value not in ("", [], {})})
+        if self._format == "natural_language":
+            where = f" in {quoted(place, NAME_CHARS)}" if place else ""
+            words = f"{quoted(record.name, NAME_CHARS)} ({record.entity_id}){where} is {means}"
+            if attributes:
+                values = (
+                    f"its {name.replace('_', ' ')} is {_value(one)}" for name, one in attributes.items()
+                )
+                words = f"{words}; {', '.join(values)}"
+            return f"{words}; it can do {', '.join(abilities)}." if introduced and abilities else f"{words}."
+        subject = introduction(record, house) if introduced else record.entity_id
+        if self._format == "hybrid":  # the state in words, behind it the exact values
+            exact = {"state": clean(state.state, NAME_CHARS), **attributes}
+            return f"{subject}: {means} {json_dumps(exact)}"
+        return (
+            f"{subject}: {', '.join((means, *(f'{name} {_value(one)}' for name, one in attributes.items())))}"
         )
 
     def _chosen(self, state: State) -> dict[str, Any]:
@@ -263,7 +226,7 @@ def read_chosen(attribute: str) -> tuple[str, str]:
     return (entity.strip() if colon else "*", name.strip())
 
 
-def introduced(record: EntityRecord, house: HouseSnapshot) -> str:
+def introduction(record: EntityRecord, house: HouseSnapshot) -> str:
     """Return an entity with the name, place and abilities that the catalogue of a large home omits."""
     area = house.areas.get(record.area_id) if record.area_id else None
     place = f" in {quoted(area.name, NAME_CHARS)}" if area else ""

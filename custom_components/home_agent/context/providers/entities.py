@@ -40,7 +40,7 @@ from ..kind_lines import (
     LineOptions,
     Member,
     StateWriter,
-    introduced,
+    introduction,
     is_active,
     kind_drafts,
     kind_of,
@@ -722,7 +722,7 @@ class EntitiesContextProvider(ContextProvider):
         outside = None
         if not self._away.states:
             shown = () if request.catalogue.complete else entity_ids
-            outside = tuple(introduced(records[entity_id], request.house) for entity_id in shown)
+            outside = tuple(introduction(records[entity_id], request.house) for entity_id in shown)
         return Slot(
             heading=self._writer.heading_for(request.sentence, request.speaker.language),
             lines=(*lines, *(line.text for line in counted)),
