@@ -61,13 +61,11 @@ class EntityRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Area:
-    """A room or another place."""
+class NamedPlace:
+    """What areas and floors have in common."""
 
-    area_id: str
     name: str
     aliases: tuple[str, ...] = ()
-    floor_id: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,18 +74,19 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Floor:
+class Area(NamedPlace):
+    """A room or another place."""
+
+    area_id: str
+    floor_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor(NamedPlace):
     """A floor of the home."""
 
     floor_id: str
-    name: str
-    aliases: tuple[str, ...] = ()
     level: int | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the name and the aliases."""
-        return tuple(filter(None, (self.name, *self.aliases)))
 
 
 class HouseSnapshot:
@@ -96,7 +95,7 @@ class HouseSnapshot:
     Entities are the exposed ones, sorted by entity id; areas and floors by their id.
     """
 
-    __slots__ = ("_by_area", "_by_domain", "_derived", "areas", "carried", "entities", "floors", "version")
+    __slots__ = ("_derived", "_groups", "areas", "carried", "entities", "floors", "version")
 
     def __init__(
         self,
@@ -116,37 +115,31 @@ class HouseSnapshot:
         self.entities: Mapping[str, EntityRecord] = _frozen(entities or {})
         self.areas: Mapping[str, Area] = _frozen(areas or {})
         self.floors: Mapping[str, Floor] = _frozen(floors or {})
-        self._by_area: dict[str, tuple[EntityRecord, ...]] | None = None
-        self._by_domain: dict[str, tuple[EntityRecord, ...]] | None = None
+        self._groups: dict[str, Mapping[str, tuple[EntityRecord, ...]]] = {}
         self._derived: dict[Hashable, object] = {}
 
     @property
     def domains(self) -> frozenset[str]:
         """Return the domains of the entities."""
-        return frozenset(self._domains())
+        return frozenset(self._grouped("domain"))
 
     def of_domain(self, domain: str) -> tuple[EntityRecord, ...]:
         """Return the entities of a domain, sorted by entity id."""
-        return self._domains().get(domain, ())
-
-    def _domains(self) -> Mapping[str, tuple[EntityRecord, ...]]:
-        """Return the entities by domain, sorted once for each snapshot."""
-        if self._by_domain is None:
-            found: dict[str, list[EntityRecord]] = {}
-            for record in self.entities.values():
-                found.setdefault(record.domain, []).append(record)
-            self._by_domain = {key: tuple(records) for key, records in found.items()}
-        return self._by_domain
+        return self._grouped("domain").get(domain, ())
 
     def in_area(self, area_id: str) -> tuple[EntityRecord, ...]:
         """Return the entities of an area, sorted by entity id."""
-        if self._by_area is None:
-            members: dict[str, list[EntityRecord]] = {}
+        return self._grouped("area_id").get(area_id, ())
+
+    def _grouped(self, attribute: str) -> Mapping[str, tuple[EntityRecord, ...]]:
+        """Return the entities by domain or area, sorted once for each snapshot."""
+        if attribute not in self._groups:
+            groups: dict[str, list[EntityRecord]] = {}
             for record in self.entities.values():
-                if record.area_id is not None:
-                    members.setdefault(record.area_id, []).append(record)
-            self._by_area = {key: tuple(records) for key, records in members.items()}
-        return self._by_area.get(area_id, ())
+                if (key := getattr(record, attribute)) is not None:
+                    groups.setdefault(key, []).append(record)
+            self._groups[attribute] = {key: tuple(records) for key, records in groups.items()}
+        return self._groups[attribute]
 
     def in_places(self, place_ids: Collection[str]) -> Iterator[EntityRecord]:
         """Yield the entities of areas and floors, area by area."""
