@@ -95,8 +95,7 @@ async def test_whatever_is_too_long_fits(
     assert newest.startswith(("Is the light on?", "Hello"))
 
 
-@pytest.mark.parametrize("entities", [150, 200, 1500])
-@pytest.mark.parametrize("size", [2048, 4096, 8192])
+@pytest.mark.parametrize(("entities", "size"), [(150, 2048), (1500, 4096), (200, 8192)])
 async def test_a_house_fits_any_model(
     hass: HomeAssistant, model_server: ModelServer, entities: int, size: int
 ) -> None:

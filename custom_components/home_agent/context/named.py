@@ -668,16 +668,15 @@ def _forms(
     synonyms = thing_synonyms(record.name, languages)
     for name in (*record.names, *synonyms):
         found = _telling(words(name))
-        kinds = {word: _kinds_of(word, readers) for word in found}
+        kinds = {
+            word: [(key, reader.kinds) for reader in readers for key in reader.kinds_of(word)]
+            for word in found
+        }
         kind = tuple(word for word in found if kinds[word])
         place = tuple(word for word in found if word in around and word not in kind)
         own = tuple(word for word in found if word not in kind and word not in place)
         says = any(fits(record, key, keys) for found in kinds.values() for key, keys in found)
         yield NameForm(own, kind, place, says, name in synonyms)
-
-
-def _kinds_of(word: str, readers: Iterable[TopicReader]) -> list[tuple[str, frozenset[str]]]:
-    return [(key, reader.kinds) for reader in readers for key in reader.kinds_of(word)]
 
 
 def _is_like(said: str, known: str) -> bool:

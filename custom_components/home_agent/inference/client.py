@@ -575,7 +575,10 @@ class ModelClient:
         if last is not None:
             yield last
         elif not begun:
-            raise _nothing_said(answer, reader)
+            if reader.empty or answer.recognised:
+                detail = "the server's answer is empty"
+                raise ModelServerError(ErrorKind.UNAVAILABLE, detail, answered=True)
+            raise malformed("the server's answer holds no message; is the address right?")
 
     def _understand(self, answer: AnswerReader, found: Any) -> Delta | None:
         if isinstance(found, list):
@@ -677,10 +680,3 @@ def _call[**P, T](make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 def _named(dialect: str) -> Wire:
     return WIRES[Dialect(dialect)]
-
-
-def _nothing_said(answer: AnswerReader, reader: JSONReader) -> ModelServerError:
-    """Return the error for an empty answer."""
-    if reader.empty or answer.recognised:
-        return ModelServerError(ErrorKind.UNAVAILABLE, "the server's answer is empty", answered=True)
-    return malformed("the server's answer holds no message; is the address right?")
