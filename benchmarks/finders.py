@@ -9,10 +9,10 @@ from typing import Any
 from custom_components.home_agent import const
 from custom_components.home_agent.context.retrieval import async_retrieve
 from custom_components.home_agent.events import EventEmitter
+from custom_components.home_agent.knowledge.documents import entity_text
 from custom_components.home_agent.knowledge.house import HouseSnapshot
 from custom_components.home_agent.knowledge.search import async_create_embedder
-from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, SemanticIndex, Source
-from custom_components.home_agent.knowledge.sources.areas import entity_text
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
 from custom_components.home_agent.knowledge.spoken_words import async_class_words, known_language
 from custom_components.home_agent.vector.embedded import EmbeddedStore
 from custom_components.home_agent.vector.embeddings import CachedEmbedder
@@ -131,7 +131,7 @@ class HybridFinder(Finder):
             documents = [
                 KnowledgeDocument(
                     id=record.entity_id,
-                    source=Source.ENTITY,
+                    source=TextSource.ENTITY,
                     title=record.name,
                     text=entity_text(record, house, words),
                 )
@@ -150,7 +150,7 @@ class HybridFinder(Finder):
     ) -> list[str]:
         """Return the entities that a sentence is about."""
         assert self._semantic is not None
-        where = {"source": Source.ENTITY.value}
+        where = {"source": TextSource.ENTITY.value}
         hits = await self._semantic.async_search(COLLECTION, text, TOP_K, where=where)
         semantic = [(hit.id, hit.similarity) for hit in hits]
         found = await async_retrieve(hass, house, text, limit, language=language, semantic=semantic)

@@ -6,7 +6,7 @@ import json
 from time import perf_counter
 from typing import Any, Final
 
-from custom_components.home_agent.context.providers.documents import TEXT_CHARS
+from custom_components.home_agent.context.providers.texts import TEXT_CHARS
 from custom_components.home_agent.memory.memories import MAX_CONTENT
 from custom_components.home_agent.memory.profile import MAX_VALUE
 from custom_components.home_agent.safety.firewall import firewall

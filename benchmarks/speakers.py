@@ -9,9 +9,7 @@ from time import monotonic
 from typing import Any, Final, override
 
 from custom_components.home_agent.connection import server_queue
-from custom_components.home_agent.inference.errors import ModelServerError
-from custom_components.home_agent.inference.models import ChatRequest
-from custom_components.home_agent.inference.queue import background
+from custom_components.home_agent.inference.models import ChatRequest, ModelServerError, background
 from custom_components.home_agent.runtime import HomeAgentData
 from homeassistant.components import conversation
 from homeassistant.core import Context, Event, HomeAssistant, callback

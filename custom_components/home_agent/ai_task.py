@@ -19,8 +19,8 @@ from .agent.pictures import read_pictures
 from .agent.tool_schemas import function_tools
 from .agent.turn import Turn
 from .const import CONF_MAX_TOKENS, DOMAIN
-from .context.fitting import Prompt, RequestDraft
-from .inference.queue import Caller, Priority
+from .context.window import Prompt, RequestDraft
+from .inference.models import Caller, Priority
 from .knowledge.speaker import Speaker
 from .regex import lazy_regex
 from .runtime import HomeAgentConfigEntry

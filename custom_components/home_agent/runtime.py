@@ -25,12 +25,11 @@ from .conversations.history import ConversationHistoryManager
 from .conversations.sessions import ConversationSessionManager
 from .conversations.turns import ConversationLog
 from .events import EventEmitter
-from .inference.router import Router
-from .knowledge.house import House
+from .inference.client import Router
+from .knowledge.house import House, ViewedHouse
 from .knowledge.indexer import HouseKnowledge, Indexer, IndexReport
 from .knowledge.library import Library
 from .knowledge.semantic import SemanticIndex
-from .knowledge.view import ViewedHouse
 from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import Memories, MemoryManager

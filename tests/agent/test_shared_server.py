@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 from custom_components.home_agent.connection import queue_length, server_queue
 from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from custom_components.home_agent.inference import queue as queues
-from custom_components.home_agent.inference.queue import Caller
+from custom_components.home_agent.inference.models import Caller
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech

@@ -9,18 +9,20 @@ import pytest
 
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.context.catalogue import build_catalogue, build_summary
-from custom_components.home_agent.context.fitting import Prompt, RequestDraft, fit, slim_tools
-from custom_components.home_agent.context.providers.base import Slot
 from custom_components.home_agent.context.window import (
     SAMPLES,
     Budget,
     ContextWindow,
+    Prompt,
+    RequestDraft,
+    Slot,
     TokenCalibration,
     answer_space,
-    cut_fairly,
     cut_middle,
     cut_tail,
     estimate_tokens,
+    fit,
+    slim_tools,
     tools_tokens,
 )
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
@@ -206,22 +208,6 @@ def test_a_cut_summary_says_so() -> None:
     assert not [lines for lines in cut if lines[-2].startswith("#")]
 
 
-def test_old_turns_go_whole() -> None:
-    """A turn is left out with its calls and their results."""
-    history = [
-        {"role": "user", "content": "Is it on? " + "hm " * 200},
-        *called(1, 200),
-        {"role": "assistant", "content": "Yes."},
-        {"role": "user", "content": "Thanks"},
-        {"role": "assistant", "content": "Fine."},
-    ]
-    draft = draft_of(house_of(3), Budget.from_limit(8000), history=history)
-    whole = fit(draft, [{"role": "user", "content": "And now?"}], 100_000)
-    fitted = fit(draft, [{"role": "user", "content": "And now?"}], whole.tokens - 10)
-    assert [message["content"] for message in fitted.messages[1:]] == ["Thanks", "Fine.", "And now?"]
-    assert fitted.steps == ("history",)
-
-
 def test_the_stable_part_does_not_follow_the_sentence() -> None:
     """Where the house is too much for the model, the same shorter text is sent with every sentence."""
     budget = Budget.from_limit(8000)
@@ -231,36 +217,6 @@ def test_the_stable_part_does_not_follow_the_sentence() -> None:
         fitted = fit(draft, [{"role": "user", "content": "please " * words}], 1100)
         systems.add((fitted.messages[0]["content"], json.dumps(fitted.tools)))
     assert len(systems) == 1
-
-
-def test_a_long_result_is_cut_and_says_so() -> None:
-    """The newest result keeps its beginning; nothing else has to go for it."""
-    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK, STATES))
-    current = [{"role": "user", "content": "Which are on?"}, *called(1, 30_000)]
-    fitted = fit(draft, current, 6000)
-    assert fitted.steps == ("results",)
-    assert fitted.messages[-1]["content"].endswith("(cut)")
-    assert estimate_tokens(fitted.messages[-1]["content"]) > 1000
-
-
-def test_a_long_sentence_keeps_its_ends() -> None:
-    sentence = "Turn off the kitchen. " + "By the way, " * 5000 + "And tell me the time."
-    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK, STATES))
-    fitted = fit(draft, [{"role": "user", "content": sentence}], 3000)
-    newest = fitted.messages[-1]["content"]
-    assert newest.startswith("Turn off the kitchen.")
-    assert "And tell me the time." in newest
-    assert "sentence" in fitted.steps
-    assert fitted.tokens <= 3000
-
-
-def test_images_are_counted_and_stay() -> None:
-    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:x"}}]
-    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK,))
-    fitted = fit(draft, [{"role": "user", "content": parts}], 6000)
-    assert fitted.messages[-1]["content"][:2] == parts
-    assert "Time: Monday" in fitted.messages[-1]["content"][2]["text"]
-    assert fitted.tokens > 1500
 
 
 def test_slim_tools_can_still_be_called() -> None:
@@ -279,22 +235,7 @@ def test_cut_texts(text: str, tokens: int) -> None:
         assert cut == text if estimate_tokens(text) <= tokens else estimate_tokens(cut) <= tokens + 12
 
 
-def test_cut_fairly() -> None:
-    """Short texts stay whole, the long one gives way."""
-    short, long = "Be kind.", "Explain everything. " * 500
-    cut = cut_fairly((short, long, ""), 200)
-    assert cut[0] == short
-    assert cut[2] == ""
-    assert 100 < estimate_tokens(cut[1]) <= 200
-
-
 # Budgets
-
-
-def test_the_shares_at_the_reference_size() -> None:
-    budget = Budget.from_limit(8000)
-    assert (budget.rules, budget.tools, budget.home, budget.history) == (800, 1200, 2400, 2000)
-    assert (budget.retrieved, budget.documents, budget.memories, budget.profile) == (800, 800, 400, 400)
 
 
 def test_shares_follow_size_tokeniser_and_choice() -> None:
@@ -328,14 +269,6 @@ def test_the_smaller_of_configured_and_probed_holds(settings_: dict[str, int], l
     assert ContextWindow({**DEFAULTS, **settings_}).calibration().limit == limit
 
 
-def test_history_has_two_limits() -> None:
-    """The share of the context and the option; the smaller holds."""
-    assert ContextWindow(DEFAULTS).budget().history == 2000
-    assert ContextWindow({**DEFAULTS, "history_max_tokens": 700}).budget().history == 700
-    assert ContextWindow({**DEFAULTS, "probed_context_size": 32_000}).budget().history == 4000
-    assert ContextWindow({**DEFAULTS, "budget_history": 300}).budget().history == 300
-
-
 def test_the_answer_gets_what_is_left() -> None:
     """Only where the model's size is known is the answer made shorter for it."""
     assert ContextWindow(DEFAULTS).answer_tokens(50_000, 1000) == 50_000
@@ -355,16 +288,6 @@ def test_the_factor_follows_the_server_and_then_stays() -> None:
         assert calibration.factor == 1.5
     for _ in range(SAMPLES):
         calibration.note_usage(1000, 1000)
-    assert calibration.factor == 1.0
-
-
-@pytest.mark.parametrize(
-    ("estimated", "prompt", "cached"),
-    [(1000, 12, 0), (1000, 0, 0), (1000, 90_000, 0), (100, 300, 0), (1000, -5, 0)],
-)
-def test_odd_counts_change_nothing(estimated: int, prompt: int, cached: int) -> None:
-    calibration = TokenCalibration(8000)
-    calibration.note_usage(estimated, prompt, cached)
     assert calibration.factor == 1.0
 
 

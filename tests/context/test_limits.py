@@ -12,8 +12,8 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent.const import EVENT_CONTEXT_INJECTED, EVENT_CONTEXT_OPTIMIZED
 from custom_components.home_agent.context import manager
 from custom_components.home_agent.context.catalogue import NAMES_LEGEND, SUMMARY_LEGEND
-from custom_components.home_agent.context.providers.base import ContextProvider, ContextRequest, Slot
-from custom_components.home_agent.context.window import estimate_tokens
+from custom_components.home_agent.context.providers.base import ContextProvider, ContextRequest
+from custom_components.home_agent.context.window import Slot, estimate_tokens
 from custom_components.home_agent.knowledge.house import HouseSnapshot
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
@@ -95,8 +95,7 @@ async def test_whatever_is_too_long_fits(
     assert newest.startswith(("Is the light on?", "Hello"))
 
 
-@pytest.mark.parametrize("entities", [150, 200, 1500])
-@pytest.mark.parametrize("size", [2048, 4096, 8192])
+@pytest.mark.parametrize(("entities", "size"), [(150, 2048), (1500, 4096), (200, 8192)])
 async def test_a_house_fits_any_model(
     hass: HomeAssistant, model_server: ModelServer, entities: int, size: int
 ) -> None:

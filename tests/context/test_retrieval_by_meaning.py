@@ -9,10 +9,10 @@ import pytest
 from custom_components.home_agent import const
 from custom_components.home_agent.context.retrieval import async_retrieve
 from custom_components.home_agent.events import EventEmitter
+from custom_components.home_agent.knowledge.documents import entity_text
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.knowledge.search import async_create_embedder
-from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, SemanticIndex, Source
-from custom_components.home_agent.knowledge.sources.areas import entity_text
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
 from custom_components.home_agent.knowledge.spoken_words import async_class_words
 from custom_components.home_agent.vector.embedded import EmbeddedStore
 from custom_components.home_agent.vector.embeddings import CachedEmbedder
@@ -64,7 +64,7 @@ async def _asking(hass: HomeAssistant, folder: Path, options: dict[str, Any]) ->
     documents = [
         KnowledgeDocument(
             id=record.entity_id,
-            source=Source.ENTITY,
+            source=TextSource.ENTITY,
             title=record.name,
             text=entity_text(record, snapshot, words),
         )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.context import topics
+from custom_components.home_agent.context import named
 from custom_components.home_agent.context.retrieval import async_retrieve
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.languages import languages_with
@@ -37,7 +37,7 @@ async def _find(hass: HomeAssistant, query: str, limit: int, area_id: str | None
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_has_wishes_of_its_classes(language: str) -> None:
     """A wish is about a class that has words, and says something that these do not."""
-    known = topics.vocabulary(language)
+    known = named.vocabulary(language)
     assert len(known.wishes.names) >= 10
     first = {said.split()[0] for said in known.classes.values()}
     assert known.wishes.names.keys() <= first

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.errors import ErrorKind, from_answer
+from custom_components.home_agent.inference.models import ErrorKind, from_answer
 
 
 def error(message: str, **fields: Any) -> dict[str, Any]:

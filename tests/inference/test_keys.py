@@ -6,8 +6,13 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError, from_answer, scrub
-from custom_components.home_agent.inference.models import Endpoint
+from custom_components.home_agent.inference.models import (
+    Endpoint,
+    ErrorKind,
+    ModelServerError,
+    from_answer,
+    scrub,
+)
 from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many
 from tests.helpers.inference_kit import KEY, ask, client_of
@@ -62,7 +67,7 @@ async def test_a_redirect_carries_no_key_elsewhere(
     model_server.default = moved
     model_server.on(on_path("/models"), moved)
     client = client_of(hass, model_server.url)
-    for attempt in (client.complete(ask()), client.list_models()):
+    for attempt in (client.complete(ask()), client.model_list()):
         with pytest.raises(ModelServerError, match="redirects"):
             await attempt
     assert other_model_server.requests == []
@@ -110,7 +115,7 @@ def test_errors_name_the_kind() -> None:
 async def test_addresses_that_make_no_sense(hass: HomeAssistant, base_url: str) -> None:
     for dialect in ("openai", "auto"):
         client = client_of(hass, base_url, dialect=dialect)
-        for attempt in (client.complete(ask()), client.list_models(), client.embed(["x"])):
+        for attempt in (client.complete(ask()), client.model_list(), client.embed(["x"])):
             with pytest.raises(ModelServerError) as caught:
                 await attempt
             assert caught.value.kind is ErrorKind.BAD_REQUEST
@@ -118,7 +123,7 @@ async def test_addresses_that_make_no_sense(hass: HomeAssistant, base_url: str) 
 
 async def test_unknown_dialect(hass: HomeAssistant) -> None:
     with pytest.raises(ModelServerError) as caught:
-        await client_of(hass, "http://127.0.0.1:1/v1", dialect="klingon").list_models()
+        await client_of(hass, "http://127.0.0.1:1/v1", dialect="klingon").model_list()
     assert caught.value.kind is ErrorKind.BAD_REQUEST
 
 

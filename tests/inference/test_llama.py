@@ -5,8 +5,7 @@ import os
 import orjson
 import pytest
 
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
-from custom_components.home_agent.inference.models import Dialect
+from custom_components.home_agent.inference.models import Dialect, ErrorKind, ModelServerError
 from custom_components.home_agent.inference.probing import probe
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import TOOL, ask, client_of, collect, spoken

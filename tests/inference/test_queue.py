@@ -8,20 +8,17 @@ from dataclasses import replace
 import pytest
 
 from custom_components.home_agent.inference import queue as queues
-from custom_components.home_agent.inference.client import ModelClient
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
-from custom_components.home_agent.inference.models import Delta
-from custom_components.home_agent.inference.probing import learn_slots
-from custom_components.home_agent.inference.queue import (
+from custom_components.home_agent.inference.client import ModelClient, Router
+from custom_components.home_agent.inference.models import (
     Caller,
+    Delta,
+    ErrorKind,
+    ModelServerError,
     Priority,
-    ServerBusy,
-    ServerQueue,
-    ServerQueues,
     background,
-    origin,
 )
-from custom_components.home_agent.inference.router import Router
+from custom_components.home_agent.inference.probing import learn_slots
+from custom_components.home_agent.inference.queue import ServerBusy, ServerQueue, ServerQueues, origin
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import ask, client_of, collect, spoken
 from tests.servers.model_server import ModelServer, on_path
@@ -198,76 +195,6 @@ async def test_a_person_hears_soon_that_others_are_first(
     assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
-async def test_everybody_waits_who_is_answered_in_time(
-    client: ModelClient, model_server: ModelServer
-) -> None:
-    """Many satellites at once are turned away by the time they would wait, not by their number."""
-    model_server.script([hang(), *([text("yes")] * 60), text("noted")])
-    async with asked(client, "first", person("hall")) as first:
-        await model_server.arrived(1)
-        turns = [
-            asyncio.create_task(client.complete(ask("light", caller=person(f"satellite {number % 5}"))))  # type: ignore[arg-type]
-            for number in range(60)
-        ]
-        work = [
-            asyncio.create_task(client.complete(ask("more", caller=background(f"agent {number}"))))  # type: ignore[arg-type]
-            for number in range(20)
-        ]
-        await until_waiting(client, 80)
-        first.cancel()
-        assert {turn.content for turn in await asyncio.gather(*turns)} == {"yes"}
-        assert len(await asyncio.gather(*work)) == 20
-    assert (client.queue.running, client.queue.waiting) == (0, 0)
-
-
-async def test_who_would_wait_too_long_hears_it_at_once(
-    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(queues.MEASURED):
-        await client.complete(ask("light", caller=person("kitchen")))
-    monkeypatch.setattr(client.queue, "_usual", queues.PERSON_SECONDS / 1.5)
-    model_server.script([hang()])
-    async with (
-        asked(client, "first", person("hall")),
-        asked(client, "second", person("kitchen")),
-    ):
-        await until_waiting(client, 1)
-        with pytest.raises(ServerBusy):
-            await client.complete(ask("third", caller=person("office")))
-
-
-async def test_an_answer_that_stalls_stops_nobody(
-    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queues, "STALLED_SECONDS", 0.05)
-    stalled = text(chunks=["one ", "two"], fault=hang().fault, fault_at=2)
-    model_server.script([stalled, text("yes")])
-    task = asyncio.create_task(collect(client.stream(ask("story", caller=person("hall")))))
-    await (await model_server.arrived(1)).reached_fault.wait()
-    assert (await client.complete(ask("light", caller=person("kitchen")))).content == "yes"
-    stalled.release.set()
-    assert spoken(await task) == "one two"
-    assert (client.queue.running, client.queue.waiting) == (0, 0)
-
-
-async def test_an_answer_that_begins_and_then_stalls_stops_nobody(
-    client: ModelClient, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is noticed after the shorter time, although somebody waits since before it began."""
-    monkeypatch.setattr(queues, "STALLED_SECONDS", 0.05)
-    model_server.script([text("yes")])
-    queue = client.queue
-    async with (
-        queue.place(person("office"), yields=False, until=None) as place,
-        asked(client, "light", person("kitchen")) as task,
-        asyncio.timeout(20),
-    ):
-        await until_waiting(client, 1)
-        place.note_progress()
-        assert (await task).content == "yes"
-    assert (queue.running, queue.waiting) == (0, 0)
-
-
 @pytest.mark.parametrize("streams", [True, False])
 async def test_who_stops_leaves_the_queue_clean(
     client: ModelClient, model_server: ModelServer, *, streams: bool
@@ -338,20 +265,6 @@ async def test_a_busy_server_is_not_a_broken_one(
             await router.complete({"primary": work, "fallback": work})
     assert not router.primary_rests
     assert len(other_model_server.chats) == 1
-
-
-async def test_a_server_that_asks_for_patience_is_asked_again_without_a_slot(
-    client: ModelClient, model_server: ModelServer
-) -> None:
-    """What another Home Assistant sends to the same server, its own queue has to hold back."""
-    model_server.script([status(503, "all slots are busy", headers={"Retry-After": "2"}), text("yes")])
-    assert (await client.complete(ask("light", caller=person("kitchen")))).content == "yes"
-    model_server.script([status(429, "busy", headers={"Retry-After": "2"})] * 3)
-    with pytest.raises(ModelServerError) as raised:
-        await client.complete(ask("light", caller=person("kitchen")))
-    assert raised.value.kind is ErrorKind.RATE_LIMIT
-    assert len(model_server.chats) == 4
-    assert (client.queue.running, client.queue.waiting) == (0, 0)
 
 
 async def test_the_server_tells_its_slots(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
 from custom_components.home_agent.inference.models import ChatRequest, TokenUsage
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import KEY, TOOL, ask, client_of, collect, spoken
@@ -108,8 +107,6 @@ async def test_openai_answer(hass: HomeAssistant, model_server: ModelServer) -> 
     [
         ({**SCHEMA, "additionalProperties": False}, True),
         (SCHEMA, False),
-        ({**SCHEMA, "required": [], "additionalProperties": False}, False),
-        ({"type": "object"}, False),
         ({"anyOf": [{"type": "string"}, {"type": "object"}]}, False),
         ({"type": "array", "items": {"type": "string"}}, True),
     ],
@@ -158,13 +155,6 @@ async def test_what_came_with_a_call_goes_back_with_it(
     assert sent == [{**back, "extra_content": signature}, other]
 
 
-async def test_what_came_with_calls_is_bounded(hass: HomeAssistant, model_server: ModelServer) -> None:
-    client = client_of(hass, model_server.url)
-    client._keep_extras({str(number): number for number in range(1000)})
-    assert len(client._extras) == 256
-    assert "999" in client._extras
-
-
 @pytest.mark.parametrize(
     "case",
     [
@@ -196,7 +186,7 @@ async def test_azure_addresses(
     base, version, chat, models = case
     client = client_of(hass, model_server.address + base, dialect="azure", api_version=version)
     assert (await client.complete(ask())).content == "Done."
-    await client.list_models()
+    await client.model_list()
     assert await client.embed(["a"]) == [embedding("a", 256)]
     asked, listed, embedded = model_server.requests
     assert f"{asked.path}?{asked.query}".rstrip("?") == chat
@@ -292,12 +282,9 @@ async def test_ollama_answer(hass: HomeAssistant, model_server: ModelServer) -> 
             {},
             16384,
         ),
-        ({"model_info": None, "capabilities": None}, {}, 8192),
         ([], {}, 8192),
         ({"model_info": {"llama.context_length": 131072}}, {"num_ctx": 12000}, 12000),
         ({"model_info": {"llama.context_length": 131072}}, {"max_tokens": 9000}, 16384),
-        ({"model_info": {"llama.context_length": 10000}}, {"max_tokens": 9000}, 10000),
-        ({}, {"max_tokens": 9000}, 8192),
     ],
 )
 async def test_num_ctx_is_never_the_servers_default(
@@ -341,27 +328,15 @@ async def test_ollama_without_show(hass: HomeAssistant, model_server: ModelServe
     assert model_server.chats[0].json["think"] is True
 
 
-async def test_ollama_without_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.on(on_path("/api/show"), status(404, {"error": "model 'x' not found"}))
-    with pytest.raises(ModelServerError) as caught:
-        await client_of(hass, model_server.ollama_url, dialect="ollama").complete(ask())
-    assert caught.value.kind is ErrorKind.MODEL_NOT_FOUND
-
-
 @pytest.mark.parametrize(
     ("model", "effort", "told"),
     [
         ("gpt-oss:20b", "low", False),
-        ("openai/gpt-5-mini", "low", False),
         ("o4-mini", "low", False),
         ("gpt-4o", None, False),
         ("qwen3-8b", None, True),
-        ("Qwen/Qwen3-4B-GGUF", None, True),
         ("qwen3-4b-instruct-2507", None, False),
-        ("qwen3.5-9b", None, False),
         ("qwen2.5-7b", None, False),
-        ("HuggingFaceTB/SmolLM3-3B", None, True),
-        ("llama-3.1-8b", None, False),
     ],
 )
 async def test_no_thinking_in_the_way_that_a_model_knows(

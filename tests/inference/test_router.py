@@ -5,9 +5,8 @@ from contextlib import aclosing
 
 import pytest
 
-from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
-from custom_components.home_agent.inference.models import Delta
-from custom_components.home_agent.inference.router import MODELS, Router
+from custom_components.home_agent.inference.client import MODELS, Router
+from custom_components.home_agent.inference.models import Delta, ErrorKind, ModelServerError
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import ask, client_of, collect, spoken
 from tests.servers.model_server import ModelServer

@@ -8,14 +8,12 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.inference.dialects import WIRES
-from custom_components.home_agent.inference.errors import ModelServerError
-from custom_components.home_agent.inference.models import Delta, Dialect, TokenUsage
+from custom_components.home_agent.inference.models import Delta, Dialect, ModelServerError, TokenUsage
 from custom_components.home_agent.inference.transport import DONE, JSONReader
 from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many
-from tests.helpers.inference_kit import ask, client_of, collect, spoken
+from tests.helpers.inference_kit import client_of, spoken
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import raw
 
 STREAMS = {
     path.name: path.read_bytes() for path in (Path(__file__).parents[1] / "fixtures/streams").iterdir()
@@ -101,10 +99,6 @@ def without_ids(deltas: list[Delta]) -> list[Any]:
     ]
 
 
-def test_every_stream_has_its_answer() -> None:
-    assert STREAMS.keys() == EXPECTED.keys()
-
-
 @pytest.mark.parametrize("name", EXPECTED)
 def test_whole_and_byte_by_byte(name: str) -> None:
     stream = STREAMS[name]
@@ -120,17 +114,6 @@ def test_any_chunking_gives_the_same_deltas(name: str, data: st.DataObject) -> N
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=40)))
     pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
     assert without_ids(replay(name, pieces)) == without_ids(replay(name, [stream]))
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-async def test_over_a_connection_in_small_pieces(
-    hass: HomeAssistant, model_server: ModelServer, name: str
-) -> None:
-    stream = STREAMS[name]
-    model_server.script([raw(pieces=[stream[i : i + 7] for i in range(0, len(stream), 7)])])
-    base = model_server.ollama_url if name.endswith("ndjson") else model_server.url
-    deltas = await collect(client_of(hass, base, dialect=dialect_of(name)).stream(ask()))
-    assert summary(deltas) == EXPECTED[name]
 
 
 def test_a_call_goes_out_as_soon_as_the_next_begins() -> None:
@@ -168,17 +151,9 @@ def test_a_call_waits_while_its_arguments_are_unfinished() -> None:
             ],
             [("a", '{"b":1}')],
         ),
-        ([{"index": 0, "function": {"name": "a", "arguments": '{"b":'}}], [("a", '{"b":')]),
         (
             [{"index": 0, "id": "x1y2z3w4q", "function": {"name": "a", "arguments": '{"b":1}'}}] * 2,
             [("a", '{"b":1}')],
-        ),
-        (
-            [
-                {"function": {"name": "a", "arguments": '{"b":1}'}},
-                {"function": {"name": "a", "arguments": '{"b":2}'}},
-            ],
-            [("a", '{"b":1}'), ("a", '{"b":2}')],
         ),
         (
             [{"function": {"name": "a", "arguments": '{"b"'}}, {"function": {"arguments": ":1}"}}],
@@ -192,7 +167,6 @@ def test_a_call_waits_while_its_arguments_are_unfinished() -> None:
             [("a", "{}"), ("b", "{}")],
         ),
         ([{"id": "k1", "name": "a", "arguments": {"b": 1}}], [("a", '{"b":1}')]),
-        ([{"index": 0, "function": {"name": None, "arguments": None}}], []),
     ],
 )
 def test_calls_in_odd_fragments(entries: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
@@ -259,12 +233,9 @@ def test_what_is_no_json_is_said(stream: bytes, failure: str) -> None:
     ("stream", "objects"),
     [
         (b'data: {"a":\ndata: 1\ndata: }\n\n', [{"a": 1}]),
-        (b'data: {"a":\r\ndata: 1\r\ndata: }\r\n\r\n', [{"a": 1}]),
         (b'{\n  "a": {\n  },\n  "b": 2\n}\n', [{"a": {}, "b": 2}]),
-        (b'\n\n  \n{"a":1}', [{"a": 1}]),
         (b'event: message\nid: 4\nretry: 10\ndata:{"a":1}\n\n', [{"a": 1}]),
         (b'data: {"a":1}\rdata: {"a":2}\r\r', [{"a": 1}, {"a": 2}]),
-        (b"data: : keep-alive\n\ndata:\n\n[DONE]\n", [DONE]),
         (b'data: {"a":"\xff"}\n\n', [{"a": "\ufffd"}]),
     ],
 )

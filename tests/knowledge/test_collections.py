@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
-import yaml
 
 from custom_components.home_agent.const import DOMAIN, EVENT_CONTEXT_INJECTED
-from custom_components.home_agent.context.providers.documents import HEADING, TITLE_CHARS
+from custom_components.home_agent.context.providers.texts import HEADING, TITLE_CHARS
 from custom_components.home_agent.knowledge import library
 from custom_components.home_agent.knowledge.library import PassageIndex
 from custom_components.home_agent.knowledge.semantic import KnowledgeDocument
@@ -20,9 +19,7 @@ from custom_components.home_agent.vector.chroma import ChromaAddress
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
-from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent
-from tests.helpers.documents import PAGES, section
 from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, later, settled
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.servers.chroma import ChromaServer
@@ -197,16 +194,6 @@ async def test_several_collections_are_ranked_together(start: Start, texts: Path
     await agent.set_options(additional_top_k=1)
     await agent.say("When do the paper bins go out to the church?")
     assert [line.split(":")[0] for line in passages(agent)] == ["- texts/manuals/bins.txt"]
-
-
-async def test_the_threshold(start: Start) -> None:
-    agent = await start(additional_similarity_threshold=0.99)
-    await fill(agent)
-    await agent.say("How do I descale the coffee machine?")
-    assert not passages(agent)
-    await agent.set_options(additional_similarity_threshold=0.3)
-    await agent.say("How do I descale the coffee machine?")
-    assert passages(agent)
 
 
 async def test_texts_keep_to_their_budget(start: Start, texts: Path) -> None:
@@ -460,18 +447,6 @@ async def test_only_administrators(start: Start, hass_read_only_user: MockUser) 
     agent = await start()
     with pytest.raises(Unauthorized):
         await fill(agent, context=Context(user_id=hass_read_only_user.id))
-
-
-async def test_the_example_of_the_documentation(start: Start) -> None:
-    """The script runs as it stands."""
-    agent = await start()
-    written = section("docs/vector-store.md", "Your own texts")
-    script = yaml.safe_load(written.partition("```yaml\n")[2].partition("```")[0])
-    assert await async_setup_component(agent.hass, "script", {"script": {"index": script}})
-    await agent.hass.services.async_call("script", "index", blocking=True)
-    await agent.say("What does error E24 mean?")
-    assert any("tank is empty" in line for line in passages(agent))
-    assert str(library.MAX_PASSAGES // 1000) + ",000" in PAGES["docs/vector-store.md"]
 
 
 # Stores

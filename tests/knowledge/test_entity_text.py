@@ -2,8 +2,8 @@
 
 import pytest
 
+from custom_components.home_agent.knowledge.documents import entity_text
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, House, HouseSnapshot
-from custom_components.home_agent.knowledge.sources.areas import entity_text
 from custom_components.home_agent.knowledge.spoken_words import async_class_words, known_language
 from homeassistant.core import HomeAssistant
 from tests.helpers.homes import build_home

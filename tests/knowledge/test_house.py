@@ -11,7 +11,6 @@ from custom_components.home_agent.knowledge.house import House, abilities_of, is
 from homeassistant.components.climate import ClimateEntityFeature
 from homeassistant.components.cover import CoverEntityFeature
 from homeassistant.components.fan import FanEntityFeature
-from homeassistant.components.homeassistant import exposed_entities
 from homeassistant.components.homeassistant.const import DATA_EXPOSED_ENTITIES
 from homeassistant.components.media_player import MediaPlayerEntityFeature
 from homeassistant.components.vacuum import VacuumEntityFeature
@@ -200,16 +199,6 @@ async def test_registry_changes_reach_the_entities_they_touch(house: HomeAssista
     assert after.entities[built.entities[5]] is before.entities[built.entities[5]]
 
 
-async def test_a_removed_area_takes_its_floor_from_the_entities(house: HomeAssistant, known: House) -> None:
-    built = build_home(house, 3, rooms=3)
-    await known.async_snapshot()
-    ar.async_get(house).async_delete(built.areas[0])
-    fr.async_get(house).async_delete(built.floors[1])
-    snapshot = await known.async_snapshot()
-    assert snapshot.entities[built.entities[0]].area_id is None
-    assert {record.floor_id for record in snapshot.entities.values()} == {None, built.floors[0]}
-
-
 async def test_callers_share_one_rebuild_and_changes_during_it_are_not_lost(
     house: HomeAssistant, known: House
 ) -> None:
@@ -231,29 +220,6 @@ async def test_a_caller_that_gives_up_does_not_stop_the_others(house: HomeAssist
     await asyncio.sleep(0)
     impatient.cancel()
     assert len((await patient).entities) == 600
-
-
-async def test_other_callbacks_run_while_thousands_are_read(house: HomeAssistant, known: House) -> None:
-    build_home(house, 1500)
-    turns = 0
-    reading = asyncio.ensure_future(known.async_snapshot())
-    while not reading.done():
-        await asyncio.sleep(0)
-        turns += 1
-    assert len(reading.result().entities) == 1500
-    assert turns > 3
-
-
-async def test_a_stopped_house_hears_nothing(house: HomeAssistant) -> None:
-    agent_house = House(house)
-    await agent_house.async_start()
-    await agent_house.async_start()
-    snapshot = await agent_house.async_snapshot()
-    await agent_house.async_stop()
-    await agent_house.async_stop()
-    house.states.async_set("light.late", "on")
-    exposed_entities.async_expose_entity(house, "conversation", "light.late", True)
-    assert await agent_house.async_snapshot() is snapshot
 
 
 async def test_a_derived_value_is_computed_once_for_a_snapshot(house: HomeAssistant, known: House) -> None:

@@ -83,15 +83,6 @@ async def test_read_again_from_disk(agent: Agent, embedder: ModelServer, tmp_pat
     assert embedded(embedder) == []
 
 
-async def test_states_embed_nothing(agent: Agent, embedder: ModelServer) -> None:
-    """A light that goes on and off costs nothing."""
-    embedder.requests.clear()
-    for action in ("turn_on", "turn_off"):
-        await agent.hass.services.async_call("light", action, {"entity_id": "light.bed_light"}, blocking=True)
-    await later(agent.hass, CALM)
-    assert embedder.requests == []
-
-
 async def test_follows_changes_when_it_is_calm(agent: Agent, embedder: ModelServer) -> None:
     """A new name is embedded, by itself; an entity that is hidden goes."""
     embedder.requests.clear()
@@ -137,13 +128,6 @@ async def test_steps_of_a_large_house(agent: Agent) -> None:
     assert 1 < len(steps) <= 11
     assert steps[-1]["status"] == "completed"
     assert [step["done"] for step in steps] == sorted(step["done"] for step in steps)
-
-
-async def test_reindex_entities(agent: Agent) -> None:
-    """What is there already is skipped."""
-    response = await reindexed(agent)
-    assert response["total"] == response["skipped"] > 0
-    assert response["indexed"] == response["failed"] == 0
 
 
 async def test_index_entity(agent: Agent) -> None:
@@ -203,15 +187,6 @@ async def test_button_and_reload_bring_everything_in_step(agent: Agent, embedder
     await agent.hass.services.async_call("home_agent", "reload_context", {}, blocking=True)
     await settled(agent.hass)
     assert any(text.startswith("Sunbeam") for text in embedded(embedder))
-
-
-async def test_nightly(agent: Agent, embedder: ModelServer) -> None:
-    """Once a night everything is looked at, and nothing is embedded that did not change."""
-    events = async_capture_events(agent.hass, "home_agent.index.progress")
-    embedder.requests.clear()
-    await later(agent.hass, 24 * 3600)
-    assert {event.data["status"] for event in events} == {"completed"}
-    assert embedded(embedder) == []
 
 
 async def test_found_by_meaning_in_a_turn(agent: Agent, embedder: ModelServer) -> None:
@@ -284,13 +259,6 @@ async def test_without_an_embedder_nothing_of_it_is_loaded(
     assert raised.value.translation_key == "index_off"
 
 
-async def test_switched_off_again(agent: Agent) -> None:
-    """Its sensors go with it."""
-    await agent.set_options(vector_db_embedding_provider="none")
-    assert agent.hass.states.get("sensor.home_agent_index") is None
-    assert er.async_get(agent.hass).async_get("sensor.home_agent_index") is None
-
-
 async def test_a_damaged_file(agent: Agent, embedder: ModelServer, tmp_path: Path) -> None:
     """It is kept aside and told, and the collection is made again by itself."""
     assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
@@ -339,17 +307,6 @@ async def test_diagnostics(agent: Agent, embedder: ModelServer) -> None:
     await settled(agent.hass)
     shown = await async_get_config_entry_diagnostics(agent.hass, agent.entry)
     assert shown["index"]["faults"] == {"embedder": "embedder_unavailable"}
-
-
-async def test_system_health(agent: Agent) -> None:
-    """How many agents, whether the server answers, how the index is."""
-    assert await async_setup_component(agent.hass, "system_health", {})
-    await settled(agent.hass)
-    info = await get_system_health_info(agent.hass, "home_agent")
-    assert info["agents"] == 1
-    assert info["index"] == "ready"
-    assert info["index_entries"] > 0
-    assert await info["server"] == "ok"
 
 
 async def test_system_health_of_several_agents(agent: Agent, other_model_server: ModelServer) -> None:

@@ -87,13 +87,9 @@ EMBEDDER_FAULTS: dict[str, tuple[Break, str]] = {
     "resets": (answer_with(reset()), "embedder_unavailable"),
     "hangs": (answer_with(hang()), "embedder_unavailable"),
     "500": (answer_with(status(500)), "embedder_unavailable"),
-    "429": (answer_with(status(429)), "embedder_unavailable"),
-    "404": (answer_with(status(404)), "embedder_unavailable"),
     "html": (answer_with(html()), "embedder_unavailable"),
     "401": (answer_with(status(401)), "embedder_refused"),
     "wrong count": (answer_with(vectors([1.0] * 256, [1.0] * 256)), "embedder_unavailable"),
-    "no numbers": (answer_with(vectors([])), "embedder_unavailable"),
-    "other lengths": (answer_with(vectors([1.0], [1.0, 0.5])), "embedder_unavailable"),
 }
 
 

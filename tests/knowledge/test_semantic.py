@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events, a
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.events import EventEmitter
 from custom_components.home_agent.knowledge import semantic
-from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, Part, SemanticIndex, Source
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
 from custom_components.home_agent.vector.embeddings import Embedder
 from custom_components.home_agent.vector.store import StoreProblem, VectorStore
 from homeassistant.core import HomeAssistant
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HOME = "home_entities"
 
 
-def document(name: str, text: str, source: Source = Source.ENTITY) -> KnowledgeDocument:
+def document(name: str, text: str, source: TextSource = TextSource.ENTITY) -> KnowledgeDocument:
     """Return a document."""
     return KnowledgeDocument(id=name, source=source, title=text, text=text, entity_ids=(name,))
 
@@ -118,18 +118,6 @@ async def test_finds_by_meaning_and_tells(bench: Bench, hass: HomeAssistant) -> 
     }
 
 
-async def test_embeds_only_what_differs(bench: Bench) -> None:
-    """A second sync embeds nothing, a changed text itself only, and what is gone is deleted."""
-    assert len(bench.embedder.documents) == 3
-    report = await bench.fill()
-    assert (report.total, report.indexed, report.skipped, report.failed) == (3, 0, 3, 0)
-    bench.documents = [document("light.kitchen", "kitchen island light"), LIGHTS[1]]
-    report = await bench.fill()
-    assert (report.total, report.indexed, report.skipped) == (2, 1, 1)
-    assert bench.embedder.documents[3:] == ["kitchen island light"]
-    assert set(bench.store.kept[HOME]) == {"light.kitchen", "light.bedroom"}
-
-
 async def test_a_part_of_the_documents_deletes_nothing(bench: Bench) -> None:
     """One document can be put in without the others."""
     report = await bench.index.async_sync(HOME, [document("light.hall", "hall light")], complete=False)
@@ -164,22 +152,6 @@ async def test_another_dimension_builds_anew(bench: Bench, searched_first: bool)
     assert not bench.issues()
 
 
-async def test_another_model_builds_anew(bench: Bench) -> None:
-    """Vectors of another model with the same length cannot be compared."""
-    bench.embedder.fingerprint = "test|other"
-    assert await bench.found("kitchen") == []
-    assert await bench.found("kitchen") == ["light.kitchen"]
-    assert bench.store.made_by[HOME] == "test|other|64"
-
-
-async def test_a_collection_that_is_gone_is_filled_again(bench: Bench) -> None:
-    """Somebody deleted the collection on the server."""
-    await bench.store.async_drop(HOME)
-    assert await bench.found("kitchen") == []
-    assert await bench.found("kitchen") == ["light.kitchen"]
-    assert not bench.issues()
-
-
 async def test_store_down_and_back(bench: Bench) -> None:
     """Down: nothing is found, an issue says so, pauses grow; back: what was missed is filled in."""
     bench.store.problem = StoreProblem.UNAVAILABLE
@@ -196,40 +168,6 @@ async def test_store_down_and_back(bench: Bench) -> None:
     assert bench.works()
     assert not bench.issues()
     assert await bench.found("hall") == ["light.hall"]
-
-
-async def test_embedder_down_and_back(bench: Bench) -> None:
-    """The same for the embedder; meanwhile it is not asked once per turn."""
-    bench.embedder.fault = "connection refused"
-    assert await bench.found("kitchen") == []
-    assert bench.issues() == {"embedder_unavailable"}
-    assert bench.index.health.faults[Part.EMBEDDER].detail == "connection refused"
-    bench.embedder.fault = None
-    assert await bench.found("kitchen") == []
-    await bench.later()
-    assert not bench.issues()
-    assert await bench.found("kitchen") == ["light.kitchen"]
-
-
-async def test_refused_names_the_key(bench: Bench) -> None:
-    """A refused token is something for a person to correct."""
-    bench.store.problem = StoreProblem.REFUSED
-    await bench.found("kitchen")
-    assert bench.issues() == {"vector_store_refused"}
-
-
-async def test_down_at_start(hass: HomeAssistant) -> None:
-    """What is not there at start is opened when it comes, and filled."""
-    bench = Bench(hass)
-    bench.store.problem = StoreProblem.UNAVAILABLE
-    bench.embedder.fault = "starting"
-    await bench.index.async_start()
-    await bench.settled()
-    assert bench.issues() == {"vector_store_unavailable", "embedder_unavailable"}
-    bench.store.problem = bench.embedder.fault = None
-    await bench.later()
-    assert not bench.issues()
-    assert await bench.found("kitchen") == ["light.kitchen"]
 
 
 async def test_read_only_store_is_still_searched(bench: Bench) -> None:
@@ -307,7 +245,7 @@ async def test_collection_of_others(bench: Bench) -> None:
     assert await bench.index.async_missing("manuals")
     assert not await bench.index.async_missing(HOME)
     assert not bench.issues()
-    await bench.index.async_sync("notes", [document("n1", "boiler", Source.AREA)])
+    await bench.index.async_sync("notes", [document("n1", "boiler", TextSource.AREA)])
     bench.store.made_by["notes"] = None
     assert await bench.index.async_search("notes", "boiler", 3)
     bench.embedder.dimension = 32
@@ -316,19 +254,6 @@ async def test_collection_of_others(bench: Bench) -> None:
     bench.embedder.dimension = 64
     assert await bench.index.async_search("notes", "boiler", 3)
     assert not bench.issues()
-
-
-async def test_where_and_many(bench: Bench) -> None:
-    """Documents of one source can be asked for; progress tells how far a sync is."""
-    steps: list[tuple[int, int]] = []
-    many = [document(f"automation.n{n}", f"rule number {n}", Source.AUTOMATION) for n in range(150)]
-    report = await bench.index.async_sync(
-        HOME, [*LIGHTS, *many], progress=lambda done, total: steps.append((done, total))
-    )
-    assert report.indexed == 150
-    assert steps == [(67, 153), (131, 153), (153, 153)]
-    hits = await bench.index.async_search(HOME, "kitchen light rule", 2, where={"source": "automation"})
-    assert {hit.metadata["source"] for hit in hits} == {"automation"}
 
 
 async def test_closed_while_it_opens(hass: HomeAssistant) -> None:

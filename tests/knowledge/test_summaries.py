@@ -10,10 +10,10 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 from sqlalchemy.exc import OperationalError
 
+from custom_components.home_agent.knowledge import summaries
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.knowledge.semantic import KnowledgeDocument
-from custom_components.home_agent.knowledge.sources import summaries
-from custom_components.home_agent.knowledge.sources.summaries import SUMMARY_CHARS, SummarySource
+from custom_components.home_agent.knowledge.summaries import SUMMARY_CHARS, SummarySource
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import Recorder
 from homeassistant.components.recorder.models import StatisticMeanType

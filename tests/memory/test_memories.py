@@ -10,7 +10,7 @@ from unittest.mock import AsyncMock
 from hypothesis import given, strategies as st
 import pytest
 
-from custom_components.home_agent.context.providers.personal import RELEVANT
+from custom_components.home_agent.context.providers.texts import RELEVANT
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.memory.memories import (
     STORE_KEY,

@@ -16,7 +16,7 @@ from pytest_homeassistant_custom_component.typing import WebSocketGenerator
 
 from custom_components.home_agent.agent.record import MAX_LINE, MAX_LINES, MAX_TURNS, TurnOutcome
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
-from custom_components.home_agent.context.fitting import STABLE_STEPS, STEPS
+from custom_components.home_agent.context.window import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface
 from custom_components.home_agent.memory.extractor import Reason, Refused
 from custom_components.home_agent.memory.records import Origin, Sensitivity

@@ -22,9 +22,8 @@ from custom_components.home_agent.agent import turn
 from custom_components.home_agent.config import fields, probe
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
-from custom_components.home_agent.inference.errors import ErrorKind
-from custom_components.home_agent.inference.models import Endpoint
+from custom_components.home_agent.inference.dialects.base import is_azure, is_cloud, parse_address
+from custom_components.home_agent.inference.models import Endpoint, ErrorKind
 from custom_components.home_agent.planned.commands import CATCH_UP
 from custom_components.home_agent.planned.records import PlannedCommand
 from custom_components.home_agent.planned.schedule import Schedule
@@ -260,8 +259,8 @@ def test_model_servers() -> None:
     for _, address, _, _, dialect in servers:
         url, api = code(address)[0].replace("HOST", "192.168.1.5").replace("NAME", "name"), code(dialect)[0]
         assert fields.normalise_url(url) == url
-        assert is_azure(parse(url)) is (api == "azure")
-        assert is_cloud(parse(url)) is connection.is_cloud(url)
+        assert is_azure(parse_address(url)) is (api == "azure")
+        assert is_cloud(parse_address(url)) is connection.is_cloud(url)
         first = next(probe.candidates(Endpoint(base_url=url, model="", dialect=api)))
         assert first == (url if api != "openai" or connection.is_cloud(url) else f"{url}/v1")
 

@@ -120,7 +120,6 @@ def test_no_test_imports_another() -> None:
 
 ASKS_EXPOSURE = {
     "context.retrieval",
-    "knowledge.view",
     "proactive.rules",
 }
 """The view of an agent, and what looks at the weather."""

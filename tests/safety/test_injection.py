@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.context.manager import AssembledContext
-from custom_components.home_agent.context.providers.base import Slot
+from custom_components.home_agent.context.window import Slot
 from custom_components.home_agent.conversations.turns import Conversation, make_turn, parse_conversation
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.safety.firewall.firewall import note_tools

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.context.manager import AssembledContext
-from custom_components.home_agent.context.providers.base import Slot
-from custom_components.home_agent.context.providers.documents import HEADING, TEXT_CHARS
+from custom_components.home_agent.context.providers.texts import HEADING, TEXT_CHARS
+from custom_components.home_agent.context.window import Slot
 from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.memory.memories import MAX_CONTENT
 from custom_components.home_agent.memory.records import Memory, MemoryType, Origin, ProfileEntry, Sensitivity

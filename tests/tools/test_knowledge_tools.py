@@ -8,10 +8,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.knowledge.documents import Words, redacted_yaml
 from custom_components.home_agent.knowledge.search import KnowledgeQuery, KnowledgeSearch
-from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, Source
-from custom_components.home_agent.knowledge.sources.configured import redacted_yaml
-from custom_components.home_agent.knowledge.sources.words import Words
+from custom_components.home_agent.knowledge.semantic import KnowledgeDocument, TextSource
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.tools.knowledge_tools import MAX_CHARS, MAX_LISTED
 from custom_components.home_agent.vector.store import Hit
@@ -338,7 +337,7 @@ class Meanings:
 class OfPersons:
     """Documents that belong to somebody."""
 
-    source = Source.PROFILE
+    source = TextSource.PROFILE
 
     async def async_documents(self) -> Sequence[KnowledgeDocument]:
         """Return one of each."""
@@ -366,7 +365,7 @@ async def test_meanings_are_fused(demo: Agent) -> None:
     """What only means the same is found; its text is that of now, and unknown ids are dropped."""
     meanings = Meanings("automation:leak_in_the_kitchen", "automation:gone")
     search = KnowledgeSearch(demo.hass, demo.hass.data[DATA_SHARED].knowledge, meanings, "mine")
-    question = KnowledgeQuery(text="flooding", source=Source.AUTOMATION)
+    question = KnowledgeQuery(text="flooding", source=TextSource.AUTOMATION)
     (found,) = await search.async_search(question, lambda _: True)
     assert found.id == "automation:leak_in_the_kitchen"
     assert "Dishwasher Leak" in found.text

@@ -1,6 +1,5 @@
 """What every store of vectors does: the embedded one and real Chroma servers, side by side."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -155,12 +154,6 @@ async def test_replacing(store: VectorStore) -> None:
     assert await found(store, 0, 1, 0, gone=True) == []
 
 
-async def test_same_id_twice_at_once(store: VectorStore) -> None:
-    await store.async_upsert("things", [entry("a", (1, 0, 0), "one"), entry("a", (0, 1, 0), "two")])
-    assert await store.async_hashes("things") == {"a": "#two"}
-    assert len(await found(store, 1, 0, 0)) == 1
-
-
 async def test_deleting(store: VectorStore) -> None:
     await store.async_upsert("things", [entry(key, (1, 0, 0)) for key in "abc"])
     await store.async_delete("things", ["a", "c", "nobody", "a"])
@@ -180,15 +173,6 @@ async def test_many(store: VectorStore) -> None:
     assert set(await store.async_hashes("things")) == {item.id for item in many[650:]}
     assert await found(store, 1, 0, 0, limit=1) == ["light.650"]
     assert len(await found(store, 1, 0, 0, limit=60)) == 50
-
-
-async def test_creating_again_empties(store: VectorStore) -> None:
-    await store.async_upsert("things", [entry("a", (1, 0, 0))])
-    await store.async_create("things", "another|model|2")
-    assert await store.async_collections() == {"things": "another|model|2"}
-    assert await store.async_hashes("things") == {}
-    await store.async_upsert("things", [entry("b", (0, 1))])
-    assert await found(store, 0, 1) == ["b"]
 
 
 async def test_dropping(store: VectorStore) -> None:
@@ -233,17 +217,6 @@ TEXTS = [
 ]
 
 
-async def test_any_text(store: VectorStore, open_store: Open) -> None:
-    await store.async_upsert("things", [entry(text, (1, 0, 0), text, {text: text}) for text in TEXTS])
-    hits = await store.async_search("things", vector(1, 0, 0), 10)
-    assert {hit.id: (hit.text, hit.metadata) for hit in hits} == {
-        text: (text, {text: text}) for text in TEXTS
-    }
-    again = await reopened(store, open_store)
-    assert await again.async_hashes("things") == {text: f"#{text}" for text in TEXTS}
-    assert set(await found(again, 1, 0, 0)) == set(TEXTS)
-
-
 async def reopened(store: VectorStore, open_store: Open) -> VectorStore:
     """Return the store as it is after a restart."""
     await store.async_close()
@@ -261,15 +234,3 @@ async def test_restart(store: VectorStore, open_store: Open) -> None:
     assert await again.async_search("others", vector(1, 0), 5) == []
     await again.async_upsert("things", [entry("d", (1, 0, 0))])
     assert set(await again.async_hashes("things")) == {"a", "c", "d"}
-
-
-async def test_all_at_once(store: VectorStore) -> None:
-    """Writers and readers do not get into each other's way."""
-    await store.async_upsert("things", [entry("first", (1, 0, 0))])
-    parts = [[entry(f"{part}.{n}", (1, n, part)) for n in range(250)] for part in range(4)]
-    searches = [store.async_search("things", vector(1, 0, 0), 1) for _ in range(20)]
-    _, *results = await asyncio.gather(
-        asyncio.gather(*(store.async_upsert("things", part) for part in parts)), *searches
-    )
-    assert all(result[0].similarity == pytest.approx(1, abs=1e-5) for result in results)
-    assert len(await store.async_hashes("things")) == 1001

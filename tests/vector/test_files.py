@@ -17,7 +17,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from custom_components.home_agent.vector import embedded
 from custom_components.home_agent.vector.embedded import EmbeddedStore, FileReport, FileState
-from custom_components.home_agent.vector.store import Entry, StoreProblem, VectorStoreError
+from custom_components.home_agent.vector.store import Entry, VectorStoreError
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.checks import every
@@ -106,12 +106,6 @@ def put(path: Path, text: str) -> None:
     """Write a file that is not the store's."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-
-
-def make_folder(path: Path) -> None:
-    """Put a folder in place of a file."""
-    path.unlink()
-    path.mkdir()
 
 
 # Writing
@@ -220,22 +214,12 @@ def with_header(content: bytes, **changes: Any) -> bytes:
 BROKEN: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
     "garbage": lambda _: os.urandom(4096),
-    "zeros": lambda content: bytes(len(content)),
     "JSON": lambda _: b'{"version": 1, "data": {}}',
-    "list": lambda _: b"[1, 2]\n",
-    "half": lambda content: content[: len(content) // 2],
     "no vectors": lambda content: content[: -3 * 4],
     "longer": lambda content: content + b"\0\0\0\0",
     "bit": flipped,
-    "header only": lambda content: content.partition(b"\n")[0] + b"\n",
     "newer": lambda content: with_header(content, format=2),
-    "older": lambda content: with_header(content, format=0),
     "another's": lambda content: with_header(content, collection="others"),
-    "no name": lambda content: with_header(content, collection=None),
-    "rows": lambda content: with_header(content, rows=4, dimension=0),
-    "negative": lambda content: with_header(content, text_bytes=-1),
-    "huge": lambda content: with_header(content, text_bytes=1 << 80),
-    "deep": lambda _: b"[" * 60_000 + b"\n",
 }
 
 
@@ -265,46 +249,6 @@ async def test_broken_file(open_store: Open, folder: Path, reports: list[FileRep
     assert len(reports) == 1
     await store.async_drop("things")
     assert not report.path.exists(), "what somebody wants gone is gone everywhere"
-
-
-async def test_broken_file_that_cannot_be_moved(
-    open_store: Open, folder: Path, reports: list[FileReport], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is never overwritten."""
-    store = await filled(open_store, a="apple")
-    await store.async_close()
-    path = only_file(folder)
-    path.write_bytes(b"something precious")
-    monkeypatch.setattr(Path, "rename", read_only)
-    store = await open_store()
-    await store.async_create("things", MADE_BY)
-    await store.async_upsert("things", [entry("b")])
-    with pytest.raises(VectorStoreError) as caught:
-        await store.async_close()
-    assert caught.value.problem is StoreProblem.UNAVAILABLE
-    assert path.read_bytes() == b"something precious"
-    assert [(report.state, report.path) for report in reports] == [
-        (FileState.UNREADABLE, path),
-        (FileState.UNWRITABLE, path),
-    ]
-
-
-async def test_folder_in_place_of_a_file(open_store: Open, folder: Path, reports: list[FileReport]) -> None:
-    store = await filled(open_store, a="apple")
-    await store.async_close()
-    make_folder(only_file(folder))
-    store = await open_store()
-    assert await store.async_collections() == {}
-    assert [report.state for report in reports] == [FileState.UNREADABLE]
-
-
-async def test_no_folder(open_store: Open, folder: Path) -> None:
-    put(folder, "a file in its place")
-    with pytest.raises(VectorStoreError) as caught:
-        await open_store()
-    assert caught.value.problem is StoreProblem.UNAVAILABLE
-    make_folder(folder)
-    await open_store()
 
 
 # Disks that refuse
@@ -352,20 +296,6 @@ async def test_disk_refuses(
     assert len(reports) == 3
 
 
-async def test_disk_refuses_at_the_end(
-    open_store: Open, folder: Path, reports: list[FileReport], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each collection is tried, and the failure is not hidden."""
-    store = await filled(open_store, a="apple")
-    await store.async_create("others", MADE_BY)
-    with monkeypatch.context() as broken:
-        broken.setattr("os.fsync", disk_full)
-        with pytest.raises(VectorStoreError, match="No space left on device"):
-            await store.async_close()
-    assert [report.state for report in reports] == [FileState.UNWRITABLE] * 2
-    assert files_of(folder) == []
-
-
 async def test_dropping_from_a_read_only_disk(
     open_store: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,122 +308,3 @@ async def test_dropping_from_a_read_only_disk(
         with pytest.raises(VectorStoreError, match="Read-only file system"):
             await store.async_drop("things")
     assert await ids(store) == {"a"}
-
-
-# Limits
-
-
-async def fails(problem: StoreProblem, work: Awaitable[object]) -> None:
-    """Expect a failure that says what it is."""
-    with pytest.raises(VectorStoreError) as caught:
-        await work
-    assert caught.value.problem is problem
-
-
-async def test_limits(open_store: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = await filled(open_store, a="apple", b="banana")
-    for limit, value in (("MAX_ENTRIES", 3), ("MAX_NUMBERS", 9), ("MAX_TEXT", 6), ("MAX_COLLECTIONS", 1)):
-        monkeypatch.setattr(embedded, limit, value)
-    await fails(StoreProblem.INVALID, store.async_upsert("things", [entry("c"), entry("d")]))
-    await fails(StoreProblem.INVALID, store.async_upsert("things", [entry("c", "x" * 7)]))
-    await fails(StoreProblem.INVALID, store.async_create("others", MADE_BY))
-    assert await ids(store) == {"a", "b"}
-    await fails(StoreProblem.INVALID, store.async_create("x" * 501, MADE_BY))
-    await store.async_upsert("things", [entry("b"), entry("c")])
-    await store.async_create("things", MADE_BY)
-
-
-async def test_not_started(hass: HomeAssistant, folder: Path, reports: list[FileReport]) -> None:
-    store = EmbeddedStore(folder, hass.async_add_executor_job, reports.append)
-    await fails(StoreProblem.UNAVAILABLE, store.async_collections())
-    await fails(StoreProblem.UNAVAILABLE, store.async_create("things", MADE_BY))
-    await fails(StoreProblem.UNAVAILABLE, store.async_search("things", VECTOR, 1))
-    await fails(StoreProblem.UNAVAILABLE, store.async_drop("things"))
-    await store.async_close()
-    assert files_of(folder) == []
-
-
-# The event loop
-
-
-async def test_large_collections_leave_the_loop_alone(
-    hass: HomeAssistant, folder: Path, reports: list[FileReport], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    aside: list[str] = []
-
-    def run(function: Callable[..., Any], *args: Any) -> Any:
-        aside.append(getattr(function, "__name__", ""))
-        return hass.async_add_executor_job(function, *args)
-
-    store = EmbeddedStore(folder, run, reports.append)
-    await store.async_start()
-    await store.async_create("things", MADE_BY)
-    aside.clear()
-    await store.async_upsert("things", [entry("a"), entry("b")])
-    await store.async_search("things", VECTOR, 1, where={"said": "a"})
-    await store.async_delete("things", ["a"])
-    assert aside == []
-    monkeypatch.setattr(embedded, "ON_LOOP_NUMBERS", 2)
-    await store.async_upsert("things", [entry("a")])
-    assert await ids(store) == {"a", "b"}
-    await store.async_delete("things", ["a"])
-    assert await ids(store) == {"b"}
-    assert aside == ["with_entries", "search", "without", "search"]
-    monkeypatch.setattr(embedded, "ON_LOOP_NUMBERS", 1000)
-    monkeypatch.setattr(embedded, "ON_LOOP_ROWS", 0)
-    await store.async_search("things", VECTOR, 1, where={"said": "b"})
-    assert aside[4:] == ["search"]
-    await store.async_close()
-    assert aside[5:] == ["_write"]
-
-
-async def test_a_cancelled_change_changes_nothing(folder: Path, reports: list[FileReport]) -> None:
-    """Whatever its thread still does, the next writer starts from the state before."""
-    begun, go_on = asyncio.Event(), asyncio.Event()
-
-    async def run(function: Callable[..., Any], *args: Any) -> Any:
-        if function.__name__ == "with_entries" and not go_on.is_set():
-            begun.set()
-            await go_on.wait()
-        return function(*args)
-
-    store = EmbeddedStore(folder, run, reports.append)
-    await store.async_start()
-    await store.async_create("things", MADE_BY)
-    many = [entry(str(number)) for number in range(embedded.ON_LOOP_ENTRIES + 1)]
-    change = asyncio.create_task(store.async_upsert("things", many))
-    await begun.wait()
-    change.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await change
-    assert await store.async_hashes("things") == {}
-    go_on.set()
-    await store.async_upsert("things", many[1:])
-    assert len(await store.async_hashes("things")) == len(many) - 1
-    await store.async_close()
-
-
-async def test_a_cancelled_drop_is_finished_first(folder: Path, reports: list[FileReport]) -> None:
-    """The next writer of the file must not meet a thread that still deletes it."""
-    begun, go_on = asyncio.Event(), asyncio.Event()
-
-    async def run(function: Callable[..., Any], *args: Any) -> Any:
-        if function.__name__ == "_delete":
-            begun.set()
-            await go_on.wait()
-        return function(*args)
-
-    store = EmbeddedStore(folder, run, reports.append)
-    await store.async_start()
-    await store.async_create("things", MADE_BY)
-    drop = asyncio.create_task(store.async_drop("things"))
-    await begun.wait()
-    drop.cancel()
-    closing = asyncio.create_task(store.async_close())
-    await asyncio.sleep(0)
-    assert not drop.done()
-    assert not closing.done()
-    go_on.set()
-    with pytest.raises(asyncio.CancelledError):
-        await drop
-    await closing

@@ -129,27 +129,6 @@ def test_any_text_can_be_indexed_and_asked_for(names: list[str], query: str) -> 
     assert [score for _, score in results] == sorted((score for _, score in results), reverse=True)
 
 
-NAMES = st.sampled_from(
-    ["Kitchen Lamp", "Küche Licht", "Lampe", "Bad", "Garage Door", "灯 客厅", "Kitchen 2", "Hall"]
-)
-
-
-@given(st.lists(st.tuples(st.integers(0, 8), NAMES, NAMES), max_size=25), st.integers(0, 25), NAMES)
-def test_an_updated_index_finds_what_a_new_one_finds(
-    changes: list[tuple[int, str, str]], half: int, query: str
-) -> None:
-    documents = [Document(f"d{key}", [(name, 1.5), (more, 0.5)]) for key, name, more in changes]
-    first = {document.key: document for document in documents[:half]}
-    index = LexicalIndex.build(first.values())
-    gone = sorted(first)[::3]
-    index.update(documents[half:], gone)
-    final = {key: document for key, document in first.items() if key not in gone}
-    final |= {document.key: document for document in documents[half:]}
-    assert len(index) == len(final)
-    expected = dict(LexicalIndex.build(final.values()).search(query))
-    assert dict(index.search(query)) == pytest.approx(expected)
-
-
 def test_what_a_query_means() -> None:
     index = index_of("Kitchen Lamp", "Hall")
     meant = index.understand("the kichen lamps")

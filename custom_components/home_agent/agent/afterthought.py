@@ -11,10 +11,8 @@ from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, LOGGER
 from ..context.window import cut_tail
 from ..conversations.history import ConversationHistoryManager
 from ..idle import IdleQueue
-from ..inference.errors import ModelServerError
-from ..inference.models import ChatRequest, Message
-from ..inference.queue import background
-from ..inference.router import MODELS, Router
+from ..inference.client import MODELS, Router
+from ..inference.models import ChatRequest, Message, ModelServerError, background
 from ..memory.extractor import INSTRUCTION, SCHEMA, Ask, Exchange
 from ..regex import lazy_regex
 from ..safety.disclosure import DataPolicy

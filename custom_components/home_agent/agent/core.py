@@ -29,7 +29,7 @@ from ..const import (
 )
 from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
 from ..event_data import ConversationStarted
-from ..inference.queue import Caller, Priority
+from ..inference.models import Caller, Priority
 from ..languages.sentence import Kind, read
 from ..safety.frozen import FrozenIntent
 from ..safety.ledger import RecordedAction

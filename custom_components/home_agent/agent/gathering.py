@@ -15,9 +15,8 @@ from homeassistant.components import conversation
 from homeassistant.util.json import json_loads
 
 from ..const import CONF_HISTORY, CONF_HISTORY_MAX_MESSAGES, CONF_LLM_APIS
-from ..context.fitting import RequestDraft
 from ..context.kind_lines import describe_state
-from ..context.providers.base import Slot
+from ..context.window import RequestDraft, Slot
 from ..conversations.turns import kept_at_home
 from ..errors import WAITED, WAITS
 from ..inference.models import Message

@@ -11,8 +11,7 @@ from ..const import (
     LOGGER,
 )
 from ..event_data import StreamingError
-from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import Delta
+from ..inference.models import Delta, ErrorKind, ModelServerError
 from .honesty import async_unsaid_failure, gate_of
 from .log import LogDelta, async_add_answer
 from .model_errors import as_agent_error

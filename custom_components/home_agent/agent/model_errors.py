@@ -21,7 +21,7 @@ from ..errors import (
     RequestRefused,
     TokenLimitExceeded,
 )
-from ..inference.errors import ErrorKind, ModelServerError
+from ..inference.models import ErrorKind, ModelServerError
 
 _ERRORS: Final[Mapping[ErrorKind, type[HomeAgentError]]] = {
     ErrorKind.AUTH: AuthenticationError,

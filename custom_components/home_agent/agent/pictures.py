@@ -8,10 +8,8 @@ from typing import Any, Final
 
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX
 from ..errors import ToolExecutionError
-from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest, Message
-from ..inference.queue import Caller
-from ..inference.router import MODELS, Router
+from ..inference.client import MODELS, Router
+from ..inference.models import Caller, ChatRequest, ErrorKind, Message, ModelServerError
 from ..safety.disclosure import DataPolicy
 from ..tools.everyday.camera_tool import See
 from .model_errors import as_agent_error

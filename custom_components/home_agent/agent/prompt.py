@@ -31,14 +31,10 @@ from ..const import (
     DOMAIN,
     LOGGER,
 )
-from ..context.catalogue import Catalogue
-from ..context.fitting import Prompt, RequestDraft, System, fit
 from ..context.manager import AssembledContext, ContextManager
-from ..context.window import cut_fairly
-from ..inference.errors import ModelServerError
-from ..inference.models import ChatRequest, Message
-from ..inference.queue import background
-from ..inference.router import MODELS, Router
+from ..context.window import Catalogue, Prompt, RequestDraft, System, cut_fairly, fit
+from ..inference.client import MODELS, Router
+from ..inference.models import ChatRequest, Message, ModelServerError, background
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..regex import lazy_regex

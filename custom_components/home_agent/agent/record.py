@@ -15,13 +15,11 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 
 from ..const import CONF_FALLBACK_MODEL, CONF_MODEL, CONF_PANEL
-from ..context.fitting import FittedRequest
-from ..context.providers.base import Slot
+from ..context.window import FittedRequest, Slot
 from ..errors import TurnInterrupted
 from ..event_data import ConversationFinished, TokenCounts
-from ..inference.models import Delta, Message, TokenUsage
-from ..inference.queue import Caller
-from ..inference.router import FALLBACK, PRIMARY
+from ..inference.client import FALLBACK, PRIMARY
+from ..inference.models import Caller, Delta, Message, TokenUsage
 from ..tools.turn_calls import CallRecord, CallSummary, turn_quality
 
 MAX_TURNS: Final = 50

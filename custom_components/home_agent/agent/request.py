@@ -18,11 +18,10 @@ from ..const import (
     EVENT_CONTEXT_OPTIMIZED,
     LOGGER,
 )
-from ..context.fitting import FittedRequest, fit
+from ..context.window import FittedRequest, fit
 from ..conversations.turns import AT_HOME_ONLY
 from ..event_data import ContextInjected, ContextOptimized
-from ..inference.errors import ModelServerError
-from ..inference.models import ChatRequest, Message, MessageCall, TokenUsage
+from ..inference.models import ChatRequest, Message, MessageCall, ModelServerError, TokenUsage
 from ..safety.disclosure import DataCategory, Disclosure
 from ..tools.native import disclosed_by
 from ..tools.turn_calls import TurnCalls

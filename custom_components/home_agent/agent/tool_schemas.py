@@ -9,7 +9,7 @@ import probatio
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 
-from ..context.catalogue import Catalogue
+from ..context.window import Catalogue
 from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool, parameters_in, useful_tools
 from ..tools.calls.schema import serialize

@@ -7,11 +7,10 @@ from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
-from ..context.fitting import FittedRequest, Prompt, RequestDraft
 from ..context.manager import AssembledContext
-from ..inference.errors import RequestBudget
-from ..inference.models import Message
-from ..inference.router import PRIMARY
+from ..context.window import FittedRequest, Prompt, RequestDraft
+from ..inference.client import PRIMARY
+from ..inference.models import Message, RequestBudget
 from ..runtime import HomeAgentData
 from ..tools.turn_calls import TurnCalls
 from .record import TurnRecord

@@ -14,7 +14,7 @@ from homeassistant.util.ulid import ulid_now
 
 from ..agent.speaker import async_speaker_at
 from ..const import DOMAIN
-from ..knowledge.view import AgentView
+from ..knowledge.house import AgentView
 from ..runtime import Agent, FurtherAgent
 from ..safety.disclosure import Disclosure
 from ..tools.base import parameters_in, useful_tools

@@ -36,12 +36,12 @@ from ..const import (
 from ..context.manager import ContextManager
 from ..context.providers.base import ProviderSetup
 from ..events import EventEmitter
-from ..inference.router import Router
+from ..inference.client import Router
+from ..knowledge.house import ViewedHouse
 from ..knowledge.indexer import Indexer, knowledge_collection, profile_collection
 from ..knowledge.library import HouseholdTexts, Library
 from ..knowledge.search import KnowledgeSearch, async_create_embedder, async_open_store, embedder_disclosure
-from ..knowledge.semantic import SemanticIndex, Source
-from ..knowledge.view import ViewedHouse
+from ..knowledge.semantic import SemanticIndex, TextSource
 from ..memory.extractor import Extractor
 from ..memory.memories import Memories, MemorySettings
 from ..memory.profile import Profile
@@ -183,7 +183,8 @@ class AgentParts:
             return []
         personal = self.profile if settings[CONF_PROFILE] else None
         collection = knowledge_collection(settings[CONF_VECTOR_COLLECTION])
-        search = KnowledgeSearch(self._hass, self.shared.knowledge, self.semantic, collection, personal)
+        find = personal.async_find if personal else None
+        search = KnowledgeSearch(self._hass, self.shared.knowledge, self.semantic, collection, find)
         disabled = settings[CONF_TOOLS_DISABLED]
         memories = self.memories if settings[CONF_MEMORY] else None
         control = ControlTool(self.planned, gated=settings[CONF_ALLOW_SCRIPTS])
@@ -325,7 +326,7 @@ class AgentParts:
             collection=self.settings[CONF_VECTOR_COLLECTION],
             emitter=self.emitter,
             told=partial(async_dispatcher_send, self._hass, index_signal(self.id)),
-            left_out=() if self.embedded.states else (Source.SUMMARY,),
+            left_out=() if self.embedded.states else (TextSource.SUMMARY,),
         )
 
     @cached_property

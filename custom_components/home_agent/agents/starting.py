@@ -39,12 +39,12 @@ from ..const import (
 )
 from ..conversations.turns import ConversationLog
 from ..entity import conversation_entity
-from ..inference.router import Router
+from ..inference.client import Router
 from ..issues import report, withdraw, withdraw_all
+from ..knowledge.house import AllowList
 from ..knowledge.indexer import Indexer
 from ..knowledge.library import Library
 from ..knowledge.semantic import SemanticIndex
-from ..knowledge.view import AllowList
 from ..memory.memories import Memories
 from ..memory.profile import Profile
 from ..parts import NAMING, async_part, is_panel_enabled, names_things

@@ -73,8 +73,7 @@ from ..const import (
     SOURCE_INFLUXDB,
 )
 from ..errors import AuthenticationError, InvalidInput
-from ..inference.errors import ModelServerError
-from ..inference.models import Endpoint
+from ..inference.models import Endpoint, ModelServerError
 from ..knowledge.indexer import knowledge_collection
 from ..knowledge.search import async_create_embedder, chroma_address
 from ..knowledge.speaker import PERSON

@@ -27,8 +27,8 @@ from homeassistant.helpers.translation import async_get_translations
 from ..const import CONF_DEVICE_PERSONS, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES, DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
+from ..knowledge.house import FLOORS
 from ..knowledge.speaker import PERSON
-from ..knowledge.view import FLOORS
 from ..safety.rules import (
     ACTIONS,
     ADMINISTRATORS,

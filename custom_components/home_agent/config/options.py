@@ -36,8 +36,8 @@ from ..const import (
     EMBEDDING_BUILTIN,
 )
 from ..errors import InvalidInput
+from ..inference.client import PRIMARY
 from ..inference.models import Dialect
-from ..inference.router import PRIMARY
 from ..knowledge.indexer import knowledge_collection, profile_collection
 from ..parts import async_part
 from ..safety.disclosure import DataPolicy

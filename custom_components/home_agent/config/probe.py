@@ -24,9 +24,8 @@ from ..connection import endpoint
 from ..const import CONF_MODEL, DOMAIN
 from ..errors import InvalidInput
 from ..inference.client import ModelClient
-from ..inference.dialects import address
-from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import Dialect, Endpoint, Probe
+from ..inference.dialects.base import join_address, without_path
+from ..inference.models import Dialect, Endpoint, ErrorKind, ModelServerError, Probe
 from ..inference.probing import probe
 from ..parts import async_load_parts, async_part
 from ..regex import lazy_regex
@@ -208,9 +207,9 @@ def candidates(typed: Endpoint) -> Iterator[str]:
     """Yield the addresses at which a server of a known dialect may answer, the best first."""
     url = yarl.URL(typed.base_url)
     if typed.dialect == Dialect.OLLAMA:
-        url = address.without(url, "/v1", "/api")
+        url = without_path(url, "/v1", "/api")
     elif typed.dialect == Dialect.OPENAI and not _VERSIONED.search(url.path):
-        yield str(address.join(url, "/v1"))
+        yield str(join_address(url, "/v1"))
         if url.path == "/":
             return
     yield str(url).rstrip("/")

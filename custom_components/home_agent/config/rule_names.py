@@ -26,7 +26,7 @@ from homeassistant.loader import Integration, async_get_integrations
 from ..const import ASSISTANT, CONF_POLICY_PROFILES, DOMAIN
 from ..domains import DOMAINS
 from ..errors import InvalidInput
-from ..knowledge.view import FLOORS
+from ..knowledge.house import FLOORS
 from ..runtime import Agent
 from ..safety.rules import (
     AREAS,

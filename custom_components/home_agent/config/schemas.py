@@ -18,7 +18,7 @@ from homeassistant.helpers.selector import (
 from .. import const
 from ..agent_options import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
 from ..errors import InvalidInput
-from ..knowledge.view import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
+from ..knowledge.house import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
 from ..safety.rules import as_texts, restricted_rules
 from ..tools.native import NATIVE
 from .choices import NO_LABELS, choices_selector, clean_choices

@@ -2,15 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from homeassistant.util import slugify
 
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from ..knowledge.labels import labels_in
+from ..knowledge.names import labels_in
 from ..regex import lazy_regex
 from ..texts import clean, quoted, words
-from .window import estimate_tokens
+from .window import Catalogue, estimate_tokens
 
 LEGEND: Final = 'Exposed entities by area: entity_id (class)[abilities] "names"'
 NAMES_LEGEND: Final = 'Exposed entities by area: entity_id, or domain "names" of those that have no id here'
@@ -43,14 +43,6 @@ _PLAIN = lazy_regex(r"[^\W_][\w .'/&()+-]*")
 
 type Group = tuple[Floor | None, Sequence[tuple[Area | None, Sequence[EntityRecord]]]]
 type Writer = Callable[[EntityRecord, Area | None], str]
-
-
-class Catalogue(NamedTuple):
-    """The text for the prompt; `complete` if it lists every entity."""
-
-    text: str
-    complete: bool
-    tokens: int
 
 
 def build_catalogue(house: HouseSnapshot, *, token_budget: int, include_labels: bool = False) -> Catalogue:
@@ -93,7 +85,11 @@ def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels
         for area, records in places:
             items: list[str] = []
             for record in records:
-                text = write(record, area) + (_labels(record) if include_labels else "")
+                text = write(record, area) + (
+                    "".join(f" #{_plain(label)}" for label in record.labels[:MAX_LABELS])
+                    if include_labels
+                    else ""
+                )
                 domain = f"{record.domain} "
                 repeated = text.startswith(domain) and items and items[-1].startswith((domain, '"'))
                 items.append(text.removeprefix(domain) if repeated else text)
@@ -157,7 +153,7 @@ def _name_only(record: EntityRecord, area: Area | None) -> str:
 
 def tells_name(record: EntityRecord, area: Area | None) -> bool:
     """Return whether the entity id, its area and domain contain the words of the name."""
-    if not _is_latin(record.name):
+    if not all(char < "\u0250" or not char.isalpha() for char in record.name):
         return False
     known = {*record.entity_id.replace(".", "_").split("_"), *words(record.entity_id.replace("_", " "))}
     if area is not None:
@@ -167,11 +163,6 @@ def tells_name(record: EntityRecord, area: Area | None) -> bool:
 
 def _slug_words(text: str) -> list[str]:
     return slugify(text, separator=" ").split()
-
-
-def _is_latin(text: str) -> bool:
-    """Return whether a text has no letters of other scripts, which ids only transliterate."""
-    return all(char < "\u0250" or not char.isalpha() for char in text)
 
 
 def _short_name(record: EntityRecord, area: Area | None) -> str:
@@ -194,10 +185,6 @@ def _marks(record: EntityRecord) -> str:
     marks = MARKS.get(record.domain, {})
     found = [text for ability, text in marks.items() if ability in record.abilities]
     return f"[{','.join(found)}]" if found else ""
-
-
-def _labels(record: EntityRecord) -> str:
-    return "".join(f" #{_plain(label)}" for label in record.labels[:MAX_LABELS])
 
 
 def _place(place: Area | Floor) -> str:

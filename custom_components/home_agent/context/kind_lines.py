@@ -4,7 +4,7 @@ The block of states beside a sentence and the results of queries are made of the
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
 from math import isfinite
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
@@ -35,80 +35,51 @@ MAX_DEPTH = 3
 MAX_INTEGER = 2**63 - 1
 
 
-def plain(value: object, depth: int = MAX_DEPTH) -> JsonValueType:
+def plain(  # noqa: C901, PLR0911, PLR0912 - one case for each type
+    value: object, depth: int = MAX_DEPTH
+) -> JsonValueType:
     """Return a value as JSON-compatible data and a model can read it; None for what says nothing.
 
     Times are local, long texts and collections are cut and say so, NaN and sentinels become None.
     """
-    for types, convert in _CONVERTERS:
-        if isinstance(value, types):
-            return convert(value, depth)
-    return _unknown(value)
-
-
-def _enum(value: Enum, depth: int) -> JsonValueType:
-    """Return the meaning of a member; a private name marks a sentinel."""
-    return None if value.name.startswith("_") else plain(value.value, depth)
-
-
-def _integer(value: int, _depth: int) -> JsonValueType:
-    """Return a whole number, as text where JSON readers would round it."""
-    return int(value) if abs(value) <= MAX_INTEGER else one_line(hex(value))
-
-
-def _number(value: float | Decimal, _depth: int) -> JsonValueType:
-    return round(float(value), 5) if isfinite(value) else None
-
-
-def _moment(value: datetime, _depth: int) -> JsonValueType:
-    """Return a point in time as local ISO text."""
-    return dt_util.as_local(value).isoformat(timespec="seconds")
-
-
-def _mapping(value: Mapping[object, object], depth: int) -> JsonValueType:
-    """Return the first items of a mapping under text keys."""
-    if not depth:
-        return f"… ({len(value)} items)"
-    items: dict[str, JsonValueType] = {
-        str(plain(key)): plain(item, depth - 1) for key, item in islice(value.items(), MAX_ITEMS)
-    }
-    if len(value) > MAX_ITEMS:
-        items["…"] = f"and {len(value) - MAX_ITEMS} more"
-    return items
-
-
-def _collection(value: Collection[object], depth: int) -> JsonValueType:
-    """Return the first items of a list or a set."""
-    if not depth:
-        return f"… ({len(value)} items)"
-    ordered = sorted(value, key=str) if isinstance(value, set | frozenset) else value
-    items = [plain(item, depth - 1) for item in islice(ordered, MAX_ITEMS)]
-    if len(value) > MAX_ITEMS:
-        items.append(f"… and {len(value) - MAX_ITEMS} more")
-    return items
-
-
-def _unknown(value: object) -> JsonValueType:
-    if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
-        return None
-    with suppress(Exception):  # the object's own code runs here
-        return one_line(str(value))
+    match value:
+        case bool() | None:
+            return value
+        case Enum():  # a private name marks a sentinel
+            return None if value.name.startswith("_") else plain(value.value, depth)
+        case int():  # as text where JSON readers would round it
+            return int(value) if abs(value) <= MAX_INTEGER else one_line(hex(value))
+        case float() | Decimal():
+            return round(float(value), 5) if isfinite(value) else None
+        case str():
+            return one_line(value)
+        case datetime():
+            return dt_util.as_local(value).isoformat(timespec="seconds")
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return format_span(value.total_seconds())
+        case bytes() | bytearray() | memoryview():
+            return f"{len(value)} bytes"
+        case Mapping() | set() | frozenset() | list() | tuple() if not depth:
+            return f"… ({len(value)} items)"
+        case Mapping():
+            items: dict[str, JsonValueType] = {
+                str(plain(key)): plain(item, depth - 1) for key, item in islice(value.items(), MAX_ITEMS)
+            }
+            if len(value) > MAX_ITEMS:
+                items["…"] = f"and {len(value) - MAX_ITEMS} more"
+            return items
+        case set() | frozenset() | list() | tuple():
+            ordered = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+            listed = [plain(item, depth - 1) for item in islice(ordered, MAX_ITEMS)]
+            if len(value) > MAX_ITEMS:
+                listed.append(f"… and {len(value) - MAX_ITEMS} more")
+            return listed
+    if type(value).__str__ is not object.__str__ or type(value).__repr__ is not object.__repr__:
+        with suppress(Exception):  # the object's own code runs here
+            return one_line(str(value))
     return None
-
-
-_CONVERTERS: tuple[tuple[Any, Callable[[Any, int], JsonValueType]], ...] = (
-    ((bool, type(None)), lambda value, _depth: value),
-    (Enum, _enum),
-    (int, _integer),
-    ((float, Decimal), _number),
-    (str, lambda value, _depth: one_line(value)),
-    (datetime, _moment),
-    ((date, time), lambda value, _depth: value.isoformat()),
-    (timedelta, lambda value, _depth: format_span(value.total_seconds())),
-    ((bytes, bytearray, memoryview), lambda value, _depth: f"{len(value)} bytes"),
-    (Mapping, _mapping),
-    ((set, frozenset, list, tuple), _collection),
-)
 
 
 LASTING_SECONDS: Final = 60
@@ -166,83 +137,13 @@ HIDDEN: Final = frozenset({"access_token", "code", "entity_picture", "entity_pic
 """Attributes that are keys, or addresses with a key in them."""
 
 
-class ShownEntity(NamedTuple):
-    """One entity as it is to be shown."""
-
-    record: EntityRecord
-    state: State
-    house: HouseSnapshot
-    introduced: bool
-    """Whether to include name, place and abilities, which the catalogue of a large home omits."""
-    attributes: Mapping[str, Any]
-    """Those that a person chose."""
-
-    @property
-    def area(self) -> str:
-        """Return the name of the area, or an empty text."""
-        area = self.house.areas.get(self.record.area_id or "")
-        return area.name if area else ""
-
-
-type Writer = Callable[[ShownEntity], str]
-
-
-def compact(shown: ShownEntity) -> str:
-    """Return the id with its introduction, and the state in a few words."""
-    record = shown.record
-    subject = introduced(record, shown.house) if shown.introduced else record.entity_id
-    extra = (f"{name} {_value(value)}" for name, value in shown.attributes.items())
-    return f"{subject}: {', '.join((describe_state(shown.state, record), *extra))}"
-
-
-def as_json(shown: ShownEntity) -> str:
-    """Return one JSON object."""
-    record = shown.record
-    content: dict[str, Any] = {
-        "entity_id": record.entity_id,
-        "name": clean(record.name, NAME_CHARS),
-        "area": clean(shown.area, NAME_CHARS),
-        "state": clean(shown.state.state, NAME_CHARS),
-        "means": describe_state(shown.state, record),
-        "abilities": list(record.abilities[:MAX_ABILITIES]) if shown.introduced else [],
-        "attributes": dict(shown.attributes),
-    }
-    if content["means"] == content["state"]:
-        del content["means"]
-    return json_dumps({key: value for key, value in content.items() if value not in ("", [], {})})
-
-
-def sentence(shown: ShownEntity) -> str:
-    """Return one sentence."""
-    record = shown.record
-    place = f" in {quoted(shown.area, NAME_CHARS)}" if shown.area else ""
-    subject = f"{quoted(record.name, NAME_CHARS)} ({record.entity_id}){place}"
-    words = f"{subject} is {describe_state(shown.state, record)}"
-    if shown.attributes:
-        told = (
-            f"its {name.replace('_', ' ')} is {_value(value)}" for name, value in shown.attributes.items()
-        )
-        words = f"{words}; {', '.join(told)}"
-    if shown.introduced and record.abilities:
-        words = f"{words}; it can do {', '.join(record.abilities[:MAX_ABILITIES])}"
-    return f"{words}."
-
-
-def hybrid(shown: ShownEntity) -> str:
-    """Return the state in words, behind it the exact values as JSON."""
-    content = {"state": clean(shown.state.state, NAME_CHARS), **shown.attributes}
-    record = shown.record
-    subject = introduced(record, shown.house) if shown.introduced else record.entity_id
-    return f"{subject}: {describe_state(shown.state, record)} {json_dumps(content)}"
-
-
-FORMATS: Final[Mapping[str, tuple[str, Writer]]] = {
-    "compact": ("States, others by ha_query:", compact),
-    "json": ("States as JSON, others by ha_query:", as_json),
-    "natural_language": ("What is so now, other states by ha_query:", sentence),
-    "hybrid": ("States with exact values as JSON, others by ha_query:", hybrid),
+FORMATS: Final[Mapping[str, str]] = {
+    "compact": "States, others by ha_query:",
+    "json": "States as JSON, others by ha_query:",
+    "natural_language": "What is so now, other states by ha_query:",
+    "hybrid": "States with exact values as JSON, others by ha_query:",
 }
-"""Per format: the heading, and how one entity is written."""
+"""Per format: the heading."""
 REASONS: Final = "reasons only by ha_query with why"
 
 
@@ -250,9 +151,9 @@ class StateWriter:
     """Writes entities in the format and with the attributes that the options choose."""
 
     def __init__(self, name: str, attributes: Sequence[str]) -> None:
-        self.heading, self._write = FORMATS.get(name, FORMATS["compact"])
+        self._format = name if name in FORMATS else "compact"
         self._attributes = [read_chosen(attribute) for attribute in attributes]
-        self.brief = self._write is compact and not attributes
+        self.brief = self._format == "compact" and not attributes
         """Whether a line is as short as it can be."""
 
     def heading_for(self, sentence: str, language: str) -> str:
@@ -260,13 +161,46 @@ class StateWriter:
         said = f" {' '.join(words(sentence))} "
         reasons = phrases(find(language) or DEFAULT, "questions.reasons")
         asks_why = any(f" {' '.join(words(reason))} " in said for reason in reasons)
-        return self.heading.replace(":", f"; {REASONS}:") if asks_why else self.heading
+        heading = FORMATS[self._format]
+        return heading.replace(":", f"; {REASONS}:") if asks_why else heading
 
     def line(self, record: EntityRecord, state: State, house: HouseSnapshot, *, introduced: bool) -> str:
-        """Return the line of one entity."""
-        chosen = self._chosen(state)
-        return self._write(
-            ShownEntity(record=record, state=state, house=house, introduced=introduced, attributes=chosen)
+        """Return the line of one entity.
+
+        It may be introduced with name, place and abilities, which the catalogue of a large home omits.
+        """
+        attributes = self._chosen(state)
+        area = house.areas.get(record.area_id or "")
+        place = area.name if area else ""
+        means, abilities = describe_state(state, record), record.abilities[:MAX_ABILITIES]
+        if self._format == "json":
+            content: dict[str, Any] = {
+                "entity_id": record.entity_id,
+                "name": clean(record.name, NAME_CHARS),
+                "area": clean(place, NAME_CHARS),
+                "state": clean(state.state, NAME_CHARS),
+                "means": means,
+                "abilities": list(abilities) if introduced else [],
+                "attributes": attributes,
+            }
+            if content["means"] == content["state"]:
+                del content["means"]
+            return json_dumps({key: value for key, value in content.items() if value not in ("", [], {})})
+        if self._format == "natural_language":
+            where = f" in {quoted(place, NAME_CHARS)}" if place else ""
+            words = f"{quoted(record.name, NAME_CHARS)} ({record.entity_id}){where} is {means}"
+            if attributes:
+                values = (
+                    f"its {name.replace('_', ' ')} is {_value(one)}" for name, one in attributes.items()
+                )
+                words = f"{words}; {', '.join(values)}"
+            return f"{words}; it can do {', '.join(abilities)}." if introduced and abilities else f"{words}."
+        subject = introduction(record, house) if introduced else record.entity_id
+        if self._format == "hybrid":  # the state in words, behind it the exact values
+            exact = {"state": clean(state.state, NAME_CHARS), **attributes}
+            return f"{subject}: {means} {json_dumps(exact)}"
+        return (
+            f"{subject}: {', '.join((means, *(f'{name} {_value(one)}' for name, one in attributes.items())))}"
         )
 
     def _chosen(self, state: State) -> dict[str, Any]:
@@ -292,7 +226,7 @@ def read_chosen(attribute: str) -> tuple[str, str]:
     return (entity.strip() if colon else "*", name.strip())
 
 
-def introduced(record: EntityRecord, house: HouseSnapshot) -> str:
+def introduction(record: EntityRecord, house: HouseSnapshot) -> str:
     """Return an entity with the name, place and abilities that the catalogue of a large home omits."""
     area = house.areas.get(record.area_id) if record.area_id else None
     place = f" in {quoted(area.name, NAME_CHARS)}" if area else ""
@@ -357,7 +291,7 @@ DEFAULTS: Final = LineOptions()
 
 
 @dataclass(frozen=True)
-class Draft:
+class LineDraft:
     """A line about a kind before it is decided how many names it has."""
 
     head: str
@@ -421,21 +355,14 @@ def kind_of(record: EntityRecord) -> str:
     return found or f"{record.domain.replace('_', ' ')}s"
 
 
-def kind_lines(
+def kind_drafts(
     members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
-) -> list[KindLine]:
-    """Return one line for each kind among some entities, in the order in which the kinds come first.
+) -> list[LineDraft]:
+    """Return one line for each kind among some entities, before it is decided how many names they have.
 
     A group counts only if none of its members is among the entities. Entities that are unavailable are
     counted and named as such. Titles are shown as the states have them, unless `options.told` takes them out.
     """
-    return [draft.line() for draft in kind_drafts(members, house, options)]
-
-
-def kind_drafts(
-    members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
-) -> list[Draft]:
-    """Return the same lines before it is decided how many names they have."""
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
         kinds.setdefault(kind_of(member[0]), []).append(member)
@@ -484,12 +411,14 @@ def is_active(state: State) -> bool:
     return state.state not in AT_REST and state.state not in GONE
 
 
-def offline_draft(members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS) -> Draft:
+def offline_draft(
+    members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
+) -> LineDraft:
     """Return the line about the entities that are unavailable."""
     listed = list(members)
     gone = [member for member in listed if member[1].state == "unavailable"]
     count = f"{len(gone) or 'none'} of {len(listed)} unavailable"
-    return Draft(f"devices{_in(options)}: {count}", house, options, [(": ", gone)])
+    return LineDraft(f"devices{_in(options)}: {count}", house, options, [(": ", gone)])
 
 
 def measure_draft(
@@ -498,7 +427,7 @@ def measure_draft(
     house: HouseSnapshot,
     options: LineOptions = DEFAULTS,
     shown: Callable[[Member], str] | None = None,
-) -> Draft:
+) -> LineDraft:
     """Return the line about measurements by their numbers, the highest first.
 
     `shown` returns how a measurement is told, if that is not its state.
@@ -506,12 +435,12 @@ def measure_draft(
     measured = sorted(members, key=lambda one: (-one[1], one[0][0].entity_id))
     order = ", highest first" if len(measured) > 1 else ""
     listed = [member for member, _number in measured]
-    return Draft(
+    return LineDraft(
         f"{kind}{_in(options)}{order}", house, options, [(": ", listed)], shown=shown or options.describe
     )
 
 
-def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
+def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> LineDraft:
     members = sorted(members, key=lambda member: (member[0].area_id or "", member[0].name))
     record = members[0][0]
     if record.device_class == BATTERY:
@@ -528,7 +457,7 @@ def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: 
     head = f"{kind}{_in(options)}: {len(active) or 'none'} of {len(members)} {word}"
     parts = [(f"; {rest}: ", resting)] if options.resting else []
     detailed = {member[0].entity_id for member in active} if len(active) <= MAX_DETAILS else set()
-    return Draft(
+    return LineDraft(
         head,
         house,
         options,
@@ -538,14 +467,14 @@ def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: 
     )
 
 
-def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
+def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> LineDraft:
     """Return the line about batteries, the lowest first."""
     levels = {record.entity_id: battery_level(state) for record, state in members}
     known = [member for member in members if levels[member[0].entity_id] is not None]
     known.sort(key=lambda member: (levels[member[0].entity_id] or 0.0, member[0].entity_id))
     low = [member for member in known if (levels[member[0].entity_id] or 0.0) <= LOW_BATTERY]
     gone = [member for member in members if levels[member[0].entity_id] is None]
-    return Draft(
+    return LineDraft(
         f"{kind}{_in(options)}: {len(low) or 'none'} of {len(members)} low",
         house,
         options,
@@ -563,12 +492,12 @@ def battery_level(state: State) -> float | None:
     return float(state.state) if number_of(state.state) else None
 
 
-def _readings(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
+def _readings(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> LineDraft:
     """Return the line about what sensors show: numbers with the highest first, else as they are."""
     numbers = [(member, float(member[1].state)) for member in members if number_of(member[1].state)]
     if len(numbers) == len(members):
         return measure_draft(kind, numbers, house, options)
-    return Draft(f"{kind}{_in(options)}", house, options, [(": ", members)], shown=options.describe)
+    return LineDraft(f"{kind}{_in(options)}", house, options, [(": ", members)], shown=options.describe)
 
 
 def state_words(record: EntityRecord) -> tuple[str, str]:

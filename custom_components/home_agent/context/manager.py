@@ -13,26 +13,32 @@ from ..const import (
     CONF_ALLOW_SCRIPTS,
     CONF_CONTEXT_MODE,
     CONF_DIRECT_ENTITIES,
+    CONF_MEMORY,
     CONF_POLICY_BLOCKED,
+    CONF_PROFILE,
     CONF_PROMPT_LABELS,
     LOGGER,
     MODE_VECTOR,
 )
 from ..domains import DOMAINS
 from ..errors import ContextInjectionError
-from ..inference.router import PRIMARY
+from ..inference.client import PRIMARY
 from ..knowledge.house import EntityRecord, HouseSnapshot, Snapshots
 from ..knowledge.speaker import Speaker
 from ..languages import find
 from ..safety.reading import Reader
 from ..safety.rules import Effect, RuleSet
-from .catalogue import Catalogue, build_catalogue, build_summary
-from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
-from .providers.documents import documents_provider
-from .providers.entities import entities_provider
-from .providers.personal import everything_known, memory_provider, profile_provider
-from .topics import language_of
-from .window import Budget, ContextWindow
+from .catalogue import build_catalogue, build_summary
+from .named import language_of
+from .providers.base import ContextProvider, ContextRequest, ProviderSetup
+from .providers.entities import EntitiesContextProvider
+from .providers.texts import (
+    DocumentsContextProvider,
+    MemoryContextProvider,
+    ProfileContextProvider,
+    everything_known,
+)
+from .window import Budget, Catalogue, ContextWindow, Slot
 
 
 class Usable:
@@ -66,10 +72,10 @@ INLINE_ENTITIES = 50
 VOLATILE_HEADING = "[Added by Home Assistant, not said by the person]"
 
 PROVIDERS: Sequence[Callable[[ProviderSetup], ContextProvider | None]] = (
-    entities_provider,
-    profile_provider,
-    memory_provider,
-    documents_provider,
+    EntitiesContextProvider,
+    lambda setup: ProfileContextProvider(setup) if setup.settings[CONF_PROFILE] else None,
+    lambda setup: MemoryContextProvider(setup) if setup.settings[CONF_MEMORY] else None,
+    lambda setup: DocumentsContextProvider(setup.texts) if setup.texts.configured else None,
 )
 """Factories of providers; they return None if the options disable the provider. They run in this order."""
 
@@ -122,19 +128,17 @@ class ContextManager:
                 house = whole.derived(("chosen", self._patterns), lambda all_: chosen(all_, self._patterns))
             if not self._usable.everything:
                 house = only(house, ("usable", self._usable), self._usable.lists)
-            catalogue = await self._async_catalogue(house, budget.home)
+            # All entities if they fit, rooms only where entities are looked up anyway.
+            build: Callable[[], Catalogue] = partial(
+                build_catalogue, house, token_budget=budget.home, include_labels=self._include_labels
+            )
+            if self.mode == MODE_VECTOR:
+                build = partial(build_summary, house, token_budget=budget.home)
+            is_large = len(house.entities) > INLINE_ENTITIES
+            catalogue = await self._hass.async_add_executor_job(build) if is_large else build()
             stable = AssembledContext(house=house, catalogue=catalogue, budget=budget)
             known = self._stable[model] = (whole, stable)
         return known[1]
-
-    async def _async_catalogue(self, house: HouseSnapshot, tokens: int) -> Catalogue:
-        """Return the catalogue: all entities if they fit, rooms only where entities are looked up anyway."""
-        build = partial(build_catalogue, house, token_budget=tokens, include_labels=self._include_labels)
-        if self.mode == MODE_VECTOR:
-            build = partial(build_summary, house, token_budget=tokens)
-        if len(house.entities) > INLINE_ENTITIES:
-            return await self._hass.async_add_executor_job(build)
-        return build()
 
     async def async_prepare(self) -> None:
         """Build caches that the first sentence would otherwise wait for."""
@@ -174,25 +178,17 @@ class ContextManager:
         return everything_known(self._setup, speaker, budget)[0]
 
     async def _async_slot(self, provider: ContextProvider, request: ContextRequest) -> Slot:
-        """Return a provider's slot; an empty one if it fails or is late."""
-        try:
-            return replace(await self._async_provided(provider, request), name=provider.name)
-        except ContextInjectionError as err:
-            LOGGER.warning("The %s context is left out: %s", provider.name, err)
-        return Slot(heading="", lines=())
-
-    async def _async_provided(self, provider: ContextProvider, request: ContextRequest) -> Slot:
-        """Return a provider's slot. Raises ContextInjectionError if it fails or is late."""
+        """Return a provider's slot; an empty one if it fails or is late: it never costs the turn."""
         try:
             async with asyncio.timeout(PROVIDER_SECONDS):
-                return await provider.async_provide(request)
-        except TimeoutError as err:
-            raise ContextInjectionError(f"no answer within {PROVIDER_SECONDS:g} seconds") from err
-        except ContextInjectionError:
-            raise
-        except Exception as err:  # - a provider never costs the turn
+                return replace(await provider.async_provide(request), name=provider.name)
+        except TimeoutError:
+            reason = f"no answer within {PROVIDER_SECONDS:g} seconds"
+        except Exception as err:  # noqa: BLE001 - whatever a provider raises
             LOGGER.debug("The %s context failed", provider.name, exc_info=True)
-            raise ContextInjectionError(f"{type(err).__name__}: {err}") from err
+            reason = f"{type(err).__name__}: {err}"
+        LOGGER.warning("The %s context is left out: %s", provider.name, reason)
+        return Slot(heading="", lines=())
 
     def _moment(self, request: ContextRequest) -> Slot:
         """Return the context that does not depend on the sentence: clock, person, place."""

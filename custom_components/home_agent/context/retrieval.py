@@ -1,7 +1,6 @@
 """Finds the entities that a sentence is about: by words, by meaning where known, by place and kind."""
 
 import asyncio
-from collections import Counter
 from collections.abc import (
     Collection,
     Container,
@@ -31,7 +30,7 @@ from ..knowledge.spoken_words import (
 )
 from ..texts import fold, words
 from ..vector.lexical import Document, LexicalIndex, fuse
-from .topics import class_concepts, place_synonyms, thing_synonyms, vocabulary, wished
+from .named import EntityKind, class_concepts, place_synonyms, thing_synonyms, vocabulary, wished
 
 NAME_WEIGHT: Final = 1.6
 ALIAS_WEIGHT: Final = 1.4
@@ -60,11 +59,6 @@ READINGS: Final = frozenset(
     {"binary_sensor", "button", "device_tracker", "event", "number", "select", "sensor", "text", "update"}
 )
 """Domains of which a device has many secondary entities."""
-FEW: Final = 50
-"""Changed entities that are put into an index in place, some milliseconds; more are read in an executor."""
-
-type EntityKind = tuple[str, str | None]
-"""Domain and device class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,39 +91,15 @@ class HouseIndex:
         self.kinds: dict[str, set[EntityKind]] = {}
         """Per word: the kinds of entities that it is a name of."""
         self._names = {key: tuple(words(record.name)) for key, record in house.entities.items()}
-        self._known_names = Counter(self._names.values())
+        self._known_names = frozenset(self._names.values())
         self._own_words: dict[str, frozenset[str]] = {}
         """Per reading: the words that set it apart from the device it belongs to."""
-        self._domains = {record.domain for record in house.entities.values()}
         self._index = LexicalIndex.build([self._document(record) for record in house.entities.values()])
 
     @property
     def all_kinds(self) -> Collection[EntityKind]:
         """Return the kinds of entities that there are."""
         return self._concepts.keys()
-
-    def update(self, house: HouseSnapshot) -> bool:
-        """Apply the differences of a newer snapshot; return False if the index has to be rebuilt."""
-        old = self.house
-        if house.areas != old.areas or house.floors != old.floors:
-            return False
-        entities = house.entities
-        gone = [key for key in old.entities if key not in entities]
-        changed = [entities[key] for key in differing(entities, old.entities)]
-        if len(gone) + len(changed) > FEW or any(record.domain not in self._domains for record in changed):
-            return False
-        for key in (*gone, *(record.entity_id for record in changed)):
-            if (name := self._names.pop(key, None)) is not None:
-                self._known_names[name] -= 1
-                if not self._known_names[name]:
-                    del self._known_names[name]
-            self._own_words.pop(key, None)
-        for record in changed:
-            name = self._names[record.entity_id] = tuple(words(record.name))
-            self._known_names[name] += 1
-        self.house = house
-        self._index.update([self._document(record) for record in changed], gone)
-        return not self._index.worn
 
     def explain(self, query: str) -> str:
         """Return a sentence with the names of the things that it implies."""
@@ -139,10 +109,15 @@ class HouseIndex:
         """Return the meaning of a sentence."""
         said = self._index.understand(query)
         meant = [match for matches in said.values() for match in matches]
+        meanings = [_sure(said[word]) for word in words(query) if word in said]
+        named = longest(place_names(self.house).find(meanings)) or self._kinds_of_places.find(meanings)
+        found: dict[str, list[frozenset[str]]] = {}
+        for mention in named:
+            found.setdefault(place_id(mention.value), []).append(frozenset(mention.phrase))
         return SentenceMeaning(
             said,
             {word for word, similarity in meant if similarity > NAMED},
-            self._named_places([_sure(said[word]) for word in words(query) if word in said]),
+            found,
         )
 
     def rank(
@@ -174,14 +149,6 @@ class HouseIndex:
         return any(
             said.issubset(self._names[entity_id]) for names in meaning.places.values() for said in names
         )
-
-    def _named_places(self, meanings: Sequence[Collection[str]]) -> dict[str, list[frozenset[str]]]:
-        """Return the places that a sentence names and by which words, else those of a kind that it names."""
-        named = longest(place_names(self.house).find(meanings)) or self._kinds_of_places.find(meanings)
-        found: dict[str, list[frozenset[str]]] = {}
-        for mention in named:
-            found.setdefault(place_id(mention.value), []).append(frozenset(mention.phrase))
-        return found
 
     def _document(self, record: EntityRecord) -> Document:
         """Return the terms that an entity is found by, and record its own words."""
@@ -275,29 +242,23 @@ class IndexCache:
         Usually that is one, which knows the whole snapshot. While it is being built there are two: a small
         one of the changed entities that share a word with the query, and the one of an earlier snapshot.
         """
-        if index := self._current(house, languages):
-            return (index,)
+        if (built := self._built.get(languages)) is not None and built.house is house:
+            return (built,)
         task = self._building.get(languages)
         if task is None or task.done():
             task = self._building[languages] = hass.async_create_background_task(
                 self._async_build(hass, house, languages), "home_agent word index", eager_start=True
             )
         await asyncio.wait([task], timeout=INDEX_WAIT_SECONDS)
-        if index := self._current(house, languages):
-            return (index,)
         earlier = self._built.get(languages)
+        if earlier is not None and earlier.house is house:
+            return (earlier,)
         known = None if earlier is None else earlier.house
         class_words = await async_class_words(hass, house, languages)
         recent = await hass.async_add_executor_job(
             lambda: HouseIndex(_recent(house, known, query), class_words, languages)
         )
         return (recent,) if earlier is None else (recent, earlier)
-
-    def _current(self, house: HouseSnapshot, languages: tuple[str, ...]) -> HouseIndex | None:
-        built = self._built.get(languages)
-        if built is not None and (built.house is house or built.update(house)):
-            return built
-        return None
 
     async def _async_build(
         self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]

@@ -1,27 +1,173 @@
-"""One model on one server: chats, embeddings, capabilities."""
+"""One model on one server: chats, embeddings, capabilities; and which of two models is asked."""
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 import logging
 from math import isfinite
 import re
+from time import monotonic
 from typing import Any, Final
 
 import aiohttp
 
 from ..regex import lazy_regex
 from .dialects import WIRES
-from .dialects.address import is_azure, is_cloud, parse as parse_address
-from .dialects.base import AnswerReader, ServerRequest, Wire, malformed
+from .dialects.base import AnswerReader, ServerRequest, Wire, is_azure, is_cloud, malformed, parse_address
 from .dialects.ollama import OllamaWire, learn_model, with_context_size
-from .errors import ErrorKind, ModelServerError, server_message, shorten
-from .models import ChatRequest, Delta, Dialect, Endpoint, Message, MessageCall, ModelFacts
-from .queue import MAX_INTERRUPTED, Interrupted, Place, Priority, ServerBusy, ServerQueue, background
+from .models import (
+    ChatRequest,
+    Delta,
+    Dialect,
+    Endpoint,
+    ErrorKind,
+    MessageCall,
+    ModelFacts,
+    ModelServerError,
+    Priority,
+    RequestLimitError,
+    background,
+    server_message,
+    shorten,
+)
+from .queue import MAX_INTERRUPTED, Interrupted, Place, ServerBusy, ServerQueue
 from .transport import DONE, JSONReader, Transport
+
+PRIMARY: Final = "primary"
+FALLBACK: Final = "fallback"
+MODELS: Final = (PRIMARY, FALLBACK)
+REST_SECONDS: Final = 30.0
+LONGEST_REST: Final = 300.0
+
+type Heard = Callable[[str, ModelServerError | None], None]
+"""Called with the model that has answered, or with its failure."""
+
+
+class RoutedModel:
+    """A model that may be asked; the router learns how that went."""
+
+    def __init__(self, router: Router, name: str, client: ModelClient) -> None:
+        self._router = router
+        self._client = client
+        self.name = name
+
+    async def answer(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
+        """Yield the answer as it comes, or as one delta. Raises ModelServerError."""
+        if not stream:
+            yield await self.complete(request)
+            return
+        begun = False
+        with self._noting_failure():
+            async with aclosing(self._client.stream(request)) as deltas:
+                async for delta in deltas:
+                    if not begun:
+                        begun = True
+                        self._router.note_answer(self.name)
+                    yield delta
+
+    async def complete(self, request: ChatRequest) -> Delta:
+        """Return the whole answer. Raises ModelServerError."""
+        with self._noting_failure():
+            answer = await self._client.complete(request)
+        self._router.note_answer(self.name)
+        return answer
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except RequestLimitError, ServerBusy:
+            raise  # the server was not asked
+        except ModelServerError as err:
+            self._router.note_failure(self.name, err)
+            raise
+
+
+class Router:
+    """Knows which model is asked first: the primary, or while it is down the fallback.
+
+    A primary that was down is left alone for a while, so that not every turn waits for it.
+    `last_used` is "primary" or "fallback", whichever answered last.
+    """
+
+    def __init__(
+        self,
+        primary: ModelClient,
+        fallback: ModelClient | None = None,
+        *,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.primary = primary
+        self.fallback = fallback
+        self.last_used = PRIMARY
+        self.heard: Heard | None = None
+        self._clock = clock
+        self._resting_until = float("-inf")
+
+    @property
+    def primary_rests(self) -> bool:
+        """Tell whether the primary model was down a moment ago."""
+        return self._clock() < self._resting_until
+
+    @property
+    def expected(self) -> str:
+        """Return which model the next request goes to first."""
+        return FALLBACK if self.fallback is not None and self.primary_rests else PRIMARY
+
+    def candidates(self) -> list[RoutedModel]:
+        """Return the models in the order they are asked: the next one where one `is_down`.
+
+        What each may receive and how much it takes differs, so the caller makes a request for each.
+        """
+        clients = [RoutedModel(self, PRIMARY, self.primary)]
+        if self.fallback is not None:
+            clients.append(RoutedModel(self, FALLBACK, self.fallback))
+        return clients[::-1] if self.primary_rests else clients
+
+    async def complete(self, requests: Mapping[str, ChatRequest]) -> Delta:
+        """Return the whole answer of the first model that gives one; one without a request is not asked.
+
+        Raises ModelServerError.
+        """
+        failure = ModelServerError(ErrorKind.UNAVAILABLE, "no model may be asked this")
+        for model in self.candidates():
+            if (request := requests.get(model.name)) is None:
+                continue
+            try:
+                return await model.complete(request)
+            except ModelServerError as err:
+                if not err.is_down:
+                    raise
+                failure = err
+        raise failure
+
+    def note_down(self) -> None:
+        """Ask the primary model last until its server answers."""
+        self._resting_until = float("inf")
+
+    def note_back(self) -> None:
+        """Ask the primary model first again: its server answers."""
+        self._resting_until = float("-inf")
+
+    def note_answer(self, name: str) -> None:
+        """Record which model answered; a primary that answers is up."""
+        self.last_used = name
+        if name == PRIMARY:
+            self.note_back()
+        if self.heard is not None:
+            self.heard(name, None)
+
+    def note_failure(self, name: str, err: ModelServerError) -> None:
+        """Let a primary that is down rest, as long as it asks for."""
+        if name == PRIMARY and err.is_down:
+            rest = REST_SECONDS if err.retry_after is None else err.retry_after
+            self._resting_until = max(self._resting_until, self._clock() + min(rest, LONGEST_REST))
+        if self.heard is not None:
+            self.heard(name, err)
+
 
 MAX_KNOWN_MODELS: Final = 64
 
@@ -166,7 +312,10 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
     if parameter and error.kind is ErrorKind.BAD_REQUEST:
         return _first_named(rows, parameter.lower())
     if error.kind is ErrorKind.BAD_REQUEST:
-        return _first_named(rows, words) or (_first_extra(rows) if _UNNAMED.search(words) else None)
+        if (named := _first_named(rows, words)) or not _UNNAMED.search(words):
+            return named
+        names = {row.name for row in rows}
+        return next((name for name in _EXTRAS if name in names), None)
     refuses = error.kind is ErrorKind.UNAVAILABLE and _REFUSALS.search(words)
     return _first_named(rows, words) if refuses else None
 
@@ -174,12 +323,6 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
 def _first_named(rows: list[RefusableParameter], words: str) -> str | None:
     """Return the first parameter that the words name."""
     return next((row.name for row in rows if row.pattern.search(words)), None)
-
-
-def _first_extra(rows: list[RefusableParameter]) -> str | None:
-    """Return the least important of the parameters that may still be left out."""
-    names = {row.name for row in rows}
-    return next((name for name in _EXTRAS if name in names), None)
 
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -245,10 +388,6 @@ class ModelClient:
                 answer.usage = delta.usage or answer.usage
         answer.content, answer.thinking = "".join(words), "".join(thoughts)
         return answer
-
-    async def list_models(self) -> list[str]:
-        """Return the names of the server's models."""
-        return [model["id"] for model in await self.model_list()]
 
     async def model_list(self) -> list[dict[str, Any]]:
         """Return the server's data about its models; each has an `id`."""
@@ -357,7 +496,17 @@ class ModelClient:
             await self._ask_ollama(wire, facts)
             request = with_context_size(facts, request)
         if self._extras:
-            request = replace(request, messages=self._with_extras(request.messages))
+            request = replace(
+                request,
+                messages=(
+                    [
+                        {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
+                        if message.get("tool_calls")
+                        else message
+                        for message in request.messages
+                    ]
+                ),
+            )
         call = _call(lambda: wire.chat(self.endpoint, request, stream=stream))
         body = call.body or {}
         steps, lasting = dict(facts.steps), True
@@ -403,7 +552,6 @@ class ModelClient:
         while not ended and not answer.full:
             try:
                 chunk = await place.wait_for(transport.chunk(response, progress.left()))
-                place.note_progress()
             except ModelServerError:
                 if answer.finish_reason is None:
                     raise
@@ -421,11 +569,16 @@ class ModelClient:
                 shown = f"{reader.failure}: {reader.quote}" if reader.quote else reader.failure
                 raise malformed(shorten(shown, self.transport.secrets), plain=reader.failure)
         last = answer.close()
-        self._keep_extras(answer.calls.extras)
+        self._extras.update(answer.calls.extras)
+        while len(self._extras) > _KEPT_EXTRAS:
+            self._extras.pop(next(iter(self._extras)))
         if last is not None:
             yield last
         elif not begun:
-            raise _nothing_said(answer, reader)
+            if reader.empty or answer.recognised:
+                detail = "the server's answer is empty"
+                raise ModelServerError(ErrorKind.UNAVAILABLE, detail, answered=True)
+            raise malformed("the server's answer holds no message; is the address right?")
 
     def _understand(self, answer: AnswerReader, found: Any) -> Delta | None:
         if isinstance(found, list):
@@ -481,23 +634,9 @@ class ModelClient:
                 raise
         learn_model(facts, data)
 
-    def _with_extras(self, messages: list[Message]) -> list[Message]:
-        return [
-            {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
-            if message.get("tool_calls")
-            else message
-            for message in messages
-        ]
-
     def _with_extra(self, call: MessageCall) -> MessageCall:
         extra = self._extras.get(call["id"])
         return {**call, "extra_content": extra} if extra else call
-
-    def _keep_extras(self, extras: Mapping[str, Any]) -> None:
-        """Remember the extra data of tool calls; the oldest are forgotten first."""
-        self._extras.update(extras)
-        while len(self._extras) > _KEPT_EXTRAS:
-            self._extras.pop(next(iter(self._extras)))
 
 
 class _Progress:
@@ -541,10 +680,3 @@ def _call[**P, T](make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 def _named(dialect: str) -> Wire:
     return WIRES[Dialect(dialect)]
-
-
-def _nothing_said(answer: AnswerReader, reader: JSONReader) -> ModelServerError:
-    """Return the error for an empty answer."""
-    if reader.empty or answer.recognised:
-        return ModelServerError(ErrorKind.UNAVAILABLE, "the server's answer is empty", answered=True)
-    return malformed("the server's answer holds no message; is the address right?")

@@ -1,12 +1,348 @@
-"""Requests to a model server and its answers, independent of the dialect."""
+"""Requests to a model server, its answers and its failures, independent of the dialect."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, NotRequired, Required, TypedDict
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import IntEnum, StrEnum
+from http import HTTPStatus
+import re
+from typing import Any, Final, NotRequired, Required, TypedDict, override
 
-from .errors import RequestBudget
-from .queue import Caller
+from ..regex import lazy_regex
+from ..texts import cut
+
+DETAIL_CHARS: Final = 200
+_HIDDEN: Final = "***"
+_SHORTEST_SECRET: Final = 4
+_STATUSES: Final = frozenset(str(code) for code in range(400, 600))
+_KEY_LIKE: Final = lazy_regex(
+    r"\b(?:sk|pk|gsk|xai|hf)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}|\beyJ[\w.-]{20,}"
+    r"|(?i:(?<=bearer )\S+|(?<=basic )\S+|(?<=[?&]key=)[^&\s]+|(?<=api[-_]key=)[^&\s]+|(?<=token=)[^&\s]+)"
+    r"|(?<=://)[^/\s@]+(?=@)"
+)
+
+
+class ErrorKind(StrEnum):
+    """What the caller can do about it differs by these."""
+
+    AUTH = "auth"
+    RATE_LIMIT = "rate_limit"
+    TIMEOUT = "timeout"
+    UNAVAILABLE = "unavailable"
+    BAD_REQUEST = "bad_request"
+    CONTEXT_TOO_LONG = "context_too_long"
+    MODEL_NOT_FOUND = "model_not_found"
+    MALFORMED = "malformed"
+    BUSY = "busy"
+    """Not sent: too many requests wait for the server."""
+
+
+class ModelServerError(Exception):
+    """A request failed; `detail` is short and holds no key, `retry_after` is in seconds.
+
+    `plain` is the same without what the server or the model wrote, which may quote a conversation. `answered`
+    tells that the server itself reports the failure, `keyless` that it was sent no key.
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        detail: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        retryable: bool | None = None,
+        limit: int | None = None,
+        counted: int | None = None,
+        plain: str | None = None,
+        answered: bool = False,
+    ) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.detail = detail
+        self.plain = detail if plain is None else plain
+        self.answered = answered
+        self.keyless = False
+        self.status = status
+        self.retry_after = retry_after
+        self.limit = limit
+        self.counted = counted
+        self.retryable = kind in _RETRYABLE if retryable is None else retryable
+
+    @property
+    def is_down(self) -> bool:
+        """Tell whether another model may do better: this one cannot be reached, or not now."""
+        return self.kind in _DOWN
+
+
+class RequestLimitError(ModelServerError):
+    """A turn has sent as many requests as it may; no model is to blame."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorKind.UNAVAILABLE, "too many requests for one answer", retryable=False)
+
+    @property
+    @override
+    def is_down(self) -> bool:
+        """Tell that asking another model does not help."""
+        return False
+
+
+@dataclass(slots=True)
+class RequestBudget:
+    """How many chat requests may still be sent, by all layers that ask again."""
+
+    left: int
+
+    def take(self) -> None:
+        """Count a request that goes out. Raises RequestLimitError if none is left."""
+        if not self.left:
+            raise RequestLimitError
+        self.left -= 1
+
+
+_DOWN: Final = (ErrorKind.RATE_LIMIT, ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE)
+_RETRYABLE: Final = (ErrorKind.UNAVAILABLE, ErrorKind.RATE_LIMIT)
+
+_STATUS_KINDS: Final = {
+    401: ErrorKind.AUTH,
+    403: ErrorKind.AUTH,
+    402: ErrorKind.RATE_LIMIT,
+    404: ErrorKind.MODEL_NOT_FOUND,
+    408: ErrorKind.TIMEOUT,
+    413: ErrorKind.CONTEXT_TOO_LONG,
+    429: ErrorKind.RATE_LIMIT,
+    529: ErrorKind.RATE_LIMIT,
+}
+
+# Words that say more than the status: Gemini refuses a key with 400, several servers a long prompt with 500.
+_WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] = (
+    (
+        ErrorKind.CONTEXT_TOO_LONG,
+        lazy_regex(
+            r"context[ _](?:length|window|size|limit)|exceed_context|max(?:imum)? (?:context|model length)"
+            r"|context overflow|context the overflows|prompt is too long|prompt too long|input is too long"
+            r"|input length|too many (?:input )?tokens|input token count|reduce the length|request too large"
+        ),
+        frozenset({0, 400, 413, 422, 429, 500}),
+    ),
+    (
+        ErrorKind.AUTH,
+        lazy_regex(
+            r"api[ _]key (?:not valid|expired|is invalid)|(?:invalid|incorrect|missing) api[ _]key"
+            r"|invalid_api_key"
+        ),
+        frozenset({0, 400}),
+    ),
+    (
+        ErrorKind.MODEL_NOT_FOUND,
+        lazy_regex(
+            r"model .{0,100}(?:not found|does not exist|not exist)|not a valid model|model_not_found"
+            r"|unknown model|invalid model|no models? loaded|deploymentnotfound"
+        ),
+        frozenset({0, 400, 422}),
+    ),
+    (
+        ErrorKind.RATE_LIMIT,
+        lazy_regex(r"rate.?limit|too many requests|overloaded|quota"),
+        frozenset({0, 400}),
+    ),
+)
+_CODE: Final = lazy_regex(r"[a-z0-9]+(?:[_.-][a-z0-9]+){0,7}", re.IGNORECASE)
+_SPENT: Final = lazy_regex(r"insufficient_quota|exceeded your current quota|billing|credit")
+
+
+SMALLEST_CONTEXT: Final = 256
+_LIMIT_FIELDS: Final = ("n_ctx", "max_model_len")
+_COUNTED_FIELDS: Final = ("n_prompt_tokens",)
+# The first that fits wins. Between the words and the number may be "is", "of only", brackets and the like.
+_LIMITS: Final = (
+    lazy_regex(r"maximum number of tokens allowed\D{0,20}(\d{1,9})"),
+    lazy_regex(r"> (\d{1,9}) maximum"),
+    lazy_regex(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d{1,9})"),
+    lazy_regex(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d{1,9})"),
+    lazy_regex(r"(?:limit|maximum)(?: is| of|:)? (\d{1,9})"),
+)
+_COUNTED: Final = (
+    lazy_regex(r"(?<!\d)(\d{1,9}) (?:tokens )?in the messages"),
+    lazy_regex(r"resulted in (\d{1,9})"),
+    lazy_regex(
+        r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d{1,9})"
+    ),
+    lazy_regex(r"requested (\d{1,9})"),
+)
+_THOUSANDS: Final = lazy_regex(r"(?<=\d),(?=\d{3}\b)")
+
+
+def scrub(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return the text on one line without anything that looks like, or is, a secret."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, _HIDDEN)
+    return _KEY_LIKE.sub(_HIDDEN, " ".join(text.split()))
+
+
+def shorten(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return the text scrubbed, of at most `DETAIL_CHARS` characters."""
+    return cut(scrub(text, secrets), DETAIL_CHARS)
+
+
+def server_message(body: Any) -> tuple[str, str, str]:
+    """Return message, offending parameter and code of an error body, whatever shape the server gave it."""
+    if isinstance(body, list):
+        body = body[0] if body else {}
+    if not isinstance(body, dict):
+        return str(body or ""), "", ""
+    error = body.get("error")
+    if not isinstance(error, dict):
+        words = error or body.get("message") or body.get("detail") or body.get("errors") or ""
+        error = {**body, "message": words}
+    message = _words(error.get("message"))
+    metadata = error.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("raw"):
+        message = f"{message}: {metadata['raw']}"
+    code = error.get("code") or error.get("type") or error.get("status") or ""
+    return str(message or ""), str(error.get("param") or ""), str(code)
+
+
+def _words(message: Any) -> str:
+    """Return a message as text, without the request that validators quote in it."""
+    if isinstance(message, dict):
+        return _words(message.get("message") or message.get("msg") or message.get("detail"))
+    if isinstance(message, list):
+        return "; ".join(f"{_place(item)}{_words(item)}" for item in message[:5])
+    return str(message or "").split("'input':", 1)[0]
+
+
+def _place(problem: Any) -> str:
+    where = problem.get("loc") if isinstance(problem, dict) else None
+    return f"{'.'.join(map(str, where))}: " if isinstance(where, list) else ""
+
+
+def classify(status: int, words: str) -> ErrorKind:
+    """Return the kind of a failure; status 0 is an error inside a stream that names none."""
+    lowered = words.lower()
+    for kind, pattern, statuses in _WORDING:
+        if status in statuses and pattern.search(lowered):
+            return kind
+    if status in _STATUS_KINDS:
+        return _STATUS_KINDS[status]
+    ours = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return ErrorKind.BAD_REQUEST if ours else ErrorKind.UNAVAILABLE
+
+
+def from_answer(
+    status: int, body: Any, *, secrets: Iterable[str] = (), retry_after: float | None = None
+) -> ModelServerError:
+    """Return the error that an answer of the server means."""
+    message, _, code = server_message(body)
+    kind = classify(status, f"{code} {message}")
+    spent = kind is ErrorKind.RATE_LIMIT and bool(_SPENT.search(f"{code} {message}".lower()))
+    said = message or code or "no explanation"
+    detail = f"{status}: {said}" if status else said
+    numbered = [str(status)] if status else []
+    named = [code] if _CODE.fullmatch(code) and code != str(status) else []
+    plain = " ".join(["the server answered with", *(numbered + named or ["an error"])])
+    too_long = kind is ErrorKind.CONTEXT_TOO_LONG
+    limit = counted = None
+    if too_long:  # the tokens that the server allows and those it counted, as far as it named them
+        error = body.get("error") if isinstance(body, Mapping) else None
+        fields = error if isinstance(error, Mapping) else {}
+        words = _THOUSANDS.sub("", message.lower())
+        limit = _field(fields, _LIMIT_FIELDS) or _first_number(_LIMITS, words)
+        counted = _field(fields, _COUNTED_FIELDS) or _first_number(_COUNTED, words)
+    return ModelServerError(
+        kind,
+        shorten(detail, secrets),
+        status=status or None,
+        retry_after=retry_after,
+        retryable=False if spent else None,
+        limit=limit,
+        counted=counted,
+        plain=plain,
+        answered=True,
+    )
+
+
+def in_stream(body: Any, *, secrets: Iterable[str] = ()) -> ModelServerError:
+    """Return the error of an error object inside a stream; its code may be a status."""
+    _, _, code = server_message(body)
+    status = int(code) if code in _STATUSES else 0
+    error = from_answer(status, body, secrets=secrets)
+    error.status = status or None
+    return error
+
+
+def retry_seconds(headers: Any) -> float | None:
+    """Return the seconds that Retry-After asks for, given as a number or as a date."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    if value is None or (seconds := _number(value)) is not None:
+        return seconds if value is not None else None
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _number(value: str | None) -> float | None:
+    """Return a header as a non-negative number, None if it is not one."""
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def _field(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    """Return the first of some fields that holds a number."""
+    found = (fields.get(name) for name in names)
+    return next((value for value in found if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
+
+
+def _first_number(patterns: Sequence[re.Pattern[str]], words: str) -> int | None:
+    """Return the number that the first fitting pattern finds."""
+    for pattern in patterns:
+        if (match := pattern.search(words)) and int(match[1]) >= SMALLEST_CONTEXT:
+            return int(match[1])
+    return None
+
+
+class Priority(IntEnum):
+    """Who waits for an answer; smaller numbers come first."""
+
+    PERSON = 1
+    TASK = 2
+    """An automation or an administrator's test needs the answer, and nobody listens while it comes."""
+    BACKGROUND = 3
+    """Nobody needs it now: memories, summaries, prompts that are read ahead."""
+
+
+@dataclass(slots=True, eq=False)
+class Caller:
+    """The one that a turn, or a piece of work, asks for. All of its requests share this."""
+
+    who: str = ""
+    """The speaker; requests of several speakers are answered in turn."""
+    priority: Priority = Priority.PERSON
+    whole: bool = False
+    """Whether an answer is used only when it is complete, so that it may be interrupted until then."""
+    waited: float = 0.0
+    """Seconds that its requests have waited."""
+    served: int = 0
+    """Requests that were sent: a turn that has begun goes on before others begin."""
+    running: int = 0
+    """Requests that are being answered: a tool of the turn may ask while the turn's own answer ends."""
+
+
+def background(who: str) -> Caller:
+    """Return the caller of work that nobody waits for."""
+    return Caller(who, Priority.BACKGROUND, whole=True)
 
 
 class FunctionCall(TypedDict):

@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from .dialects import address
-from .dialects.base import ServerRequest
+from .dialects.base import ServerRequest, is_cloud, join_address, parse_address, without_path
 from .dialects.ollama import OllamaWire, learn_model
-from .errors import ErrorKind, ModelServerError
-from .models import ChatRequest, Message, Probe
+from .models import ChatRequest, ErrorKind, Message, ModelServerError, Probe
 from .queue import GUESSED_SLOTS, MANY_SLOTS
 
 if TYPE_CHECKING:
@@ -88,8 +86,8 @@ async def learn_slots(client: ModelClient, models: Sequence[Mapping[str, Any]]) 
 
     llama.cpp tells it. Ollama does not, and answers one with its defaults. Raises ModelServerError.
     """
-    base = address.parse(client.endpoint.base_url)
-    if address.is_cloud(base):
+    base = parse_address(client.endpoint.base_url)
+    if is_cloud(base):
         return
     wire = await client.wire()
     if isinstance(wire, OllamaWire):
@@ -97,7 +95,7 @@ async def learn_slots(client: ModelClient, models: Sequence[Mapping[str, Any]]) 
     elif any(model.get("owned_by") in _BATCHING for model in models):
         client.queue.learn(MANY_SLOTS, exact=True)
     else:
-        call = ServerRequest(address.join(address.without(base, "/v1"), "/props"))
+        call = ServerRequest(join_address(without_path(base, "/v1"), "/props"))
         try:
             told = await client.transport.json(call, wire.headers(client.endpoint))
         except ModelServerError as err:
@@ -125,14 +123,14 @@ async def _calls_tools(client: ModelClient) -> bool | None:
 
 
 async def _context_size(client: ModelClient, model: Mapping[str, Any]) -> int | None:
-    base = address.parse(client.endpoint.base_url)
+    base = parse_address(client.endpoint.base_url)
     loaded, *others = (_lookup(model, path) for path in _CONTEXT_SIZES)
-    if loaded is not None or address.is_cloud(base):
+    if loaded is not None or is_cloud(base):
         return loaded if loaded is not None else next(filter(None, others), None)
-    root = address.without(base, "/v1")
+    root = without_path(base, "/v1")
     headers = (await client.wire()).headers(client.endpoint)
     for path, field in _MORE:
-        call = ServerRequest(address.join(root, path.format(model=client.endpoint.model)))
+        call = ServerRequest(join_address(root, path.format(model=client.endpoint.model)))
         try:
             size = _lookup(await client.transport.json(call, headers), field)
         except ModelServerError:

@@ -1,47 +1,12 @@
 """One queue for each model server, shared by all agents: people before background work, speakers in turn."""
 
 import asyncio
-from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final, override
 from urllib.parse import urlsplit
 
-from .errors import ErrorKind, ModelServerError
-
-
-class Priority(IntEnum):
-    """Who waits for an answer; smaller numbers come first."""
-
-    PERSON = 1
-    TASK = 2
-    """An automation or an administrator's test needs the answer, and nobody listens while it comes."""
-    BACKGROUND = 3
-    """Nobody needs it now: memories, summaries, prompts that are read ahead."""
-
-
-@dataclass(slots=True, eq=False)
-class Caller:
-    """The one that a turn, or a piece of work, asks for. All of its requests share this."""
-
-    who: str = ""
-    """The speaker; requests of several speakers are answered in turn."""
-    priority: Priority = Priority.PERSON
-    whole: bool = False
-    """Whether an answer is used only when it is complete, so that it may be interrupted until then."""
-    waited: float = 0.0
-    """Seconds that its requests have waited."""
-    served: int = 0
-    """Requests that were sent: a turn that has begun goes on before others begin."""
-    running: int = 0
-    """Requests that are being answered: a tool of the turn may ask while the turn's own answer ends."""
-
-
-def background(who: str) -> Caller:
-    """Return the caller of work that nobody waits for."""
-    return Caller(who, Priority.BACKGROUND, whole=True)
+from .models import Caller, ErrorKind, ModelServerError, Priority
 
 
 class ServerBusy(ModelServerError):
@@ -62,14 +27,8 @@ PERSON_SECONDS: Final = 30.0
 """How long the request of a person may wait."""
 WORK_SECONDS: Final = 300.0
 """How long a request that nobody listens to may wait."""
-STALLED_SECONDS: Final = 10.0
-"""After this time without a byte, an answer that has begun no longer counts as running."""
-UNBEGUN_SECONDS: Final = 30.0
-"""The same for an answer that has not begun."""
 MAX_INTERRUPTED: Final = 3
 """How often people may interrupt a request; then it is given up or, if somebody needs it, runs to its end."""
-MEASURED: Final = 8
-"""Requests of people after which their usual time is known."""
 GUESSED_SLOTS: Final = 4
 """Requests at a time to a server that does not tell how many it answers."""
 MANY_SLOTS: Final = 8
@@ -91,16 +50,9 @@ class Place:
         self.yields = yields
         """Whether people may interrupt it."""
         self.interrupted = False
-        self.begun: float | None = None
-        """When it was sent, by the clock of the event loop."""
-        self.limit = UNBEGUN_SECONDS
-        self.moved = 0.0
+        self.order = (0, 0)
+        """What goes before it: a turn that has begun, then by priority, and the speakers in turn."""
         self._scope: asyncio.Timeout | None = None
-
-    def note_progress(self) -> None:
-        """Note that data has come."""
-        self.moved = asyncio.get_running_loop().time()
-        self.limit = STALLED_SECONDS
 
     def interrupt(self) -> None:
         """Interrupt the request: what is awaited now ends with Interrupted."""
@@ -123,43 +75,6 @@ class Place:
             self._scope = None
 
 
-class _Line:
-    """Requests that wait, those of several speakers in turn."""
-
-    def __init__(self) -> None:
-        self._speakers: OrderedDict[str, deque[Place]] = OrderedDict()
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def add(self, place: Place) -> None:
-        """Add a request behind its speaker's others."""
-        self._speakers.setdefault(place.caller.who, deque()).append(place)
-        self._count += 1
-
-    def first(self) -> Place:
-        """Return the next request."""
-        return next(iter(self._speakers.values()))[0]
-
-    def take(self) -> Place:
-        """Remove and return the next request; its speaker comes last then."""
-        place = self.first()
-        self._speakers.move_to_end(place.caller.who)
-        self.discard(place)
-        return place
-
-    def discard(self, place: Place) -> None:
-        """Remove a request that no longer waits."""
-        places = self._speakers.get(place.caller.who)
-        if places is None or place not in places:
-            return
-        places.remove(place)
-        self._count -= 1
-        if not places:
-            del self._speakers[place.caller.who]
-
-
 class ServerQueue:
     """The requests to one server: as many run as it answers at a time, the others wait in turn."""
 
@@ -170,11 +85,7 @@ class ServerQueue:
         """Whether somebody has found out the number of slots."""
         self._wanted: dict[str, int] = {}
         self._running: set[Place] = set()
-        # A turn that has begun, then by priority.
-        self._lines: dict[int, _Line] = {0: _Line(), **{priority: _Line() for priority in Priority}}
-        self._check: asyncio.TimerHandle | None = None
-        self._usual = 0.0
-        self._measured = 0
+        self._waiting: list[Place] = []
 
     @property
     def running(self) -> int:
@@ -184,7 +95,7 @@ class ServerQueue:
     @property
     def waiting(self) -> int:
         """Return how many requests wait."""
-        return sum(map(len, self._lines.values()))
+        return len(self._waiting)
 
     @property
     def limit(self) -> int:
@@ -205,11 +116,10 @@ class ServerQueue:
 
     def note_unreachable(self, err: ModelServerError) -> None:
         """Let those who wait fail as this request has failed: the server does not take any."""
-        for line in self._lines.values():
-            while len(line):
-                admitted = line.take().admitted
-                if admitted is not None and not admitted.done():
-                    admitted.set_exception(ModelServerError(err.kind, err.detail, plain=err.plain))
+        while self._waiting:
+            admitted = self._waiting.pop().admitted
+            if admitted is not None and not admitted.done():
+                admitted.set_exception(ModelServerError(err.kind, err.detail, plain=err.plain))
 
     @asynccontextmanager
     async def place(self, caller: Caller, *, yields: bool, until: float | None) -> AsyncGenerator[Place]:
@@ -218,7 +128,11 @@ class ServerQueue:
         Raises ServerBusy if that takes too long.
         """
         place = Place(caller, yields=yields)
-        if self._may_start(place):
+        rank = 0 if caller.priority is Priority.PERSON and caller.served else int(caller.priority)
+        own = sum(other.caller.who == caller.who and other.order[0] == rank for other in self._waiting)
+        place.order = (rank, own)
+        is_first = not any(other.order[0] <= rank for other in self._waiting)
+        if caller.running or (is_first and self._has_room(caller)):
             self._start(place)
         else:
             await self._wait(place, until)
@@ -230,83 +144,54 @@ class ServerQueue:
     async def _wait(self, place: Place, until: float | None) -> None:
         """Wait until the request may be sent. Raises ServerBusy."""
         caller, now = place.caller, asyncio.get_running_loop().time
-        if self._usual_wait(caller) > PERSON_SECONDS:
-            raise ServerBusy(caller, "requests of other people would take too long")
-        is_person, began = caller.priority is Priority.PERSON, now()
-        last = began + (PERSON_SECONDS if is_person else WORK_SECONDS)
+        began = now()
+        last = began + (PERSON_SECONDS if caller.priority is Priority.PERSON else WORK_SECONDS)
         place.admitted = asyncio.get_running_loop().create_future()
-        line = self._lines[_rank(caller)]
-        line.add(place)
+        self._waiting.append(place)
         self._fill()
-        self._watch()
         try:
             async with asyncio.timeout_at(last if until is None else min(last, until)):
                 await place.admitted
         except BaseException as err:
-            line.discard(place)
-            if place in self._running:  # it was its turn just now
+            if place in self._waiting:
+                self._waiting.remove(place)
+            elif place in self._running:  # it was its turn just now
                 self._leave(place)
             if isinstance(err, TimeoutError):
                 raise ServerBusy(caller, f"waited for {now() - began:.0f} s in the queue") from None
             raise
         finally:
             caller.waited += now() - began
-            self._watch()
-
-    def _usual_wait(self, caller: Caller) -> float:
-        """Return for how many seconds a person who begins now would wait; 0 where that is not known."""
-        if caller.priority is not Priority.PERSON or caller.served or self._measured < MEASURED:
-            return 0.0
-        ahead = len(self._lines[0]) + len(self._lines[Priority.PERSON])
-        return self._usual * (ahead + 1) / self.limit
-
-    def _may_start(self, place: Place) -> bool:
-        """Return whether a request may be sent at once."""
-        if place.caller.running:
-            return True
-        rank = _rank(place.caller)
-        return not any(
-            len(line) for before, line in self._lines.items() if before <= rank
-        ) and self._has_room(place.caller)
 
     def _has_room(self, caller: Caller) -> bool:
-        counted = self._counted()
+        count = len(self._running)
         if caller.priority is Priority.PERSON:
-            return counted < self.limit
-        return counted < max(1, self.limit - 1) if self.exact or self._wanted else not counted
-
-    def _counted(self) -> int:
-        """Return how many requests use a slot: an answer that no longer goes on does not."""
-        now = asyncio.get_running_loop().time()
-        return sum(now - place.moved < place.limit for place in self._running)
+            return count < self.limit
+        return count < max(1, self.limit - 1) if self.exact or self._wanted else not count
 
     def _start(self, place: Place) -> None:
-        caller = place.caller
-        place.begun = place.moved = asyncio.get_running_loop().time()
-        caller.running += 1
-        caller.served += 1
+        place.caller.running += 1
+        place.caller.served += 1
         self._running.add(place)
-        if caller.priority is Priority.PERSON and not self.exact and not self._wanted:
+        if place.caller.priority is Priority.PERSON and not self.exact and not self._wanted:
             self._interrupt(len(self._running))  # the server may have one slot only
 
     def _leave(self, place: Place) -> None:
         self._running.discard(place)
         place.caller.running -= 1
-        if place.caller.priority is Priority.PERSON and place.begun is not None:
-            took = min(asyncio.get_running_loop().time() - place.begun, PERSON_SECONDS)
-            self._measured += 1
-            self._usual += (took - self._usual) / min(self._measured, MEASURED)
         self._fill()
 
     def _fill(self) -> None:
         """Start those whose turn it is, and interrupt other work for people that still wait."""
-        for line in self._lines.values():
-            while len(line) and self._has_room(line.first().caller):
-                place = line.take()
-                self._start(place)
-                if place.admitted is not None and not place.admitted.done():
-                    place.admitted.set_result(None)
-        if people := len(self._lines[0]) + len(self._lines[Priority.PERSON]):
+        while self._waiting:
+            place = min(self._waiting, key=lambda waiting: waiting.order)
+            if not self._has_room(place.caller):
+                break
+            self._waiting.remove(place)
+            self._start(place)
+            if place.admitted is not None and not place.admitted.done():
+                place.admitted.set_result(None)
+        if people := sum(place.caller.priority is Priority.PERSON for place in self._waiting):
             self._interrupt(people)
 
     def _interrupt(self, count: int) -> None:
@@ -316,25 +201,6 @@ class ServerQueue:
         able.sort(key=lambda place: -place.caller.priority)
         for place in able[: max(0, count - leaving)]:
             place.interrupt()
-
-    def _watch(self) -> None:
-        """Look again when the next answer that does not go on stops counting."""
-        if self._check is not None:
-            self._check.cancel()
-            self._check = None
-        if not self.waiting or not self._running:
-            return
-        loop = asyncio.get_running_loop()
-        ends = [place.moved + place.limit for place in self._running]
-        # An answer that begins meanwhile stalls earlier than one that has not begun.
-        if coming := [end for end in ends if end > loop.time()]:
-            self._check = loop.call_at(min(*coming, loop.time() + STALLED_SECONDS), self._look_again)
-
-    def _look_again(self) -> None:
-        """Use the slots of answers that do not go on."""
-        self._check = None
-        self._fill()
-        self._watch()
 
 
 class ServerQueues:
@@ -358,7 +224,3 @@ def origin(base_url: str) -> str:
     host = (parts.hostname or "").rstrip(".")
     host = "localhost" if host in _THIS_MACHINE else host
     return f"{host}:{port or (443 if parts.scheme == 'https' else 80)}"
-
-
-def _rank(caller: Caller) -> int:
-    return 0 if caller.priority is Priority.PERSON and caller.served else caller.priority

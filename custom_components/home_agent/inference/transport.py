@@ -15,10 +15,8 @@ from multidict import CIMultiDict
 import orjson
 
 from ..regex import lazy_regex
-from .dialects.address import parse as parse_address
-from .dialects.base import ServerRequest, malformed
-from .errors import ErrorKind, ModelServerError, from_answer, retry_seconds, shorten
-from .models import Endpoint
+from .dialects.base import ServerRequest, malformed, parse_address
+from .models import Endpoint, ErrorKind, ModelServerError, from_answer, retry_seconds, shorten
 
 LINE_BYTES: Final = 2 * 1024 * 1024
 BODY_BYTES: Final = 32 * 1024 * 1024

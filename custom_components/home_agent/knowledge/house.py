@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 from homeassistant.components.homeassistant import exposed_entities
 from homeassistant.components.homeassistant.const import DATA_EXPOSED_ENTITIES
@@ -19,6 +19,7 @@ from homeassistant.helpers import (
 )
 from homeassistant.util import slugify
 
+from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from ..const import ASSISTANT
 from ..domains import DOMAINS
 from ..domains.features import feature_bits
@@ -60,13 +61,11 @@ class EntityRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Area:
-    """A room or another place."""
+class NamedPlace:
+    """What areas and floors have in common."""
 
-    area_id: str
     name: str
     aliases: tuple[str, ...] = ()
-    floor_id: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,18 +74,19 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Floor:
+class Area(NamedPlace):
+    """A room or another place."""
+
+    area_id: str
+    floor_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor(NamedPlace):
     """A floor of the home."""
 
     floor_id: str
-    name: str
-    aliases: tuple[str, ...] = ()
     level: int | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the name and the aliases."""
-        return tuple(filter(None, (self.name, *self.aliases)))
 
 
 class HouseSnapshot:
@@ -95,7 +95,7 @@ class HouseSnapshot:
     Entities are the exposed ones, sorted by entity id; areas and floors by their id.
     """
 
-    __slots__ = ("_by_area", "_by_domain", "_derived", "areas", "carried", "entities", "floors", "version")
+    __slots__ = ("_derived", "_groups", "areas", "carried", "entities", "floors", "version")
 
     def __init__(
         self,
@@ -115,37 +115,31 @@ class HouseSnapshot:
         self.entities: Mapping[str, EntityRecord] = _frozen(entities or {})
         self.areas: Mapping[str, Area] = _frozen(areas or {})
         self.floors: Mapping[str, Floor] = _frozen(floors or {})
-        self._by_area: dict[str, tuple[EntityRecord, ...]] | None = None
-        self._by_domain: dict[str, tuple[EntityRecord, ...]] | None = None
+        self._groups: dict[str, Mapping[str, tuple[EntityRecord, ...]]] = {}
         self._derived: dict[Hashable, object] = {}
 
     @property
     def domains(self) -> frozenset[str]:
         """Return the domains of the entities."""
-        return frozenset(self._domains())
+        return frozenset(self._grouped("domain"))
 
     def of_domain(self, domain: str) -> tuple[EntityRecord, ...]:
         """Return the entities of a domain, sorted by entity id."""
-        return self._domains().get(domain, ())
-
-    def _domains(self) -> Mapping[str, tuple[EntityRecord, ...]]:
-        """Return the entities by domain, sorted once for each snapshot."""
-        if self._by_domain is None:
-            found: dict[str, list[EntityRecord]] = {}
-            for record in self.entities.values():
-                found.setdefault(record.domain, []).append(record)
-            self._by_domain = {key: tuple(records) for key, records in found.items()}
-        return self._by_domain
+        return self._grouped("domain").get(domain, ())
 
     def in_area(self, area_id: str) -> tuple[EntityRecord, ...]:
         """Return the entities of an area, sorted by entity id."""
-        if self._by_area is None:
-            members: dict[str, list[EntityRecord]] = {}
+        return self._grouped("area_id").get(area_id, ())
+
+    def _grouped(self, attribute: str) -> Mapping[str, tuple[EntityRecord, ...]]:
+        """Return the entities by domain or area, sorted once for each snapshot."""
+        if attribute not in self._groups:
+            groups: dict[str, list[EntityRecord]] = {}
             for record in self.entities.values():
-                if record.area_id is not None:
-                    members.setdefault(record.area_id, []).append(record)
-            self._by_area = {key: tuple(records) for key, records in members.items()}
-        return self._by_area.get(area_id, ())
+                if (key := getattr(record, attribute)) is not None:
+                    groups.setdefault(key, []).append(record)
+            self._groups[attribute] = {key: tuple(records) for key, records in groups.items()}
+        return self._groups[attribute]
 
     def in_places(self, place_ids: Collection[str]) -> Iterator[EntityRecord]:
         """Yield the entities of areas and floors, area by area."""
@@ -277,6 +271,8 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
     aliases = [alias if alias in entry.aliases else as_label(alias) for alias in aliases]
     area_id = er.async_get_effective_area_id(hass, entry)
     area = ar.async_get(hass).async_get_area(area_id) if area_id else None
+    label_ids = entry.labels.union(*(one.labels for one in (device, area) if one))
+    labels = lr.async_get(hass)
     return EntityRecord(
         entity_id=state.entity_id,
         domain=state.domain,
@@ -288,7 +284,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         if device
         else None,
         device_class=str(device_class) if device_class else None,
-        labels=_label_names(hass, entry.labels.union(*(one.labels for one in (device, area) if one))),
+        labels=tuple(sorted(label.name for key in label_ids if (label := labels.async_get_label(key)))),
         category=entry.entity_category.value if entry.entity_category else None,
         abilities=abilities,
         choices=choices,
@@ -343,13 +339,6 @@ def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
             seen.add(key)
             found.append(text)
     return tuple(found)
-
-
-@callback
-def _label_names(hass: HomeAssistant, label_ids: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of labels, sorted."""
-    labels = lr.async_get(hass)
-    return tuple(sorted(label.name for key in label_ids if (label := labels.async_get_label(key))))
 
 
 __all__ = ["Area", "EntityRecord", "Floor", "House", "HouseSnapshot", "is_exposed"]
@@ -478,7 +467,11 @@ class House:
                 dirty = {*old.entities, *self._hass.states.async_entity_ids()}
             entities = dict(old.entities)
             if areas != old.areas:
-                _move_floors(entities, areas)
+                for entity_id, record in entities.items():
+                    area = areas.get(record.area_id) if record.area_id else None
+                    floor_id = area.floor_id if area else None
+                    if floor_id != record.floor_id:
+                        entities[entity_id] = replace(record, floor_id=floor_id)
             await self._async_read(dirty, entities)
         except BaseException:
             self._dirty_all |= everything
@@ -576,9 +569,150 @@ def _describes(data: EventStateChangedData) -> bool:
     return any(before.get(key) != after.get(key) for key in describing)
 
 
-def _move_floors(entities: dict[str, EntityRecord], areas: Mapping[str, Area]) -> None:
-    for entity_id, record in entities.items():
-        area = areas.get(record.area_id) if record.area_id else None
-        floor_id = area.floor_id if area else None
-        if floor_id != record.floor_id:
-            entities[entity_id] = replace(record, floor_id=floor_id)
+ENTITIES: Final = "entities"
+DEVICES: Final = "devices"
+AREAS: Final = "areas"
+FLOORS: Final = "floors"
+LABELS: Final = "labels"
+LISTED: Final = (ENTITIES, DEVICES, AREAS, FLOORS, LABELS)
+"""What a list names, each by its ids."""
+EXCLUDED: Final = "excluded"
+"""What is taken out of a list, by the same keys. Home Assistant's forms offer that since 2026.11."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowList:
+    """The entities that a list names; one that names only what no longer exists contains nothing."""
+
+    entities: frozenset[str] = frozenset()
+    devices: frozenset[str] = frozenset()
+    areas: frozenset[str] = frozenset()
+    floors: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    names_any: bool = False
+    """Whether the list names anything; one that only excludes contains everything else."""
+    excluded: AllowList | None = None
+    narrows: bool = False
+    """Whether there is a list; without one everything is contained."""
+
+    @classmethod
+    def of(cls, stored: object) -> Self:
+        """Read an option; what is not a list of texts contains nothing."""
+        if not stored:
+            return cls()
+        if not isinstance(stored, Mapping):
+            return cls(names_any=True, narrows=True)
+        named = {key: frozenset(_texts(stored.get(key))) for key in LISTED}
+        excluded = cls.of(stored.get(EXCLUDED))
+        names_any = any(value for key, value in stored.items() if key != EXCLUDED)
+        return cls(
+            **named,
+            names_any=names_any,
+            excluded=excluded if excluded.narrows else None,
+            narrows=names_any or excluded.narrows,
+        )
+
+    @callback
+    def has(self, hass: HomeAssistant, entity_id: str) -> bool:
+        """Return whether the list contains an entity, asked now."""
+        if self.names_any and not self._names(hass, entity_id):
+            return False
+        return self.excluded is None or not self.excluded.has(hass, entity_id)
+
+    @callback
+    def _names(self, hass: HomeAssistant, entity_id: str) -> bool:
+        if entity_id in self.entities:
+            return True
+        if not (self.devices or self.areas or self.floors or self.labels):
+            return False
+        entry = er.async_get(hass).async_get(entity_id)
+        if entry is None:
+            return False
+        device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
+        area_id = er.async_get_effective_area_id(hass, entry)
+        area = ar.async_get(hass).async_get_area(area_id) if area_id else None
+        labels = entry.labels | (device.labels if device else set()) | (area.labels if area else set())
+        return (
+            (device is not None and device.id in self.devices)
+            or (area is not None and (area.id in self.areas or area.floor_id in self.floors))
+            or not self.labels.isdisjoint(labels)
+        )
+
+
+class AgentView:
+    """The lists of one agent."""
+
+    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any] | None = None) -> None:
+        self._hass = hass
+        options = settings or {}
+        self.seen = AllowList.of(options.get(CONF_VISIBLE))
+        self.controlled = AllowList.of(options.get(CONF_CONTROLLABLE))
+
+    @property
+    def narrows(self) -> bool:
+        """Return whether there is anything exposed that the agent may not see or not control."""
+        return self.seen.narrows or self.controlled.narrows
+
+    @callback
+    def lists(self, entity_id: str) -> bool:
+        """Return whether the list for seeing has an entity, exposed or not."""
+        return self.seen.has(self._hass, entity_id)
+
+    @callback
+    def is_exposed(self, entity_id: str) -> bool:
+        """Return whether the agent may see an entity, asked now."""
+        return is_exposed(self._hass, entity_id) and self.lists(entity_id)
+
+    @callback
+    def may_control(self, entity_id: str) -> bool:
+        """Return whether the lists let the agent control an entity, exposed or not."""
+        return self.lists(entity_id) and self.controlled.has(self._hass, entity_id)
+
+
+class ViewedHouse:
+    """The home as one agent sees it; without a list it is the home as it is exposed."""
+
+    def __init__(self, hass: HomeAssistant, house: House, view: AgentView) -> None:
+        self._hass = hass
+        self._house = house
+        self.view = view
+        self._known: tuple[HouseSnapshot, int, HouseSnapshot] | None = None
+        """The complete home, the count of its changes, and what the agent sees of it."""
+        self._carried: dict[Hashable, object] = {}
+
+    async def async_snapshot(self) -> HouseSnapshot:
+        """Return the home as it is now, as far as the agent sees it."""
+        changes = self._house.changes
+        whole = await self._house.async_snapshot()
+        if not self.view.seen.narrows:
+            return whole
+        known = self._known
+        if known is not None and known[0] is whole and known[1] == changes:
+            return known[2]
+        entities: dict[str, EntityRecord] = {}
+        async for entity_id in in_slices(list(whole.entities)):
+            if self.view.lists(entity_id):
+                entities[entity_id] = whole.entities[entity_id]
+        used = {one.area_id for one in entities.values()}
+        areas = {key: area for key, area in whole.areas.items() if key in used}
+        used = {area.floor_id for area in areas.values()}
+        found = HouseSnapshot(
+            version=whole.version,
+            entities=entities,
+            areas=areas,
+            floors={key: floor for key, floor in whole.floors.items() if key in used},
+            carried=self._carried,
+        )
+        seen = known[2] if known is not None and known[2].same_content(found) else found
+        self._known = (whole, changes, seen)
+        return seen
+
+    @callback
+    def async_listen(self, listener: CALLBACK_TYPE) -> CALLBACK_TYPE:
+        """Call a listener whenever a snapshot may have become old; return how to stop that."""
+        return self._house.async_listen(listener)
+
+
+def _texts(value: object) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, str)]

@@ -18,20 +18,19 @@ from ..event_data import IndexProgress
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..vector.lexical import Document, LexicalIndex
+from .documents import AreaSource, ConfiguredSource, entity_text
 from .house import House, HouseSnapshot
-from .semantic import KnowledgeDocument, KnowledgeSource, SemanticIndex, Source, SyncReport
-from .sources.areas import AreaSource, entity_text
-from .sources.configured import AutomationSource, SceneSource, ScriptSource
-from .sources.summaries import SummarySource
+from .semantic import KnowledgeDocument, KnowledgeSource, SemanticIndex, SyncReport, TextSource
 from .spoken_words import ClassWords, async_class_words, known_language
+from .summaries import SummarySource
 
 TITLE_WEIGHT: Final = 1.6
 TEXT_WEIGHT: Final = 0.7
 KIND_WEIGHT: Final = 0.4
-DOMAINS: Final[Mapping[Source, str]] = {
-    Source.AUTOMATION: "automation",
-    Source.SCENE: "scene",
-    Source.SCRIPT: "script",
+DOMAINS: Final[Mapping[TextSource, str]] = {
+    TextSource.AUTOMATION: "automation",
+    TextSource.SCENE: "scene",
+    TextSource.SCRIPT: "script",
 }
 """Sources that Home Assistant has a name for, in the home's language."""
 
@@ -46,9 +45,7 @@ class HouseKnowledge:
         self._house = house
         self._summaries = SummarySource(hass, house)
         self.sources: tuple[KnowledgeSource, ...] = (
-            AutomationSource(hass, house),
-            SceneSource(hass, house),
-            ScriptSource(hass, house),
+            *(ConfiguredSource(hass, house, source) for source in DOMAINS),
             AreaSource(house),
             self._summaries,
         )
@@ -132,7 +129,7 @@ class HouseKnowledge:
             found.update((document.id, document) for document in documents)
         return found
 
-    async def _async_kinds(self, language: str) -> dict[Source, str]:
+    async def _async_kinds(self, language: str) -> dict[TextSource, str]:
         texts = [
             await async_get_translations(self._hass, each, "title", DOMAINS.values())
             for each in dict.fromkeys((language, "en"))
@@ -150,7 +147,7 @@ class HouseKnowledge:
             listener()
 
 
-def _build(documents: Documents, kinds: Mapping[Source, str]) -> LexicalIndex:
+def _build(documents: Documents, kinds: Mapping[TextSource, str]) -> LexicalIndex:
     return LexicalIndex.build(
         Document(
             key,
@@ -220,7 +217,7 @@ class Indexer:
         collection: str,
         emitter: EventEmitter,
         told: Callable[[], None],
-        left_out: Collection[Source] = (),
+        left_out: Collection[TextSource] = (),
     ) -> None:
         self._left_out = left_out
         self._hass = hass
@@ -318,7 +315,10 @@ class Indexer:
 
     async def _async_run(self) -> IndexReport:
         self._stop_timer()
-        entities = await self._async_entities()
+        house = await self._house.async_snapshot()
+        words = await self._async_words(house)
+        entity_ids = list(house.entities)[:MAX_ENTITIES]
+        entities = [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
         known = (await self._knowledge.async_documents()).values()
         documents = [document for document in known if document.source not in self._left_out]
         report = IndexReport(
@@ -351,12 +351,6 @@ class Indexer:
             EVENT_INDEX_PROGRESS,
             IndexProgress(collection=collection, status=status, done=done, total=total, failed=failed),
         )
-
-    async def _async_entities(self) -> list[KnowledgeDocument]:
-        house = await self._house.async_snapshot()
-        words = await self._async_words(house)
-        entity_ids = list(house.entities)[:MAX_ENTITIES]
-        return [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
         language = known_language(self._hass.config.language)
@@ -426,7 +420,7 @@ def _entity(house: HouseSnapshot, entity_id: str, words: ClassWords) -> Knowledg
     record = house.entities[entity_id]
     return KnowledgeDocument(
         id=entity_id,
-        source=Source.ENTITY,
+        source=TextSource.ENTITY,
         title=record.name,
         text=entity_text(record, house, words),
         entity_ids=(entity_id,),

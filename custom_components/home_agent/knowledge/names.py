@@ -1,19 +1,22 @@
-"""Names held against names and found in sentences: the same, nearly the same, or another."""
+"""What a home's things, places and labels are called, and which of these names a text contains."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from heapq import nsmallest
 from typing import Final
 
 from homeassistant.core import HomeAssistant
 
-from ..texts import fold, words
+from ..languages import find, languages, languages_with, table, words as entries_of
+from ..languages.lexicon import Word, clauses
+from ..regex import lazy_regex
+from ..texts import fold, plain, words
 from ..vector.lexical import SimilarWords
 from .house import Area, EntityRecord, Floor, HouseSnapshot
 from .semantic import KnowledgeDocument
-from .spoken_words import domain_words, excepting_words, stop_words
+from .spoken_words import all_words, domain_words, excepting_words, inflected_kinds_of_room, stop_words
 
 MIN_COVERAGE: Final = 0.72
 """Fraction of the query that a similar match must cover."""
@@ -64,11 +67,6 @@ def word_similarity(first: str, second: str) -> float:
         return 0.92
     if prefix >= max(MIN_STEM, COMMON_STEM * len(longer)):
         return 0.88
-    return _spelling_similarity(shorter, longer)
-
-
-def _spelling_similarity(shorter: str, longer: str) -> float:
-    """Return how likely one word is the other misspelt: short words allow fewer errors."""
     same_start = shorter[:1] == longer[:1]
     if len(shorter) >= MIN_STEM + (not same_start) and distance(shorter, longer, 1) <= 1:
         return 0.86
@@ -161,7 +159,7 @@ def called[T](
 
 
 @dataclass(frozen=True, slots=True)
-class Mention[T]:
+class NameMatch[T]:
     """A phrase that a text contains."""
 
     phrase: tuple[str, ...]
@@ -181,7 +179,7 @@ class Phrases[T]:
                 self._by_first.setdefault(phrase[0], []).append((phrase, value))
                 self.words.update(phrase)
 
-    def find(self, meanings: Sequence[Collection[str]], *, in_a_row: bool = False) -> list[Mention[T]]:
+    def find(self, meanings: Sequence[Collection[str]], *, in_a_row: bool = False) -> list[NameMatch[T]]:
         """Return the phrases that a text contains, all their words in any order or `in_a_row`.
 
         `meanings` has the words of phrases that each word of the text may mean.
@@ -192,7 +190,7 @@ class Phrases[T]:
                 where.setdefault(word, []).append(index)
         spread = _in_a_row if in_a_row else _in_any_order
         found = [
-            Mention(phrase, value, at)
+            NameMatch(phrase, value, at)
             for first, starts in where.items()
             for phrase, value in self._by_first.get(first, ())
             if all(word in where for word in phrase)
@@ -219,9 +217,9 @@ def _closest(places: Sequence[int], wanted: int) -> int:
     return min(places[max(0, after - 1) : after + 1], key=lambda place: abs(place - wanted))
 
 
-def longest[T](mentions: Iterable[Mention[T]]) -> list[Mention[T]]:
+def longest[T](mentions: Iterable[NameMatch[T]]) -> list[NameMatch[T]]:
     """Return the mentions that are not a part of a longer one: "Kids Bedroom" does not mean the bedroom."""
-    by_place: dict[int, list[Mention[T]]] = {}
+    by_place: dict[int, list[NameMatch[T]]] = {}
     for one in (found := list(mentions)):
         for place in one.at:
             by_place.setdefault(place, []).append(one)
@@ -271,17 +269,17 @@ def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRec
     found = longest((*place_names(house).find(meanings), *house.derived(THINGS, _things).find(meanings)))
     named = frozenset(frozenset(one.phrase) for one in found)
     places = {place_id(one.value) for one in found if not isinstance(one.value, EntityRecord)}
-    there = {record.entity_id for record in house.entities.values() if places and _is_in(places, record)}
+    there = {
+        record.entity_id
+        for record in house.entities.values()
+        if places and (record.area_id in places or record.floor_id in places)
+    }
     beside = set(said).difference(*named)
     domains = {record.domain for record in mentioned if record.entity_id in there and _says(beside, record)}
     if domains:
         there = {key for key in there if key.partition(".")[0] in domains}
     things = (one.value.entity_id for one in found if isinstance(one.value, EntityRecord))
     return FullNames(named, there.union(things))
-
-
-def _is_in(places: Collection[str], record: EntityRecord) -> bool:
-    return record.area_id in places or record.floor_id in places
 
 
 def _says(said: Collection[str], record: EntityRecord) -> bool:
@@ -423,8 +421,8 @@ def build_name_index(house: HouseSnapshot) -> NameIndex:
             index.classes.setdefault(record.domain, set()).add(record.device_class)
         area = house.areas.get(record.area_id) if record.area_id else None
         area_names = area.names if area else ()
-        for table, form in _spellings(record, area_names):
-            tables[table].setdefault(form, {})[entity_id] = None
+        for spelling, form in _spellings(record, area_names):
+            tables[spelling].setdefault(form, {})[entity_id] = None
         index.places[entity_id] = frozenset(
             word for name in (*area_names, record.device or "") for word in content_words(name)
         )
@@ -432,8 +430,8 @@ def build_name_index(house: HouseSnapshot) -> NameIndex:
         index.forms[entity_id] = tuple(filter(None, forms))
         for word in {word for form in forms for word in form}:
             index.by_word.setdefault(word, set()).add(entity_id)
-    for table, spellings in tables.items():
-        getattr(index, table).update((form, tuple(ids)) for form, ids in spellings.items() if form)
+    for kind, spellings in tables.items():
+        getattr(index, kind).update((form, tuple(ids)) for form, ids in spellings.items() if form)
     index.words += index.by_word
     index.similar.add(index.words)
     return index
@@ -473,3 +471,289 @@ def _place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
 def place_id(place: Area | Floor) -> str:
     """Return the id of a room or a floor."""
     return place.area_id if isinstance(place, Area) else place.floor_id
+
+
+DERIVED: Final = "labels"
+MIN_LIKENESS: Final = 0.85
+MAX_PREPOSITION: Final = 2
+"""Letters of words that may stand between a kind of thing and its label: luci di Natale."""
+_CLAUSES: Final = lazy_regex(r"[,.;:!?\u3001\u3002\uff0c]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLabel:
+    """A label that a word means."""
+
+    name: str
+    repaired: bool = False
+    """Whether the word is not its name, only near to it."""
+
+
+def labels_in(house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
+    """Return the labels of a home with the entities of each, by name."""
+    return house.derived(DERIVED, _read_labels)
+
+
+def _read_labels(house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
+    found: dict[str, list[EntityRecord]] = {}
+    for record in house.entities.values():
+        for label in record.labels:
+            found.setdefault(label, []).append(record)
+    return {label: found[label] for label in sorted(found)}
+
+
+def find_label(house: HouseSnapshot, text: str) -> NamedLabel | None:
+    """Return the label that a text names; None for what is neither a name nor near to exactly one."""
+    key = squash(without_article(text.strip().removeprefix("label.").lstrip("#")))
+    known = labels_in(house)
+    if exact := next((name for name in known if key and squash(name) == key), None):
+        return NamedLabel(exact)
+    asked = content_words(text)
+    scored = sorted(((phrase_similarity(asked, content_words(name)), name) for name in known), reverse=True)
+    if (
+        not scored
+        or scored[0][0] < MIN_LIKENESS
+        or (len(scored) > 1 and scored[0][0] - scored[1][0] < MARGIN)
+    ):
+        return None
+    return NamedLabel(scored[0][1], repaired=True)
+
+
+def label_and_rest(house: HouseSnapshot, text: str) -> tuple[str, Sequence[str]] | None:
+    """Return the label whose whole name a text contains, and its other words; None if there is none."""
+    words = fold(text).split()
+    found = [(len(own), at, name, own) for name, own in _spelled(house) for at in _label_places(words, own)]
+    if not found:
+        return None
+    length, at, name, _ = max(found, key=lambda one: one[0])
+    return name, [*words[:at], *words[at + length :]]
+
+
+def label_said(house: HouseSnapshot, sentence: str, language: str) -> str | None:
+    """Return the label that a sentence uses to say which things it means, as in "the party lights".
+
+    Its name is beside a word for a kind of thing or for all; elsewhere the same word is only a word.
+    """
+    kinds = {*domain_words(), *all_words(language)}
+    for clause in _CLAUSES.split(sentence):
+        said = (word for word in fold(clause).split() if word not in stop_words())
+        words = [word for word in said if len(word) > MAX_PREPOSITION]
+        for name, own in _spelled(house):
+            for at in _label_places(words, own):
+                beside = {*words[max(at - 1, 0) : at], *words[at + len(own) : at + len(own) + 1]}
+                if beside & kinds:
+                    return name
+    return None
+
+
+def _spelled(house: HouseSnapshot) -> Iterator[tuple[str, list[str]]]:
+    """Yield labels with their words; not those that only have words for kinds of things."""
+    for name in labels_in(house):
+        words = [word for word in fold(name).split() if word not in stop_words()]
+        if words and not all(word in domain_words() for word in words):
+            yield name, words
+
+
+def _label_places(words: Sequence[str], own: Sequence[str]) -> Iterator[int]:
+    for at in range(len(words) - len(own) + 1):
+        if list(words[at : at + len(own)]) == list(own):
+            yield at
+
+
+OWNERS: Final = "owners of rooms"
+PERSONAL: Final = frozenset({"bedroom", "kids_room"})
+"""The kinds of rooms that belong to one person; "the kitchen of Mia" is not Mia's Room."""
+MAX_BETWEEN: Final = 2
+"""Words such as "of" between an owner and the word for a room."""
+MIN_OWNER: Final = 2
+MAX_OWNERS: Final = 2
+"""Words of a name beside the word for a room; more of them are no names of people."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedName:
+    """One name of a room that tells whose it is."""
+
+    area: Area
+    kinds: frozenset[str]
+    """The kinds of rooms that the name contains; none of "Mia's Room"."""
+    owners: int
+    """The number of owners."""
+
+    def may_be(self, kinds: Collection[str]) -> bool:
+        """Return whether a word for these kinds of rooms, or for any room, may mean it."""
+        if not kinds or not self.kinds.isdisjoint(kinds):
+            return True
+        return not PERSONAL.isdisjoint(kinds) and (not self.kinds or not PERSONAL.isdisjoint(self.kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedRoom:
+    """A room that a sentence names by its owner."""
+
+    area: Area
+    at: frozenset[int]
+    """Which words of the sentence name it."""
+
+
+def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> list[OwnedRoom]:
+    """Return the rooms that words name by an owner and a word for a room, in any language.
+
+    "Mias Zimmer" and "the bedroom of Mia" are Mia's Room even where another area is called Bedroom.
+    """
+    known = _owners(house)
+    selfs = self_words(said, language)
+    owners = {
+        at: called
+        for at, word in enumerate(said)
+        if (at not in selfs or (at > 0 and at + 1 not in selfs and said[at - 1].folded in _linking()))
+        and (called := [one for form in _owner_forms(word.folded, language) for one in known.get(form, ())])
+    }
+    if not owners:
+        return []
+    rooms = _room_words(said, owners)
+    found = []
+    for at, called in owners.items():
+        beside = [room for room in rooms if at not in room.at and _are_beside(at, room.at, said)]
+        for room in beside[:1]:
+            listed = [one for one in called if one.may_be(room.value)]
+            fewest = min((one.owners for one in listed), default=0)
+            areas = {one.area.area_id: one.area for one in listed if one.owners == fewest}
+            said_there = frozenset(range(min(at, *room.at), max(at, *room.at) + 1))
+            found += [OwnedRoom(area, said_there) for area in areas.values()]
+    return found
+
+
+def rooms_of_owner(house: HouseSnapshot, name: str) -> frozenset[str]:
+    """Return the ids of the areas that are called after a person, by the first word of the person's name."""
+    called = words(name)[:1]
+    return frozenset(one.area.area_id for word in called for one in _owners(house).get(word, ()))
+
+
+def owned_in(house: HouseSnapshot, text: str, language: str = "") -> tuple[Mapping[str, Area], list[Word]]:
+    """Return the rooms of owners that a text names, by their ids, and its other words."""
+    said = [word for clause in clauses(text) for word in clause.words]
+    found = owned_rooms(house, said, language)
+    taken = frozenset(index for one in found for index in one.at)
+    rest = [word for index, word in enumerate(said) if index not in taken]
+    return {one.area.area_id: one.area for one in found}, rest
+
+
+def self_words(said: Sequence[Word], language: str) -> frozenset[int]:
+    """Return which words mean the speaker, spelt exactly so: "la mía" is not Mia."""
+    entries = _self_words(find(language) or "")
+    if _first_self_words(find(language) or "").isdisjoint(word.plain for word in said):
+        return frozenset()
+    return frozenset(
+        index
+        for entry in entries
+        for start in range(len(said) - len(entry) + 1)
+        if all(word.plain == wanted for word, wanted in zip(said[start:], entry, strict=False))
+        for index in range(start, start + len(entry))
+    )
+
+
+@cache
+def _self_words(language: str) -> Sequence[tuple[str, ...]]:
+    return [tuple(plain(entry).split()) for entry in entries_of(language, "memory.self")]
+
+
+@cache
+def _first_self_words(language: str) -> frozenset[str]:
+    """Return the first of these words of each entry."""
+    return frozenset(entry[0] for entry in _self_words(language))
+
+
+def _owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
+    return house.derived(OWNERS, _read_owners)
+
+
+def _read_owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
+    """Read the owners from the names of rooms: the words beside those for kinds of rooms."""
+    found: dict[str, list[OwnedName]] = {}
+    for area in house.areas.values():
+        for name in area.names:
+            said = words(name)
+            rooms = _rooms_in(said)
+            taken = {index for room in rooms for index in room.at}
+            silent = stop_words() | _linking()
+            own = [word for at, word in enumerate(said) if at not in taken and word not in silent]
+            own = [word for word in own if word.isalpha() and len(word) >= MIN_OWNER]
+            if rooms and 0 < len(own) <= MAX_OWNERS:
+                kinds = frozenset().union(*(room.value for room in rooms))
+                for word in own:
+                    found.setdefault(word, []).append(OwnedName(area, kinds, len(own)))
+    return found
+
+
+def _are_beside(owner: int, room: frozenset[int], said: Sequence[Word]) -> bool:
+    """Return whether only words such as "of" are between an owner and a word for a room."""
+    first, last = min(room), max(room)
+    between = said[last + 1 : owner] if owner > last else said[owner + 1 : first]
+    return len(between) <= MAX_BETWEEN and all(word.folded in _linking() for word in between)
+
+
+def _room_words(said: Sequence[Word], owners: Collection[int]) -> list[NameMatch[frozenset[str]]]:
+    """Return the words for rooms near owners, in any form; those of more words first."""
+    folded = [word.folded for word in said]
+    found = _rooms_in(folded)
+    taken = {index for room in found for index in room.at}
+    for at, word in enumerate(folded):
+        near = any(0 < abs(at - owner) <= MAX_BETWEEN + 1 for owner in owners)
+        if near and at not in taken and at not in owners and (kinds := inflected_kinds_of_room(word)):
+            found.append(NameMatch((word,), kinds, frozenset({at})))
+    return sorted(found, key=lambda room: -len(room.at))
+
+
+def _rooms_in(said: Sequence[str]) -> list[NameMatch[frozenset[str]]]:
+    found = _phrases().find([(word,) for word in said], in_a_row=True)
+    return longest([one for one in found if one.at])
+
+
+@cache
+def _phrases() -> Phrases[frozenset[str]]:
+    """Return the words for rooms in all languages, each with its kinds; none for a room of any kind."""
+    kinds: dict[tuple[str, ...], set[str]] = {}
+    for language in languages():
+        for kind, names in (table(language, "concepts.places") or {}).items():
+            for name in names:
+                kinds.setdefault(tuple(words(name)), set()).add(kind)
+        for name in entries_of(language, "names.rooms"):
+            kinds.setdefault(tuple(words(name)), set())
+    return Phrases((phrase, frozenset(found)) for phrase, found in kinds.items())
+
+
+@cache
+def _linking() -> frozenset[str]:
+    return frozenset(fold(entry) for language in languages() for entry in entries_of(language, "names.of"))
+
+
+@lru_cache(maxsize=4096)
+def _owner_forms(word: str, language: str) -> Sequence[str]:
+    """Return the names that a word may be a form of: "mias" of Mia, "mii" in Polish, in Latin letters too."""
+    latin = word if word.isascii() else "".join(_letters().get(letter, "") for letter in word)
+    listed = dict.fromkeys((word, latin or word))
+    for said in tuple(listed):
+        if len(said) > MIN_OWNER + 1 and said.endswith("s"):
+            listed[said[:-1]] = None
+        listed |= dict.fromkeys(_nominatives(said, find(language) or ""))
+    return tuple(listed)
+
+
+def _nominatives(word: str, language: str) -> Iterator[str]:
+    """Yield the names of which a word may be an inflected form in a language, in any if it is not known."""
+    for each in (language,) if language else languages_with("names.endings"):
+        for ending, others in (table(each, "names.endings") or {}).items():
+            for other in others:
+                stem = word.removesuffix(fold(other))
+                if stem != word and len(stem) >= MIN_OWNER:
+                    yield stem + fold(ending)
+
+
+@cache
+def _letters() -> Mapping[str, str]:
+    return {
+        fold(letter): latin
+        for language in languages()
+        for letter, latin in (table(language, "names.latin") or {}).items()
+    }

@@ -1,12 +1,12 @@
 """Finds documents of the home's knowledge: by the entities that a query names, by words and by meaning."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 from pathlib import Path
 import shutil
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import instance_id
@@ -37,17 +37,17 @@ from ..const import (
 )
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
-from ..inference.errors import ErrorKind, ModelServerError
+from ..inference.models import ErrorKind, ModelServerError
 from ..issues import report, withdraw
 from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..texts import words
 from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
-from ..vector.lexical import LexicalIndex, fuse
-from ..vector.store import Hit, StoreProblem, Value, VectorStore, VectorStoreError
+from ..vector.lexical import fuse
+from ..vector.store import StoreProblem, Value, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
 from .names import NO_NAMES, FullNames
-from .semantic import KnowledgeDocument, PersonalSource, Source
+from .semantic import KnowledgeDocument, SemanticIndex, TextSource
 from .spoken_words import domain_words
 
 if TYPE_CHECKING:
@@ -65,30 +65,10 @@ NAMED_WEIGHT: Final = 2.0
 """Of naming an entity or a title, against words and meaning: that comes before what only sounds alike."""
 PLACED_WEIGHT: Final = 0.5
 """Of speaking of anything in a room that is named in full."""
-CALLED: Final = frozenset({Source.AUTOMATION, Source.SCENE, Source.SCRIPT})
+CALLED: Final = frozenset({TextSource.AUTOMATION, TextSource.SCENE, TextSource.SCRIPT})
 """Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
 INLINE: Final = 100
 """Documents searched on the event loop; more go to the executor."""
-
-
-class SemanticSearch(Protocol):
-    """Search by meaning, such as SemanticIndex; it never raises."""
-
-    @property
-    def available(self) -> bool:
-        """Return whether it can answer now."""
-        ...
-
-    async def async_search(
-        self,
-        collection: str,
-        query: str,
-        limit: int,
-        threshold: float = 0.0,
-        where: Mapping[str, Value] | None = None,
-    ) -> list[Hit]:
-        """Return the closest texts, best first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +76,7 @@ class KnowledgeQuery:
     """What is looked for."""
 
     text: str
-    source: Source | None = None
+    source: TextSource | None = None
     mentioned: Sequence[str] = ()
     """The entities that the text names, the surest first."""
     named: FullNames = NO_NAMES
@@ -107,6 +87,10 @@ class KnowledgeQuery:
     """What the model that asks may receive."""
 
 
+type FindPersonal = Callable[[str, str | None, Disclosure], Awaitable[list[KnowledgeDocument]]]
+"""Finds what is known of a person for a text, as far as that person and the model may see it."""
+
+
 class KnowledgeSearch:
     """Search for one entry: the home's documents, with its own index of meanings where it has one."""
 
@@ -114,11 +98,11 @@ class KnowledgeSearch:
         self,
         hass: HomeAssistant,
         knowledge: HouseKnowledge,
-        semantic: SemanticSearch | None = None,
+        semantic: SemanticIndex | None = None,
         collection: str = "",
-        personal: PersonalSource | None = None,
+        find_personal: FindPersonal | None = None,
     ) -> None:
-        self._personal = personal
+        self._find_personal = find_personal
         self._hass = hass
         self._knowledge = knowledge
         self._semantic = semantic
@@ -134,18 +118,25 @@ class KnowledgeSearch:
         """Return documents, best first. None of them speaks of an entity that is not visible now."""
         documents, index = await self._knowledge.async_index()
         allowed = {key for key, document in documents.items() if _is_for(document, question)}
-        by_words = await self._async_by_words(index, question.text, allowed)
+        text, named = question.text, question.named
+        if len(index) <= INLINE:
+            hits = index.search(text, CANDIDATES, allowed)
+        else:
+            hits = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
+        by_words = [key for key, score in hits if score >= WORDS_CUT * hits[0][1]]
+        titled = _titled(documents, allowed, text)
+        personal: dict[str, KnowledgeDocument] = {}
         by_meaning = await self._async_by_meaning(question, allowed)
-        named = _naming(documents, allowed, question.mentioned)
-        titled = _titled(documents, allowed, question.text)
-        personal = await self._async_personal(question)
+        if self._find_personal is not None and question.source in (None, TextSource.PROFILE):
+            of_person = await self._find_personal(text, question.person_id, question.model)
+            personal = {document.id: document for document in of_person}
         ranked = fuse(
             (
                 (titled, NAMED_WEIGHT),
-                (named, NAMED_WEIGHT),
+                (_naming(documents, allowed, question.mentioned), NAMED_WEIGHT),
                 (by_words, 1.0),
                 (by_meaning, 1.0),
-                (_naming(documents, allowed, sorted(question.named.entity_ids)), PLACED_WEIGHT),
+                (_naming(documents, allowed, sorted(named.entity_ids)), PLACED_WEIGHT),
                 (list(personal), 1.0),
             )
         )
@@ -157,22 +148,18 @@ class KnowledgeSearch:
             if (document := personal.get(key) or current.get(key)) is not None
             and all(map(visible, document.entity_ids))
         ]
-        if titled or _asks_for_called(question.text):
-            found = _without_rooms(found, question.named)
-        return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
-
-    async def _async_personal(self, question: KnowledgeQuery) -> dict[str, KnowledgeDocument]:
-        if self._personal is None or question.source not in (None, Source.PROFILE):
-            return {}
-        found = await self._personal.async_find(question.text, question.person_id, question.model)
-        return {document.id: document for document in found}
-
-    async def _async_by_words(self, index: LexicalIndex, text: str, allowed: set[str]) -> list[str]:
-        if len(index) <= INLINE:
-            found = index.search(text, CANDIDATES, allowed)
-        else:
-            found = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
-        return [key for key, score in found if score >= WORDS_CUT * found[0][1]]
+        asks_for = {domain_words().get(word) for word in words(text)}
+        if titled or not asks_for.isdisjoint(source.value for source in CALLED):
+            # Rooms that are not named are left out, if there is anything else.
+            found = [
+                document
+                for document in found
+                if document.source is not TextSource.AREA or named.concerns(document)
+            ] or found
+        # What is about a thing that is named in full leaves the others out, but what is sure.
+        about = {document.id for document in found if named.concerns(document)}
+        kept = {*about, *personal, *titled}
+        return [document for document in found if not about or document.id in kept][:MAX_FOUND]
 
     async def _async_by_meaning(self, question: KnowledgeQuery, allowed: set[str]) -> list[str]:
         if self._semantic is None or not self._semantic.available:
@@ -184,30 +171,11 @@ class KnowledgeSearch:
         return [hit.id for hit in hits if hit.id in allowed]
 
 
-def _asks_for_called(text: str) -> bool:
-    said = {domain_words().get(word) for word in words(text)}
-    return not said.isdisjoint(source.value for source in CALLED)
-
-
-def _without_rooms(found: list[KnowledgeDocument], named: FullNames) -> list[KnowledgeDocument]:
-    """Return the documents without rooms that are not named; all if there are no others."""
-    kept = [document for document in found if document.source is not Source.AREA or named.concerns(document)]
-    return kept or found
-
-
-def _concerned(
-    found: list[KnowledgeDocument], named: FullNames, sure: Collection[str]
-) -> list[KnowledgeDocument]:
-    """Return the documents about what is named in full, all where none is; `sure` are kept beside them."""
-    about = {document.id for document in found if named.concerns(document)}
-    return [document for document in found if document.id in about or document.id in sure] if about else found
-
-
 def _is_for(document: KnowledgeDocument, question: KnowledgeQuery) -> bool:
     """Return whether a document is of the source that is wanted, and the household's or the person's own."""
     if question.source is not None and document.source is not question.source:
         return False
-    if document.source is Source.SUMMARY and not question.model.states:
+    if document.source is TextSource.SUMMARY and not question.model.states:
         return False
     return document.person is None or document.person == question.person_id
 

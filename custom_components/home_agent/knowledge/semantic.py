@@ -1,8 +1,9 @@
 """SemanticIndex: collections of texts that are found by meaning, and that never cost a turn."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
@@ -18,12 +19,11 @@ from ..event_data import VectorQueried
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..issues import report, withdraw
-from ..safety.disclosure import Disclosure
 from ..vector.embeddings import Embedder, EmbeddingError
 from ..vector.store import Entry, Hit, StoreProblem, Value, VectorStore, VectorStoreError
 
 
-class Source(StrEnum):
+class TextSource(StrEnum):
     """Where a text of the knowledge comes from."""
 
     ENTITY = "entity"
@@ -44,7 +44,7 @@ class KnowledgeDocument(NamedTuple):
 
     id: str
     """Unique over all sources: the entity id, or `source:name`."""
-    source: Source
+    source: TextSource
     title: str
     text: str
     entity_ids: tuple[str, ...] = ()
@@ -56,26 +56,13 @@ class KnowledgeDocument(NamedTuple):
 class KnowledgeSource(Protocol):
     """One kind of knowledge."""
 
-    source: Source
+    source: TextSource
 
     async def async_documents(self) -> Iterable[KnowledgeDocument]:
         """Return all documents as of now; takes no time on the event loop."""
 
     def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
         """Call `changed` when documents may differ; return how to stop that."""
-
-
-class PersonalSource(Protocol):
-    """Finds what is known of a person, such as the profile.
-
-    It belongs to one agent, and what it gives depends on who asks. So each search asks it, and its documents
-    are not among those that agents share.
-    """
-
-    async def async_find(
-        self, text: str, person_id: str | None, model: Disclosure
-    ) -> list[KnowledgeDocument]:
-        """Return the results that this person may see with this model, best first, without sensitive ones."""
 
 
 if TYPE_CHECKING:
@@ -117,6 +104,16 @@ class Fault(NamedTuple):
     detail: str
 
 
+@dataclass(slots=True)
+class _Trying:
+    """How a part is tried again."""
+
+    tries: int = 0
+    well_since: float = 0.0
+    planned: CALLBACK_TYPE | None = None
+    running: asyncio.Task[None] | None = None
+
+
 class Health:
     """Keeps the faults of one entry.
 
@@ -140,10 +137,7 @@ class Health:
         self._probe = probe
         self._recovered = recovered
         self.faults: dict[Part, Fault] = {}
-        self._tries: dict[Part, int] = {}
-        self._well_since: dict[Part, float] = {}
-        self._planned: dict[Part, CALLBACK_TYPE] = {}
-        self._running: dict[Part, asyncio.Task[None]] = {}
+        self._parts = {part: _Trying() for part in Part}
         self._closed = False
 
     @callback
@@ -157,62 +151,40 @@ class Health:
             return
         LOGGER.warning("%s: the %s of the vector index failed: %s", self._title, part.value, fault.detail)
         self._emitter.fire_error("index", err, fault.detail, part=part.value)
-        if self._hass.loop.time() - self._well_since.get(part, 0.0) > FORGOTTEN_SECONDS:
-            self._tries[part] = 0
+        trying = self._parts[part]
+        if self._hass.loop.time() - trying.well_since > FORGOTTEN_SECONDS:
+            trying.tries = 0
         self._plan(part)
 
     async def async_close(self) -> None:
         """Stop trying and take the issues back."""
         self._closed = True
-        for stop in self._planned.values():
-            stop()
-        for task in self._running.values():
+        tasks = [trying.running for trying in self._parts.values() if trying.running]
+        for task in tasks:
             task.cancel()
-        if self._running:
-            await asyncio.wait(self._running.values())
-        for part in Part:
+        if tasks:
+            await asyncio.wait(tasks)
+        for part, trying in self._parts.items():
+            if trying.planned is not None:
+                trying.planned()
             withdraw(self._hass, self._issue_id(part))
 
     @callback
     def _plan(self, part: Part) -> None:
-        """Try a part at once if this is the first time, else after a pause, and report it."""
-        if (tries := self._tries.get(part, 0)) == 0:
-            self._try(part)
-            return
+        """Try a part at once if this is the first time, else report it and try it after a pause."""
+        trying = self._parts[part]
 
         @callback
-        def retry(_now: datetime) -> None:
-            self._try(part)
+        def begin(_now: datetime | None = None) -> None:
+            trying.planned = None
+            trying.tries += 1
+            trying.running = self._hass.async_create_background_task(
+                self._async_try(part), f"home_agent try the {part.value} again", eager_start=False
+            )
 
-        self._report(part)
-        pause = min(FIRST_PAUSE * 2 ** (tries - 1), LONGEST_PAUSE)
-        job = HassJob(retry, cancel_on_shutdown=True)
-        self._planned[part] = async_call_later(self._hass, pause, job)
-
-    @callback
-    def _try(self, part: Part) -> None:
-        self._planned.pop(part, None)
-        self._tries[part] = self._tries.get(part, 0) + 1
-        self._running[part] = self._hass.async_create_background_task(
-            self._async_try(part), f"home_agent try the {part.value} again", eager_start=False
-        )
-
-    async def _async_try(self, part: Part) -> None:
-        try:
-            await self._probe(part)
-        except Exception as err:  # noqa: BLE001 - whatever it is, it does not work yet
-            self.faults[part] = _fault(part, err)
-            self._plan(part)
+        if not trying.tries:
+            begin()
             return
-        del self.faults[part]
-        self._well_since[part] = self._hass.loop.time()
-        withdraw(self._hass, self._issue_id(part))
-        LOGGER.info("%s: the %s of the vector index works", self._title, part.value)
-        self._recovered(part)
-
-    @callback
-    def _report(self, part: Part) -> None:
-        """Raise the repair issue of a part."""
         fault = self.faults[part]
         report(
             self._hass,
@@ -222,6 +194,21 @@ class Health:
             title=self._title,
             error=fault.detail,
         )
+        pause = min(FIRST_PAUSE * 2 ** (trying.tries - 1), LONGEST_PAUSE)
+        trying.planned = async_call_later(self._hass, pause, HassJob(begin, cancel_on_shutdown=True))
+
+    async def _async_try(self, part: Part) -> None:
+        try:
+            await self._probe(part)
+        except Exception as err:  # noqa: BLE001 - whatever it is, it does not work yet
+            self.faults[part] = _fault(part, err)
+            self._plan(part)
+            return
+        del self.faults[part]
+        self._parts[part].well_since = self._hass.loop.time()
+        withdraw(self._hass, self._issue_id(part))
+        LOGGER.info("%s: the %s of the vector index works", self._title, part.value)
+        self._recovered(part)
 
     def _issue_id(self, part: Part) -> str:
         return f"vector_{part.value}_{self._entry_id}"
@@ -240,7 +227,7 @@ def _fault(part: Part, err: Exception) -> Fault:
 
 
 BATCH = 64
-WITHOUT_WORDS = frozenset({Source.MEMORY, Source.PROFILE})
+WITHOUT_WORDS = frozenset({TextSource.MEMORY, TextSource.PROFILE})
 """Of these a store gets vectors and ids alone: some stores keep deleted texts in their files."""
 
 type Progress = Callable[[int, int], None]
@@ -257,93 +244,35 @@ class SyncReport:
     skipped: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class Filling:
-    """One sync. `made_by` is the fingerprint of the collection, None if it is to be recreated."""
+async def _async_vectors(embedder: Embedder, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
+    """Return vectors by id, without those of texts that the embedder rejects.
 
-    store: VectorStore
-    embedder: Embedder
-    collection: str
-    made_by: str | None
-    report: SyncReport
-    progress: Progress | None
-
-    async def async_run(self, documents: Sequence[KnowledgeDocument], *, complete: bool) -> None:
-        """Embed what is new or differs and, if these are all documents, delete what no longer exists.
-
-        Raises EmbeddingError and VectorStoreError; the report counts what was done until then.
-        """
-        kept = await self.store.async_hashes(self.collection) if self.made_by is not None else {}
-        hashes = await _async_hashes(documents)
-        pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
-        self.report.skipped = len(documents) - len(pending)
-        if complete and (gone := kept.keys() - hashes.keys()):
-            await self.store.async_delete(self.collection, gone)
-        while pending:
-            batch, pending = pending[:BATCH], pending[BATCH:]
-            vectors = await self._async_vectors(batch)
-            if not vectors:
-                continue
-            if await self._async_recreate_if_changed(next(iter(vectors.values()))):
-                asked = {document.id for document in batch}
-                pending = [document for document in documents if document.id not in asked]
-                self.report.indexed = self.report.skipped = 0
-            entries = [
-                Entry(
-                    id=document.id,
-                    text="" if document.source in WITHOUT_WORDS else document.text,
-                    vector=vectors[document.id],
-                    content_hash=hashes[document.id],
-                    metadata=metadata(document),
-                )
-                for document in batch
-                if document.id in vectors
-            ]
-            await self.store.async_upsert(self.collection, entries)
-            self.report.indexed += len(entries)
-            if self.progress is not None:
-                self.progress(len(documents) - len(pending), len(documents))
-
-    async def _async_recreate_if_changed(self, vector: Vector) -> bool:
-        """Empty the collection if it holds another embedder's vectors; return whether that was so."""
-        made_now = fingerprint(self.embedder, vector)
-        if self.made_by == made_now:
-            return False
-        await self.store.async_create(self.collection, made_now)
-        self.made_by = made_now
-        return True
-
-    async def _async_vectors(self, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
-        """Return vectors by id, without those of texts that the embedder rejects.
-
-        Raises EmbeddingError if it is the embedder that fails.
-        """
-        try:
-            vectors = await self.embedder.async_embed([document.text for document in batch])
-        except EmbeddingError:
-            await self.embedder.async_embed([uncached_probe_text()])
-        else:
-            return {document.id: vector for document, vector in zip(batch, vectors, strict=True)}
-        found: dict[str, Vector] = {}
-        for document in batch:
-            try:
-                (found[document.id],) = await self.embedder.async_embed([document.text])
-            except EmbeddingError:
-                await self.embedder.async_embed([uncached_probe_text()])
-        return found
+    Raises EmbeddingError if it is the embedder that fails.
+    """
+    try:
+        vectors = await embedder.async_embed([document.text for document in batch])
+    except EmbeddingError:
+        await embedder.async_embed([_uncached_probe_text()])
+        if len(batch) == 1:
+            return {}
+    else:
+        return {document.id: vector for document, vector in zip(batch, vectors, strict=True)}
+    accepted: dict[str, Vector] = {}
+    for document in batch:
+        accepted |= await _async_vectors(embedder, [document])
+    return accepted
 
 
-def fingerprint(embedder: Embedder, vector: Vector) -> str:
-    """Return which embedder made a vector, with its dimension."""
+def _fingerprint(embedder: Embedder, vector: Vector) -> str:
     return f"{embedder.fingerprint}|{len(vector)}"
 
 
-def uncached_probe_text() -> str:
+def _uncached_probe_text() -> str:
     """Return a text that is in no cache, to find out whether an embedder works."""
     return f"light {perf_counter()}"
 
 
-def metadata(document: KnowledgeDocument) -> dict[str, Value]:
+def _metadata(document: KnowledgeDocument) -> dict[str, Value]:
     """Return the metadata of a text, which `where` can filter by."""
     return {
         "source": document.source.value,
@@ -353,13 +282,8 @@ def metadata(document: KnowledgeDocument) -> dict[str, Value]:
     }
 
 
-async def _async_hashes(documents: Iterable[KnowledgeDocument]) -> dict[str, str]:
-    return {document.id: content_hash(document) async for document in in_slices(documents)}
-
-
-def content_hash(document: KnowledgeDocument) -> str:
-    """Return the hash of the text and the metadata of a document."""
-    content = json.dumps([document.text, metadata(document)], ensure_ascii=False)
+def _content_hash(document: KnowledgeDocument) -> str:
+    content = json.dumps([document.text, _metadata(document)], ensure_ascii=False)
     return blake2b(content.encode(errors="replace"), digest_size=16).hexdigest()
 
 
@@ -369,6 +293,19 @@ TRY_SECONDS = 60
 """What a part may take when it is tried in the background; a model may have to be loaded."""
 
 type Owner = Callable[[], Awaitable[object]]
+
+
+@dataclass(slots=True)
+class _Collection:
+    """What is known of one collection."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    filling: asyncio.Task[None] | None = None
+    unwritten: bool = False
+    is_empty: bool = False
+    """Whether it has no documents, so that the store has no such collection."""
+    is_unsuitable: bool = False
+    """Whether an issue says that it was made by another embedder, and not by us."""
 
 
 class SemanticIndex:
@@ -398,16 +335,12 @@ class SemanticIndex:
         self._store: VectorStore | None = None
         self._embedder: Embedder | None = None
         self.health = Health(
-            hass, entry_id, title, emitter=emitter, probe=self._async_probe, recovered=self._on_recovered
+            hass, entry_id, title, emitter=emitter, probe=self._async_probe, recovered=self._refill_all
         )
         self.owners: dict[str, Owner] = {}
         self._made_by: dict[str, str | None] | None = None
         self._made_now: str | None = None
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._refilling: dict[str, asyncio.Task[None]] = {}
-        self._unwritten: set[str] = set()
-        self._empty: set[str] = set()
-        self._odd: set[str] = set()
+        self._collections: defaultdict[str, _Collection] = defaultdict(_Collection)
         self._failed_search: tuple[str, Vector] | None = None
         self._closed = False
 
@@ -426,7 +359,7 @@ class SemanticIndex:
     async def async_start(self) -> None:
         """Open store and embedder; what cannot be opened is tried again in the background."""
         if self.configured:
-            await asyncio.gather(*(self._async_open(part) for part in (Part.STORE, Part.EMBEDDER)))
+            await asyncio.gather(self._async_open(Part.STORE), self._async_open(Part.EMBEDDER))
         if self.available:
             self._refill_all()  # an early query was answered as if nothing was indexed
 
@@ -459,13 +392,13 @@ class SemanticIndex:
         """Stop what runs, write what is not written, and let go."""
         self._closed = True
         await self.health.async_close()
-        tasks = list(self._refilling.values())
+        tasks = [state.filling for state in self._collections.values() if state.filling]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        for collection in self._odd:
-            withdraw(self._hass, self._issue_id(collection))
+        for collection in self._collections:
+            self._note_suitable(collection)
         if self._embedder is not None and (close := getattr(self._embedder, "async_close", None)):
             await close()
         if self._store is not None:
@@ -486,14 +419,14 @@ class SemanticIndex:
         store, embedder = self._store, self._embedder
         if not self.available or store is None or embedder is None or not query.strip():
             return []
-        if limit < 1 or collection in self._empty:
+        if limit < 1 or self._collections[collection].is_empty:
             return []
         part = Part.EMBEDDER
         try:
             async with asyncio.timeout(SEARCH_SECONDS):
                 (vector,) = await embedder.async_embed([query])
                 part = Part.STORE
-                self._made_now = fingerprint(embedder, vector)
+                self._made_now = _fingerprint(embedder, vector)
                 await self._async_check(store, collection, self._made_now)
                 hits = await store.async_search(collection, vector, limit, where=where)
         except VectorStoreError as err:
@@ -506,12 +439,15 @@ class SemanticIndex:
         except (EmbeddingError, TimeoutError) as err:
             self.health.note(part, err)
             return []
-        self._note_fresh(collection)
+        self._note_suitable(collection)
         hits = [hit for hit in hits if hit.similarity >= threshold]
         self._emitter.fire(
             EVENT_VECTOR_QUERIED,
             VectorQueried(
-                collection=collection, results_count=len(hits), top_k=limit, entity_ids=_entity_ids(hits)
+                collection=collection,
+                results_count=len(hits),
+                top_k=limit,
+                entity_ids=[hit.id for hit in hits if hit.metadata.get("source") == TextSource.ENTITY],
             ),
         )
         return hits
@@ -530,7 +466,8 @@ class SemanticIndex:
         all there is, and nothing is deleted.
         """
         report = SyncReport(total=len(documents))
-        async with self._locks.setdefault(collection, asyncio.Lock()):
+        state = self._collections[collection]
+        async with state.lock:
             try:
                 await self._async_fill(collection, documents, report, complete=complete, progress=progress)
             except EmbeddingError as err:
@@ -538,7 +475,7 @@ class SemanticIndex:
             except VectorStoreError as err:
                 self._note_unwritten(collection, err)
             else:
-                self._unwritten.discard(collection)
+                state.unwritten = False
         report.failed = report.total - report.indexed - report.skipped
         return report
 
@@ -546,7 +483,7 @@ class SemanticIndex:
         """Delete entries; where that fails, the next complete sync does it."""
         if self._store is None or not ids:
             return
-        async with self._locks.setdefault(collection, asyncio.Lock()):
+        async with self._collections[collection].lock:
             try:
                 await self._store.async_delete(collection, ids)
             except VectorStoreError as err:
@@ -567,21 +504,45 @@ class SemanticIndex:
         if not self.available or store is None or embedder is None:
             return
         made_by = (await store.async_collections()).get(collection)
-        if not documents and complete:
+        state = self._collections[collection]
+        state.is_empty = complete and not documents
+        if state.is_empty:
             await store.async_drop(collection)
-            self._empty.add(collection)
             return
-        self._empty.discard(collection)
-        filling = Filling(
-            store=store,
-            embedder=embedder,
-            collection=collection,
-            made_by=made_by if made_by == self._made_now else None,
-            report=report,
-            progress=progress,
-        )
         try:
-            await filling.async_run(documents, complete=complete)
+            kept = await store.async_hashes(collection) if made_by and made_by == self._made_now else {}
+            hashes = {document.id: _content_hash(document) async for document in in_slices(documents)}
+            pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
+            report.skipped = len(documents) - len(pending)
+            if complete and (gone := kept.keys() - hashes.keys()):
+                await store.async_delete(collection, gone)
+            made_by = made_by if kept else None
+            while pending:
+                batch, pending = pending[:BATCH], pending[BATCH:]
+                if not (vectors := await _async_vectors(embedder, batch)):
+                    continue
+                made_now = _fingerprint(embedder, next(iter(vectors.values())))
+                if made_by != made_now:
+                    await store.async_create(collection, made_now)
+                    made_by = made_now
+                    asked = {document.id for document in batch}
+                    pending = [document for document in documents if document.id not in asked]
+                    report.indexed = report.skipped = 0
+                entries = [
+                    Entry(
+                        id=document.id,
+                        text="" if document.source in WITHOUT_WORDS else document.text,
+                        vector=vectors[document.id],
+                        content_hash=hashes[document.id],
+                        metadata=_metadata(document),
+                    )
+                    for document in batch
+                    if document.id in vectors
+                ]
+                await store.async_upsert(collection, entries)
+                report.indexed += len(entries)
+                if progress is not None:
+                    progress(len(documents) - len(pending), len(documents))
         finally:
             self._made_by = None
 
@@ -597,12 +558,21 @@ class SemanticIndex:
 
     async def _async_probe(self, part: Part) -> None:
         """Open a part, or find out whether it works again. Raises what is wrong."""
-        probes = {
-            Part.STORE: self._async_probe_store,
-            Part.WRITING: self._async_write_again,
-            Part.EMBEDDER: self._async_probe_embedder,
-        }
-        await probes[part]()
+        match part:
+            case Part.STORE:
+                await self._async_probe_store()
+            case Part.WRITING:
+                states = self._collections
+                for collection in [name for name, state in states.items() if state.unwritten]:
+                    if (owner := self.owners.get(collection)) is None:
+                        states[collection].unwritten = False
+                    else:
+                        await owner()
+                if any(state.unwritten for state in states.values()):
+                    detail = self.health.faults[Part.WRITING].detail
+                    raise VectorStoreError(StoreProblem.REFUSED, detail)
+            case Part.EMBEDDER:
+                await self._async_probe_embedder()
 
     async def _async_probe_store(self) -> None:
         if self._store is None:
@@ -634,47 +604,30 @@ class SemanticIndex:
         for seconds in (TRY_SECONDS, SEARCH_SECONDS):
             started = perf_counter()
             async with asyncio.timeout(seconds):
-                (vector,) = await self._embedder.async_embed([uncached_probe_text()])
-            self._made_now = fingerprint(self._embedder, vector)
+                (vector,) = await self._embedder.async_embed([_uncached_probe_text()])
+            self._made_now = _fingerprint(self._embedder, vector)
             if perf_counter() - started < SEARCH_SECONDS:
                 return
 
-    async def _async_write_again(self) -> None:
-        """Have filled again what could not be written. Raises VectorStoreError if it still cannot."""
-        for collection in list(self._unwritten):
-            if (owner := self.owners.get(collection)) is None:
-                self._unwritten.discard(collection)
-            else:
-                await owner()
-        if self._unwritten:
-            detail = self.health.faults[Part.WRITING].detail
-            raise VectorStoreError(StoreProblem.REFUSED, detail)
-
     @callback
-    def _on_recovered(self, part: Part) -> None:
-        if part is not Part.WRITING:
-            self._refill_all()
-
-    @callback
-    def _refill_all(self) -> None:
-        for collection in self.owners:
+    def _refill_all(self, recovered: Part | None = None) -> None:
+        for collection in self.owners if recovered is not Part.WRITING else ():
             self._refill(collection)
 
     @callback
     def _refill(self, collection: str) -> None:
-        if self._closed or collection in self._refilling:
+        owner, state = self.owners[collection], self._collections[collection]
+        if self._closed or state.filling is not None:
             return
-        owner = self.owners[collection]
 
         async def fill() -> None:
             try:
                 await owner()
             finally:
-                self._refilling.pop(collection, None)
+                state.filling = None
 
         name = f"home_agent fill {collection}"
-        task = self._hass.async_create_background_task(fill(), name, eager_start=False)
-        self._refilling[collection] = task
+        state.filling = self._hass.async_create_background_task(fill(), name, eager_start=False)
 
     @callback
     def _note_stale(self, collection: str, err: VectorStoreError) -> None:
@@ -683,8 +636,9 @@ class SemanticIndex:
         if collection in self.owners:
             self._refill(collection)
             return
-        if err.problem is StoreProblem.DIMENSION and collection not in self._odd:
-            self._odd.add(collection)
+        state = self._collections[collection]
+        if err.problem is StoreProblem.DIMENSION and not state.is_unsuitable:
+            state.is_unsuitable = True
             LOGGER.warning("%s: %s cannot be searched: %s", self._title, collection, err.detail)
             report(
                 self._hass,
@@ -699,20 +653,15 @@ class SemanticIndex:
     def _note_unwritten(self, collection: str, err: VectorStoreError) -> None:
         """A collection could not be written; a store that refuses may still be searched."""
         self._made_by = None
-        self._unwritten.add(collection)
+        self._collections[collection].unwritten = True
         refused = err.problem is StoreProblem.REFUSED
         self.health.note(Part.WRITING if refused else Part.STORE, err)
 
     @callback
-    def _note_fresh(self, collection: str) -> None:
-        """A collection was searched; take back what was said against it."""
-        if collection in self._odd:
-            self._odd.discard(collection)
+    def _note_suitable(self, collection: str) -> None:
+        if self._collections[collection].is_unsuitable:
+            self._collections[collection].is_unsuitable = False
             withdraw(self._hass, self._issue_id(collection))
 
     def _issue_id(self, collection: str) -> str:
         return f"collection_mismatch_{self._entry_id}_{collection}"
-
-
-def _entity_ids(hits: Iterable[Hit]) -> list[str]:
-    return [hit.id for hit in hits if hit.metadata.get("source") == Source.ENTITY]

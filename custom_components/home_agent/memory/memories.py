@@ -21,7 +21,7 @@ from ..const import (
 )
 from ..errors import ValidationError
 from ..events import EventEmitter
-from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, Source
+from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
 from ..store import EntryStore, read_list
 from ..texts import clean
 from ..timespans import read_span
@@ -409,7 +409,7 @@ def documents(memories: Iterable[Memory]) -> Sequence[KnowledgeDocument]:
     return [
         KnowledgeDocument(
             id=memory.id,
-            source=Source.MEMORY,
+            source=TextSource.MEMORY,
             title=memory.type.value,
             text=memory.content,
             person=memory.person,

@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 
 from ..const import DOMAIN
 from ..errors import PermissionDenied, ValidationError
-from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, Source
+from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
 from ..safety.disclosure import Disclosure
 from ..store import EntryStore, read_list
 from ..texts import clean, fold_letters, words
@@ -275,7 +275,7 @@ def documents(entries: Iterable[ProfileEntry]) -> list[KnowledgeDocument]:
     return [
         KnowledgeDocument(
             id=entry.id,
-            source=Source.PROFILE,
+            source=TextSource.PROFILE,
             title=f"{entry.category}, {entry.key}",
             text=entry.text,
             person=entry.person,

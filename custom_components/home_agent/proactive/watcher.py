@@ -32,7 +32,7 @@ from ..channels.asking import Asker, Lead, Receivers
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS, LOGGER
 from ..errors import ValidationError
 from ..events import EventEmitter
-from ..knowledge.view import ViewedHouse
+from ..knowledge.house import ViewedHouse
 from ..memory.learner.habits import KnownHabit
 from ..safety.confirmation import ActionOutcome
 from ..tools.automating.records import OwnAutomations

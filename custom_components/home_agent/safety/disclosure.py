@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..connection import is_cloud
 from ..const import CONF_BASE_URL, CONF_CLOUD_PROFILE, CONF_CLOUD_STATES, CONF_FALLBACK_BASE_URL
-from ..inference.router import FALLBACK, PRIMARY
+from ..inference.client import FALLBACK, PRIMARY
 
 
 class DataCategory(Flag):

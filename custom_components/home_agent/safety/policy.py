@@ -22,8 +22,8 @@ from ..const import (
 from ..domains import DOMAINS
 from ..domains.base import DomainFacts
 from ..errors import TooManyRequests
+from ..knowledge.house import FLOORS, AgentView
 from ..knowledge.speaker import Speaker
-from ..knowledge.view import FLOORS, AgentView
 from ..texts import one_line
 from .contents import effects
 from .rules import (

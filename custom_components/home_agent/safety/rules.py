@@ -16,8 +16,8 @@ from homeassistant.util import dt as dt_util
 
 from ..domains import DOMAINS
 from ..domains.showing import GONE
+from ..knowledge.house import FLOORS
 from ..knowledge.speaker import Speaker
-from ..knowledge.view import FLOORS
 from ..regex import lazy_regex
 
 type Matcher = Callable[[str], object]

@@ -25,14 +25,21 @@ from ..const import (
     DOMAIN,
 )
 from ..context.catalogue import build_catalogue
-from ..context.fitting import RequestDraft, fit
 from ..context.manager import AssembledContext
-from ..context.providers.base import Slot
+from ..context.window import RequestDraft, Slot, fit
 from ..domains import domains_of
 from ..errors import HomeAgentError
-from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest, Delta, FunctionCall, Message, MessageCall
-from ..inference.queue import Caller, Priority
+from ..inference.models import (
+    Caller,
+    ChatRequest,
+    Delta,
+    ErrorKind,
+    FunctionCall,
+    Message,
+    MessageCall,
+    ModelServerError,
+    Priority,
+)
 from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..runtime import HomeAgentData

@@ -15,12 +15,11 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ..context.kind_lines import is_active
-from ..context.topics import language_of
+from ..context.named import language_of
 from ..domains import DOMAINS
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..knowledge.labels import labels_in
-from ..knowledge.names import MARGIN, content_words, name_index, squash, without_article
+from ..knowledge.names import MARGIN, content_words, labels_in, name_index, squash, without_article
 from ..knowledge.spoken_words import domain_words
 from ..languages import DEFAULT
 from ..safety.firewall.own_values import is_name, texts_in

@@ -18,7 +18,7 @@ from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.library import USE, HouseholdTexts, Passage
 from ..knowledge.names import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeQuery, KnowledgeSearch
-from ..knowledge.semantic import KnowledgeDocument, Source
+from ..knowledge.semantic import KnowledgeDocument, TextSource
 from ..safety.disclosure import DataCategory
 from ..texts import clean, one_line
 from ..timespans import format_local
@@ -39,7 +39,13 @@ MENTIONED: Final = 12
 """Entities that a query is taken to name."""
 MENTIONED_CUT: Final = 0.7
 """Share of the best score that an entity needs to be taken as named."""
-SOURCES: Final = (Source.AUTOMATION, Source.SCENE, Source.SCRIPT, Source.AREA, Source.SUMMARY)
+SOURCES: Final = (
+    TextSource.AUTOMATION,
+    TextSource.SCENE,
+    TextSource.SCRIPT,
+    TextSource.AREA,
+    TextSource.SUMMARY,
+)
 
 type Told = dict[str, JsonValueType]
 
@@ -95,7 +101,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
         await async_prepare_names(run.hass, run.house)
         question = KnowledgeQuery(
             text=args["query"],
-            source=Source(args["source"]) if args.get("source") else None,
+            source=TextSource(args["source"]) if args.get("source") else None,
             mentioned=[record.entity_id for record in found],
             named=named_in_full(run.house, args["query"], found),
             person_id=run.speaker.person_id,
@@ -175,13 +181,13 @@ def _answer(
 
 def _now(hass: HomeAssistant | None, document: KnowledgeDocument) -> Told:
     """Return the state of an automation or a script: switched off, when it last ran."""
-    if hass is None or document.source not in (Source.AUTOMATION, Source.SCRIPT):
+    if hass is None or document.source not in (TextSource.AUTOMATION, TextSource.SCRIPT):
         return {}
     state = hass.states.get(document.id.replace(":", ".", 1))
     if state is None:
         return {}
     now: Told = {}
-    if document.source is Source.AUTOMATION and state.state != "on":
+    if document.source is TextSource.AUTOMATION and state.state != "on":
         now["state"] = state.state
     last = state.attributes.get("last_triggered")
     if last is not None:

@@ -16,8 +16,8 @@ from homeassistant.util.language import matches
 from ..agent_options import CONF_ANNOUNCE_EXCLUDED
 from ..domains.features import supports
 from ..errors import NotPermitted, PermissionDenied
+from ..knowledge.house import AgentView
 from ..knowledge.speaker import Speaker, pipeline_of, preferred_pipeline
-from ..knowledge.view import AgentView
 from ..memory.sentences import holds_secret
 from ..quiet_hours import Hours
 from ..safety.frozen import FrozenCall, ServiceCall

@@ -7,7 +7,7 @@ from typing import Final
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ..context.topics import class_concepts
+from ..context.named import class_concepts
 from ..errors import ValidationError
 from ..knowledge.names import content_words, word_similarity
 from ..knowledge.spoken_words import stop_words

@@ -26,7 +26,7 @@ from ..const import (
     SEARCH_TAVILY,
 )
 from ..errors import ToolExecutionError
-from ..inference.errors import retry_seconds, shorten
+from ..inference.models import retry_seconds, shorten
 from ..texts import clean
 from .outside.fetch import FetchError, HttpAnswer, Request, async_fetch, async_session, is_local_name
 

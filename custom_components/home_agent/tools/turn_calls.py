@@ -16,8 +16,7 @@ from homeassistant.helpers import llm
 from ..const import ASSISTANT, DOMAIN
 from ..errors import HomeAgentError, PermissionDenied, RefusedByRule, ValidationError
 from ..event_data import FitCounts, TurnQuality
-from ..inference.models import TokenUsage
-from ..inference.queue import Caller
+from ..inference.models import Caller, TokenUsage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
 from ..safety.frozen import CallDraft, CallOrigin, Draft

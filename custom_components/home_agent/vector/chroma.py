@@ -13,7 +13,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from ..inference.errors import server_message, shorten
+from ..inference.models import server_message, shorten
 from ..inference.transport import failure
 from ..regex import lazy_regex
 from .store import Entry, Hit, StoreProblem, Value, VectorStoreError, in_batches
@@ -90,7 +90,7 @@ class ChromaAPI:
         try:
             return max(1, int(limits["max_batch_size"]))
         except (LookupError, TypeError, ValueError) as err:
-            raise _unreadable_answer() from err
+            raise _unreadable() from err
 
     async def version(self) -> str:
         """Return the version of the server; MISSING if it is not a Chroma server, or older than 0.6."""
@@ -125,7 +125,12 @@ class ChromaAPI:
         return VectorStoreError(StoreProblem.REFUSED, shorten(f"there is no {where}", self._secrets))
 
     async def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        data = None if body is None else _encode(body)
+        try:
+            numpy = orjson.OPT_SERIALIZE_NUMPY
+            data = orjson.dumps(body, option=numpy, default=lambda array: array.tolist()) if body else None
+        except TypeError:
+            detail = "a text holds characters that cannot be sent"
+            raise VectorStoreError(StoreProblem.INVALID, detail) from None
         try:
             async with asyncio.timeout(SECONDS):
                 try:
@@ -146,7 +151,7 @@ class ChromaAPI:
         try:
             return orjson.loads(answer)
         except orjson.JSONDecodeError:
-            raise _unreadable_answer() from None
+            raise _unreadable() from None
 
     async def _send(self, method: str, path: str, data: bytes | None) -> tuple[aiohttp.ClientResponse, bytes]:
         async with self._session.request(
@@ -168,16 +173,10 @@ class ChromaAPI:
         message = server_message(body.get("message") or body if isinstance(body, dict) else body)[0]
         words = f"{kind} {message}"
         worded = (problem for problem, pattern in _WORDING if pattern.search(words))
-        problem = next(worded, _STATUSES.get(response.status, _of_class(response.status)))
+        theirs = response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        by_class = StoreProblem.UNAVAILABLE if theirs else StoreProblem.INVALID
+        problem = next(worded, _STATUSES.get(response.status, by_class))
         return VectorStoreError(problem, shorten(f"{response.status}: {message}", self._secrets))
-
-
-def _encode(body: Mapping[str, Any]) -> bytes:
-    """Return a body as JSON; vectors may be arrays of numpy."""
-    try:
-        return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY, default=lambda array: array.tolist())
-    except TypeError:
-        raise VectorStoreError(StoreProblem.INVALID, "a text holds characters that cannot be sent") from None
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
@@ -189,17 +188,11 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _of_class(status: int) -> StoreProblem:
-    """Return the problem for a status that only tells whether the client or the server is at fault."""
-    theirs = status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return StoreProblem.UNAVAILABLE if theirs else StoreProblem.INVALID
-
-
 def _part(name: str) -> str:
     return quote(name, safe="")
 
 
-def _unreadable_answer() -> VectorStoreError:
+def _unreadable() -> VectorStoreError:
     """Return the error about an answer that is not Chroma's."""
     return VectorStoreError(StoreProblem.INVALID, "the server's answer cannot be read")
 
@@ -231,19 +224,6 @@ class KnownCollection(NamedTuple):
     """Whether distances are 1 - cosine similarity."""
     home: str = ""
     """The Home Assistant that made it, as far as that is written there."""
-
-    @classmethod
-    def read(cls, found: Mapping[str, Any]) -> KnownCollection:
-        """Read the server's description. Raises LookupError, TypeError or AttributeError."""
-        metadata = _metadata(found.get("metadata"))
-        fingerprint = metadata.get(FINGERPRINT)
-        return cls(
-            id=quote(str(found["id"]), safe=""),
-            name=str(found["name"]),
-            fingerprint=None if fingerprint is None else str(fingerprint),
-            by_angle=_space(found, metadata) == COSINE,
-            home=str(metadata.get(HOME) or ""),
-        )
 
     @property
     def path(self) -> str:
@@ -284,14 +264,16 @@ class ChromaStore:
         found: dict[str, KnownCollection] = {}
         for page in range(MAX_PAGES):
             answer = await self._api.get(f"/collections?limit={PAGE}&offset={page * PAGE}")
-            found.update({known.name: known for known in map(_read_known, _rows(answer))})
+            if not isinstance(answer, list):
+                raise _unreadable()
+            found.update({known.name: known for known in map(_read_known, answer)})
             if len(answer) < PAGE:
                 break
         found = {name: self._judged(known) for name, known in found.items()}
         for collection in self._own if self._home else ():
-            other = self._other_name(collection)
-            is_taken = (known := found.get(collection)) is not None and self._is_of_another_home(known)
-            if other in found or is_taken:
+            other = f"{collection[:NAME_CHARS]}-{self._home[:HOME_CHARS]}"
+            taken_by = known.home if (known := found.get(collection)) is not None else ""
+            if other in found or taken_by not in ("", self._home):
                 self._names[collection] = other
                 found.pop(collection, None)
                 if (known := found.pop(other, None)) is not None:
@@ -299,15 +281,10 @@ class ChromaStore:
         self._known = found
         return {name: known.fingerprint for name, known in found.items()}
 
-    def _other_name(self, collection: str) -> str:
-        return f"{collection[:NAME_CHARS]}-{self._home[:HOME_CHARS]}"
-
-    def _is_of_another_home(self, known: KnownCollection) -> bool:
-        return bool(self._home and known.home) and known.home != self._home
-
     def _judged(self, known: KnownCollection) -> KnownCollection:
         """Return a collection; that of another home is like that of another program."""
-        return known._replace(fingerprint=None) if self._is_of_another_home(known) else known
+        is_foreign = self._home and known.home and known.home != self._home
+        return known._replace(fingerprint=None) if is_foreign else known
 
     async def async_create(self, collection: str, fingerprint: str) -> None:
         """Make an empty collection; one of ours is emptied. REFUSED where another program filled it."""
@@ -352,7 +329,12 @@ class ChromaStore:
         distinct = list({entry.id: entry for entry in entries}.values())
         _check_numbers(entry.vector for entry in distinct)
         for batch in in_batches(distinct, self._batch):
-            old = await self._old_keys(collection, [entry.id for entry in batch])
+            answer = await self._post(
+                collection, "get", {"ids": [entry.id for entry in batch], "include": ["metadatas"]}, ours=True
+            )
+            old = {
+                str(key): list(_metadata(metadata)) for key, metadata in _columns(answer, "ids", "metadatas")
+            }
             body = {
                 "ids": [entry.id for entry in batch],
                 "embeddings": [entry.vector for entry in batch],
@@ -392,7 +374,7 @@ class ChromaStore:
             body["where"] = conditions[0] if len(conditions) == 1 else {"$and": conditions}
         answer = await self._post(collection, "query", body)
         hits = [
-            _hit(key, text, metadata, _similarity(measure, None if known.by_angle else vector))
+            _hit(key, text, metadata, measure, None if known.by_angle else vector)
             for key, text, metadata, measure in _columns(answer, "ids", *included, first=True)
         ]
         return sorted(hits, key=lambda hit: -hit.similarity)[:limit]
@@ -448,10 +430,6 @@ class ChromaStore:
             if err.problem is not StoreProblem.MISSING:
                 raise
 
-    async def _old_keys(self, collection: str, ids: Sequence[str]) -> dict[str, Collection[str]]:
-        answer = await self._post(collection, "get", {"ids": ids, "include": ["metadatas"]}, ours=True)
-        return {str(key): list(_metadata(metadata)) for key, metadata in _columns(answer, "ids", "metadatas")}
-
 
 def _check_numbers(vectors: Iterable[Vector]) -> None:
     """Raise VectorStoreError for NaN and infinity: version 0.6 accepts them and then finds nothing."""
@@ -468,19 +446,20 @@ def _space(found: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     return str(metadata.get(SPACE))
 
 
-def _read_known(found: Any) -> KnownCollection:
+def _read_known(answer: Any) -> KnownCollection:
     """Read the server's description of a collection. Raises VectorStoreError."""
     try:
-        return KnownCollection.read(found)
+        metadata = _metadata(answer.get("metadata"))
+        fingerprint = metadata.get(FINGERPRINT)
+        return KnownCollection(
+            id=quote(str(answer["id"]), safe=""),
+            name=str(answer["name"]),
+            fingerprint=None if fingerprint is None else str(fingerprint),
+            by_angle=_space(answer, metadata) == COSINE,
+            home=str(metadata.get(HOME) or ""),
+        )
     except (LookupError, TypeError, AttributeError) as err:
         raise _unreadable() from err
-
-
-def _rows(answer: Any) -> list[Any]:
-    """Return an answer that has to be a list. Raises VectorStoreError."""
-    if not isinstance(answer, list):
-        raise _unreadable()
-    return answer
 
 
 def _columns(answer: Any, *names: str, first: bool = False) -> list[tuple[Any, ...]]:
@@ -503,32 +482,25 @@ def _metadata(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _hit(key: Any, text: Any, metadata: Any, similarity: float) -> Hit:
-    kept = {name: value for name, value in _metadata(metadata).items() if name != HASH and value is not None}
-    return Hit(id=str(key), text=str(text or ""), similarity=similarity, metadata=kept)
+def _hit(key: Any, text: Any, metadata: Any, measure: Any, query: Vector | None) -> Hit:
+    """Return a result; `measure` is a distance or, where a query is given, a vector.
 
-
-def _similarity(measure: Any, query: Vector | None) -> float:
+    Raises VectorStoreError.
+    """
     try:
-        value = 1 - float(measure) if query is None else _cosine(measure, query)
+        if query is None:
+            similarity = 1 - float(measure)
+        else:
+            other = query.tolist()
+            lengths = sumprod(measure, measure) * sumprod(other, other)
+            similarity = sumprod(measure, other) / lengths**0.5 if lengths else 0.0
     except (TypeError, ValueError) as err:
         raise _unreadable() from err
-    return min(1.0, max(0.0, value))
-
-
-def _cosine(vector: Sequence[float], query: Vector) -> float:
-    other = query.tolist()
-    product = sumprod(vector, other)
-    lengths = sumprod(vector, vector) * sumprod(other, other)
-    return product / lengths**0.5 if lengths else 0.0
+    kept = {name: value for name, value in _metadata(metadata).items() if name != HASH and value is not None}
+    return Hit(id=str(key), text=str(text or ""), similarity=min(1.0, max(0.0, similarity)), metadata=kept)
 
 
 def _foreign(collection: str) -> VectorStoreError:
     """Return the error about a collection that must not be changed."""
     detail = f"another program filled the collection {collection}; choose another name"
     return VectorStoreError(StoreProblem.REFUSED, detail)
-
-
-def _unreadable() -> VectorStoreError:
-    """Return the error about an answer that is not Chroma's."""
-    return VectorStoreError(StoreProblem.INVALID, "the server's answer cannot be read")

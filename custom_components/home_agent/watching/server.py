@@ -10,11 +10,9 @@ from homeassistant.helpers.event import async_call_later
 
 from ..connection import endpoint
 from ..const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, CONF_PARALLEL, LOGGER
-from ..inference.errors import ErrorKind, ModelServerError, scrub
-from ..inference.models import ChatRequest, Message
+from ..inference.client import PRIMARY
+from ..inference.models import ChatRequest, ErrorKind, Message, ModelServerError, background, scrub
 from ..inference.probing import learn_slots
-from ..inference.queue import background
-from ..inference.router import PRIMARY
 from ..issues import report, withdraw
 from ..runtime import HomeAgentConfigEntry
 
@@ -166,7 +164,18 @@ class ServerWatch:
             LOGGER.info("The model server of %s cannot be used: %s", self._entry.title, err.kind)
         self._was_down = True
         self._router.note_down()
-        self._report_down(err)
+        (
+            report(
+                self._hass,
+                self._down,
+                "server_unavailable",
+                severity=ir.IssueSeverity.WARNING if self._router.fallback else ir.IssueSeverity.ERROR,
+                fix={"entry_id": self._entry.entry_id},
+                title=self._entry.title,
+                url=scrub(self._entry.data[CONF_BASE_URL]),
+                error=err.detail,
+            )
+        )
         self._end_pause()
         again = HassJob(self._ask, "home_agent model server", cancel_on_shutdown=True)
         self._cancel = async_call_later(self._hass, self._pause, again)
@@ -177,20 +186,6 @@ class ServerWatch:
         if self._cancel is not None:
             self._cancel()
             self._cancel = None
-
-    @callback
-    def _report_down(self, err: ModelServerError) -> None:
-        """Raise the issue of a server that cannot be used."""
-        report(
-            self._hass,
-            self._down,
-            "server_unavailable",
-            severity=ir.IssueSeverity.WARNING if self._router.fallback else ir.IssueSeverity.ERROR,
-            fix={"entry_id": self._entry.entry_id},
-            title=self._entry.title,
-            url=scrub(self._entry.data[CONF_BASE_URL]),
-            error=err.detail,
-        )
 
     @callback
     def _report_model(self) -> None:

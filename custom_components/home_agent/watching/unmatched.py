@@ -56,8 +56,8 @@ from ..const import (
     DOMAIN,
 )
 from ..issues import report, withdraw
+from ..knowledge.house import EXCLUDED, FLOORS, LISTED
 from ..knowledge.speaker import DEVICE, PERSON
-from ..knowledge.view import EXCLUDED, FLOORS, LISTED
 from ..parts import NAMING
 from ..proactive.rules import ENTITIES, PERSONS as TOLD
 from ..runtime import Agent

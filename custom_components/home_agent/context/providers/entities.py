@@ -26,7 +26,7 @@ from ...const import (
 from ...domains import DOMAINS
 from ...domains.showing import number_of, with_unit
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.semantic import Source
+from ...knowledge.semantic import TextSource
 from ...knowledge.spoken_words import known_language
 from ...languages import DEFAULT, languages_with
 from ...safety.firewall.firewall import Removal
@@ -35,12 +35,12 @@ from ...safety.reading import Reader
 from ...texts import words
 from ..kind_lines import (
     MAX_NAMES,
-    Draft,
     KindLine,
+    LineDraft,
     LineOptions,
     Member,
     StateWriter,
-    introduced,
+    introduction,
     is_active,
     kind_drafts,
     kind_of,
@@ -53,18 +53,23 @@ from ..named import (
     MAX_BEFORE,
     MEASURED,
     Earlier,
-    Finder,
     MeantKinds,
     NamedEntity,
+    NamesInSentence,
+    Topic,
     by_kind,
+    class_concepts,
     fits,
     known_names,
+    language_of,
     names_key,
+    read_topic,
+    topic_reader,
+    vocabulary,
 )
 from ..retrieval import async_retrieve
-from ..topics import Topic, class_concepts, language_of, read_topic, topic_reader, vocabulary
-from ..window import estimate_tokens
-from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
+from ..window import Slot, estimate_tokens
+from .base import ContextProvider, ContextRequest, ProviderSetup
 
 OPENINGS: Final = frozenset({"open", "unlocked"})
 SILENT: Final = frozenset({"automation", "calendar", "scene", "timer", "todo"})
@@ -130,7 +135,7 @@ async def async_select(
     key = names_key(languages, places_only=places_only)
     if len(house.entities) > READ_INLINE and not places_only and not house.has_derived(key):
         await hass.async_add_executor_job(known_names, house, languages)
-    finder = Finder(house, topic, languages, places_only=places_only)
+    finder = NamesInSentence(house, topic, languages, places_only=places_only)
     return _Selector(hass, house, sentence, topic, finder, area_id, before).select()
 
 
@@ -159,7 +164,7 @@ class _Selector:
         house: HouseSnapshot,
         sentence: str,
         topic: Topic,
-        finder: Finder,
+        finder: NamesInSentence,
         area_id: str | None,
         before: Sequence[str],
     ) -> None:
@@ -185,7 +190,11 @@ class _Selector:
     def select(self) -> Selection:
         """Return what the sentence is about."""
         named = self._finder.entities()
-        taken = self._taken(named)
+        taken = {index for one in named for index in one.at}
+        for index, keys in self._topic.kinds.items():
+            beside = [one for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
+            if any(fits(one.record, key, self._meant.keys) for one in beside for key in keys):
+                taken.add(index)
         kinds = self._meant.kinds(taken)
         if kinds & SILENT:
             return _arranged(_records(named), [])
@@ -228,14 +237,6 @@ class _Selector:
         return self._finder.place_words <= at and any(
             DOMAINS[key.partition(".")[0]].active == "open" for key in opening
         )
-
-    def _taken(self, named: Sequence[NamedEntity]) -> set[int]:
-        taken = {index for one in named for index in one.at}
-        for index, keys in self._topic.kinds.items():
-            beside = [one for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
-            if any(fits(one.record, key, self._meant.keys) for one in beside for key in keys):
-                taken.add(index)
-        return taken
 
     def _goes_on(self, named: Sequence[NamedEntity], kinds: AbstractSet[str]) -> bool:
         if not self._before or named or self._finder.compounds:
@@ -288,7 +289,7 @@ class _Selector:
             members = [
                 record
                 for record in self._meant.all_of(key)
-                if record.category is None or DOMAINS[record.domain].has_category or self._asks_only_low(key)
+                if record.category is None or DOMAINS[record.domain].has_category or key == "sensor.battery"
             ]
             if key == MEASURED and not topic.compares and any(one.entity_id in shown for one in members):
                 continue  # what is named tells its own
@@ -327,10 +328,6 @@ class _Selector:
     def _is_lively(self, record: EntityRecord) -> bool:
         state = self._hass.states.get(record.entity_id)
         return DOMAINS[record.domain].active == "playing" and state is not None and is_active(state)
-
-    def _asks_only_low(self, key: str) -> bool:
-        """Return whether diagnostic entities are meant: batteries nearly always are."""
-        return key == "sensor.battery"
 
     def _where(self, records: Iterable[EntityRecord], *, measured: bool = False) -> list[EntityRecord]:
         """Return the entities in the place that is meant: named, else the room of the speaker.
@@ -405,13 +402,8 @@ class _Selector:
         """Return the kinds that a sentence asks for without naming them: "I can't see" is about a light."""
         words = vocabulary(self._topic.language)
         found = words.wishes.find(self._sentence)
-        keys = {name: key for key, name in _first_words(words.classes).items()}
+        keys = {text.split()[0]: key for key, text in words.classes.items() if text}
         return {keys[name] for name in found if name in keys}
-
-
-def _first_words(classes: Mapping[str, str]) -> dict[str, str]:
-    """Return the first word of each class."""
-    return {key: text.split()[0] for key, text in classes.items() if text}
 
 
 def _records(named: Iterable[NamedEntity]) -> list[EntityRecord]:
@@ -447,12 +439,12 @@ def group_drafts(
     *,
     rooms: bool,
     told: Telling | None = None,
-) -> list[Draft]:
+) -> list[LineDraft]:
     """Return the lines about some groups before it is decided how many names they have.
 
     `rooms` is for a reader who does not know where the entities are.
     """
-    drafts: list[Draft] = []
+    drafts: list[LineDraft] = []
     for group in groups:
         members = [
             (record, states[record.entity_id]) for record in group.records if record.entity_id in states
@@ -474,7 +466,7 @@ def group_drafts(
     return drafts
 
 
-def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[Draft]:
+def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[LineDraft]:
     """Return the line about temperatures, if any is known.
 
     A thermostat counts where its device has no sensor.
@@ -505,7 +497,7 @@ def _measured(record: EntityRecord, state: State) -> str:
     return number_of(state.attributes.get(DOMAINS[record.domain].measures[TEMPERATURE]))
 
 
-def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[Draft]:
+def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[LineDraft]:
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
         kinds.setdefault(kind_of(member[0]), []).append(member)
@@ -529,10 +521,10 @@ def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOption
         rest.setdefault(resting, []).append(f"{len(found)} of {len(found)} {kind}")
     place = f" in {options.place}" if options.place else ""
     text = "; ".join(f"{word}{place}: {', '.join(counts)}" for word, counts in rest.items())
-    return [*drafts, Draft(text, house, options, (), [one for found in quiet.values() for one in found])]
+    return [*drafts, LineDraft(text, house, options, (), [one for found in quiet.values() for one in found])]
 
 
-def within(drafts: Sequence[Draft], *, fits: int, most: int) -> list[KindLine]:
+def within(drafts: Sequence[LineDraft], *, fits: int, most: int) -> list[KindLine]:
     """Return the lines with as many names, at most `most`, as fit into some characters."""
     names, details = min(most, max(FEWEST_NAMES, fits // NAME_LENGTH)), True
     while True:
@@ -651,20 +643,22 @@ class ToldState(NamedTuple):
     """Text that was removed from these texts."""
 
 
-class DirectContextProvider(ContextProvider):
-    """Looks the sentence up by words; needs neither an index server nor an embedding model."""
-
-    name = "direct"
-    shows_chosen = True
-    """Whether entities that the options choose are shown whatever the sentence is about."""
+class EntitiesContextProvider(ContextProvider):
+    """Looks the sentence up by words and, where the options say so, by meaning."""
 
     def __init__(self, setup: ProviderSetup) -> None:
+        settings = setup.settings
         self._hass = setup.hass
         self._away = setup.data_policy.away
-        self._writer = StateWriter(
-            setup.settings[CONF_CONTEXT_FORMAT], setup.settings[CONF_DIRECT_ATTRIBUTES]
-        )
-        self._chosen = bool(setup.settings[CONF_DIRECT_ENTITIES]) and self.shows_chosen
+        self._writer = StateWriter(settings[CONF_CONTEXT_FORMAT], settings[CONF_DIRECT_ATTRIBUTES])
+        self._semantic = setup.semantic if settings[CONF_CONTEXT_MODE] == MODE_VECTOR else None
+        self.name = "direct" if self._semantic is None else "vector_db"
+        self._chosen = bool(settings[CONF_DIRECT_ENTITIES]) and self._semantic is None
+        """Whether entities that the options choose are shown whatever the sentence is about."""
+        self._collection: str = settings[CONF_VECTOR_COLLECTION]
+        self._top_k = int(settings[CONF_VECTOR_TOP_K])
+        self._narrowed = bool(settings[CONF_VISIBLE])
+        self._threshold = float(settings[CONF_VECTOR_THRESHOLD])
 
     @override
     async def async_prepare(self, house: HouseSnapshot) -> None:
@@ -689,7 +683,7 @@ class DirectContextProvider(ContextProvider):
         if selection is not None and request.catalogue.complete:
             return await self._async_selected(selection, request)
         limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue.complete else FOUND_IN_LARGE_HOUSE
-        meant = await self.async_meant(request)
+        meant = await self._async_meant(request)
         limit = max(limit, len(meant.hits))
         by_words: dict[str, float] = {}
         found = await async_retrieve(
@@ -728,7 +722,7 @@ class DirectContextProvider(ContextProvider):
         outside = None
         if not self._away.states:
             shown = () if request.catalogue.complete else entity_ids
-            outside = tuple(introduced(records[entity_id], request.house) for entity_id in shown)
+            outside = tuple(introduction(records[entity_id], request.house) for entity_id in shown)
         return Slot(
             heading=self._writer.heading_for(request.sentence, request.speaker.language),
             lines=(*lines, *(line.text for line in counted)),
@@ -816,9 +810,24 @@ class DirectContextProvider(ContextProvider):
             for name in map(words, record.names)
         )
 
-    async def async_meant(self, _request: ContextRequest) -> Meant:
-        """Return the entities closest to a sentence in meaning; here words are enough."""
-        return Meant()
+    async def _async_meant(self, request: ContextRequest) -> Meant:
+        """Return the entities closest to a sentence in meaning; retrieval checks whether they are exposed."""
+        if self._semantic is None:
+            return Meant()
+        hits = await self._semantic.async_search(
+            self._collection,
+            request.sentence,
+            NARROWED_HITS if self._narrowed else self._top_k,
+            self._threshold,
+            where={"source": TextSource.ENTITY.value},
+        )
+        answered = self._semantic.available  # a search that fails finds that out
+        # The index is of everything that is exposed; an agent with a list sees some of it.
+        seen = [hit for hit in hits if hit.id in request.house.entities]
+        return Meant(
+            tuple((hit.id, hit.similarity) for hit in seen[: self._top_k]),
+            query=request.sentence if answered else None,
+        )
 
     def _lively(self, request: ContextRequest) -> Iterable[EntityRecord]:
         if request.speaker.area_id is None:
@@ -886,45 +895,6 @@ class DirectContextProvider(ContextProvider):
             self._writer.line(one.record, state, house, introduced=False) for state in (one.state, one.bare)
         }
         return len(lines) > 1
-
-
-class VectorDbContextProvider(DirectContextProvider):
-    """Adds the entities that are closest in meaning, in the same format."""
-
-    name = "vector_db"
-    shows_chosen = False
-
-    def __init__(self, setup: ProviderSetup) -> None:
-        super().__init__(setup)
-        self._semantic = setup.semantic
-        self._collection: str = setup.settings[CONF_VECTOR_COLLECTION]
-        self._top_k = int(setup.settings[CONF_VECTOR_TOP_K])
-        self._narrowed = bool(setup.settings[CONF_VISIBLE])
-        self._threshold = float(setup.settings[CONF_VECTOR_THRESHOLD])
-
-    @override
-    async def async_meant(self, request: ContextRequest) -> Meant:
-        """Return the entities closest to the sentence; retrieval checks whether they are exposed."""
-        hits = await self._semantic.async_search(
-            self._collection,
-            request.sentence,
-            NARROWED_HITS if self._narrowed else self._top_k,
-            self._threshold,
-            where={"source": Source.ENTITY.value},
-        )
-        answered = self._semantic.available  # a search that fails finds that out
-        # The index is of everything that is exposed; an agent with a list sees some of it.
-        seen = [hit for hit in hits if hit.id in request.house.entities]
-        return Meant(
-            tuple((hit.id, hit.similarity) for hit in seen[: self._top_k]),
-            query=request.sentence if answered else None,
-        )
-
-
-def entities_provider(setup: ProviderSetup) -> ContextProvider:
-    """Return the provider of entities in the chosen mode."""
-    vector = setup.settings[CONF_CONTEXT_MODE] == MODE_VECTOR
-    return VectorDbContextProvider(setup) if vector else DirectContextProvider(setup)
 
 
 def _is_about(record: EntityRecord, spoken: frozenset[str], languages: Iterable[str]) -> bool:

@@ -12,10 +12,18 @@ import orjson
 from yarl import URL
 
 from ...regex import lazy_regex
-from ..errors import in_stream
-from ..models import ChatRequest, Delta, Dialect, Endpoint, ModelFacts
-from . import address
-from .base import LEAST_EFFORT, AnswerReader, ServerRequest, Wire, always_thinks, token_usage
+from ..models import ChatRequest, Delta, Dialect, Endpoint, ModelFacts, in_stream
+from .base import (
+    LEAST_EFFORT,
+    AnswerReader,
+    ServerRequest,
+    Wire,
+    always_thinks,
+    join_address,
+    parse_address,
+    token_usage,
+    without_path,
+)
 
 _OPTIONS: Final = {
     "num_ctx": "num_ctx",
@@ -39,7 +47,7 @@ class OllamaWire(Wire):
     @staticmethod
     def url(endpoint: Endpoint, path: str) -> URL:
         """Return the address of an operation, whichever API the base address names."""
-        return address.join(address.without(address.parse(endpoint.base_url), "/v1", "/api"), path)
+        return join_address(without_path(parse_address(endpoint.base_url), "/v1", "/api"), path)
 
     @override
     def headers(self, endpoint: Endpoint) -> dict[str, str]:

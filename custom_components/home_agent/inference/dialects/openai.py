@@ -5,9 +5,7 @@ from typing import Any, ClassVar, Final, override
 
 from yarl import URL
 
-from ..errors import ErrorKind, ModelServerError, in_stream
-from ..models import ChatRequest, Delta, Dialect, Endpoint, ToolCall
-from . import address
+from ..models import ChatRequest, Delta, Dialect, Endpoint, ErrorKind, ModelServerError, ToolCall, in_stream
 from .base import (
     LEAST_EFFORT,
     TEMPLATE_SWITCHES,
@@ -15,7 +13,11 @@ from .base import (
     ServerRequest,
     Wire,
     always_thinks,
+    is_cloud,
+    join_address,
+    parse_address,
     token_usage,
+    without_path,
     without_thinking,
 )
 
@@ -31,8 +33,8 @@ class OpenAIWire(Wire):
 
     def base(self, endpoint: Endpoint) -> URL:
         """Return the address the paths are added to; a bare host gets /v1."""
-        base = address.parse(endpoint.base_url)
-        return address.join(base, "/v1") if base.path == "/" else base
+        base = parse_address(endpoint.base_url)
+        return join_address(base, "/v1") if base.path == "/" else base
 
     @override
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
@@ -49,13 +51,18 @@ class OpenAIWire(Wire):
         if not request.tools:
             body.pop("tool_choice", None)
         if request.response_schema is not None:
-            body["response_format"] = _response_format(request.response_schema)
+            named = {
+                "name": "answer",
+                "strict": _is_strict(request.response_schema),
+                "schema": request.response_schema,
+            }
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
         url = self.chat_url(endpoint)
         if request.thinking is False:
             body["messages"] = without_thinking(request.messages, endpoint.model)
             if request.reasoning_effort is None and always_thinks(endpoint.model):
                 body["reasoning_effort"] = LEAST_EFFORT
-            if not address.is_cloud(url):
+            if not is_cloud(url):
                 body["chat_template_kwargs"] = TEMPLATE_SWITCHES
         body["stream"] = stream
         if stream:
@@ -64,7 +71,7 @@ class OpenAIWire(Wire):
 
     def chat_url(self, endpoint: Endpoint) -> URL:
         """Return where chats go."""
-        return address.join(self.base(endpoint), "/chat/completions")
+        return join_address(self.base(endpoint), "/chat/completions")
 
     @override
     def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
@@ -72,22 +79,17 @@ class OpenAIWire(Wire):
 
     @override
     def models(self, endpoint: Endpoint) -> ServerRequest:
-        return ServerRequest(address.join(self.base(endpoint), "/models"))
+        return ServerRequest(join_address(self.base(endpoint), "/models"))
 
     @override
     def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> ServerRequest:
         body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
-        return ServerRequest(address.join(self.base(endpoint), "/embeddings"), body)
+        return ServerRequest(join_address(self.base(endpoint), "/embeddings"), body)
 
     @override
     def read_embeddings(self, data: Any) -> list[list[float]]:
         items = data if isinstance(data, list) else data["data"]
         return [item["embedding"] for item in sorted(items, key=lambda item: item.get("index", 0))]
-
-
-def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    named = {"name": "answer", "strict": _is_strict(schema), "schema": schema}
-    return {"type": "json_schema", "json_schema": named}
 
 
 def _is_strict(schema: Any) -> bool:
@@ -113,37 +115,42 @@ class OpenAIAnswer(AnswerReader):
     def read(self, data: Mapping[str, Any]) -> Delta | None:
         """Return the delta of a chunk or a completion."""
         choices = data.get("choices")
-        if data.get("error") or data.get("object") == "error" or (choices is None and _complains(data)):
+        if (
+            data.get("error")
+            or data.get("object") == "error"
+            or (choices is None and (bool(data.get("detail")) or isinstance(data.get("message"), str)))
+        ):
             raise in_stream(data, secrets=self.secrets)
         self._count(data)
         self.recognised = self.recognised or choices is not None
         for choice in choices or ():
             if not choice.get("index"):
-                return self._choice(choice)
+                delta = choice.get("delta")
+                delta = (choice.get("message") if delta is None else delta) or {}
+                content, thinking = _split(delta.get("content"))
+                if refusal := delta.get("refusal"):
+                    content += _string(refusal)
+                thoughts = [
+                    text for name in _THINKING_FIELDS if name in delta and (text := _string(delta[name]))
+                ]
+                thinking += thoughts[0] if thoughts else ""
+                extra = delta.get("extra_content") or {}
+                if bool((extra.get("google") or {}).get("thought")):
+                    content, thinking = "", thinking + content
+                calls: list[ToolCall] = []
+                for entry in delta.get("tool_calls") or ():
+                    if entry:
+                        calls += self.calls.add(entry)
+                reason = str(choice.get("finish_reason") or "").lower()
+                if reason == "error":
+                    raise ModelServerError(
+                        ErrorKind.UNAVAILABLE, "the server gave up in the middle of its answer"
+                    )
+                if reason not in _UNKNOWN_REASONS:
+                    self.finish_reason = "tool_calls" if reason == "function_call" else reason
+                    calls += self.calls.flush()
+                return self._delta(content, thinking, calls) if content or thinking or calls else None
         return None
-
-    def _choice(self, choice: Mapping[str, Any]) -> Delta | None:
-        """Return the delta of the first choice."""
-        delta = choice.get("delta")
-        delta = (choice.get("message") if delta is None else delta) or {}
-        content, thinking = _split(delta.get("content"))
-        if refusal := delta.get("refusal"):
-            content += _string(refusal)
-        thoughts = [text for name in _THINKING_FIELDS if name in delta and (text := _string(delta[name]))]
-        thinking += thoughts[0] if thoughts else ""
-        if _is_thought(delta):
-            content, thinking = "", thinking + content
-        calls: list[ToolCall] = []
-        for entry in delta.get("tool_calls") or ():
-            if entry:
-                calls += self.calls.add(entry)
-        reason = str(choice.get("finish_reason") or "").lower()
-        if reason == "error":
-            raise ModelServerError(ErrorKind.UNAVAILABLE, "the server gave up in the middle of its answer")
-        if reason not in _UNKNOWN_REASONS:
-            self.finish_reason = "tool_calls" if reason == "function_call" else reason
-            calls += self.calls.flush()
-        return self._delta(content, thinking, calls) if content or thinking or calls else None
 
     def _count(self, data: Mapping[str, Any]) -> None:
         """Keep the newest token counts; cached ones have three names."""
@@ -158,16 +165,6 @@ class OpenAIAnswer(AnswerReader):
             details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or timings.get("cache_n")
         )
         self.usage = token_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
-
-
-def _complains(data: Mapping[str, Any]) -> bool:
-    """Tell whether an object without choices is an unlabelled error."""
-    return bool(data.get("detail")) or isinstance(data.get("message"), str)
-
-
-def _is_thought(delta: Mapping[str, Any]) -> bool:
-    extra = delta.get("extra_content") or {}
-    return bool((extra.get("google") or {}).get("thought"))
 
 
 def _string(value: Any) -> str:
@@ -209,13 +206,13 @@ class AzureWire(OpenAIWire):
 
     @override
     def models(self, endpoint: Endpoint) -> ServerRequest:
-        base = address.parse(endpoint.base_url)
+        base = parse_address(endpoint.base_url)
         if _is_current(base):
-            return ServerRequest(address.join(base, "/models", **_version(endpoint, base, None)))
+            return ServerRequest(join_address(base, "/models", **_version(endpoint, base, None)))
         resource = base.with_path(base.path.partition(_DEPLOYMENTS)[0]).with_query(base.query)
-        resource = address.without(resource, "/openai")
+        resource = without_path(resource, "/openai")
         return ServerRequest(
-            address.join(resource, "/openai/models", **_version(endpoint, base, API_VERSION))
+            join_address(resource, "/openai/models", **_version(endpoint, base, API_VERSION))
         )
 
     @override
@@ -225,12 +222,12 @@ class AzureWire(OpenAIWire):
 
     @staticmethod
     def _address(endpoint: Endpoint, path: str) -> URL:
-        base = address.parse(endpoint.base_url)
+        base = parse_address(endpoint.base_url)
         if _is_current(base):
-            return address.join(base, path, **_version(endpoint, base, None))
+            return join_address(base, path, **_version(endpoint, base, None))
         if _DEPLOYMENTS not in base.path:
-            base = address.join(address.without(base, "/openai"), f"{_DEPLOYMENTS}/{endpoint.model}")
-        return address.join(base, path, **_version(endpoint, base, API_VERSION))
+            base = join_address(without_path(base, "/openai"), f"{_DEPLOYMENTS}/{endpoint.model}")
+        return join_address(base, path, **_version(endpoint, base, API_VERSION))
 
 
 def _is_current(base: URL) -> bool:

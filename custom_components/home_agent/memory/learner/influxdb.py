@@ -21,7 +21,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from ...inference.errors import server_message, shorten
+from ...inference.models import server_message, shorten
 from ...inference.transport import failure
 from .recorder import Level, ObservedChange, SourceError
 

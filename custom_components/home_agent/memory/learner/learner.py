@@ -29,8 +29,8 @@ from ...const import (
     LOGGER,
     SOURCE_INFLUXDB,
 )
+from ...knowledge.house import AgentView
 from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
-from ...knowledge.view import AgentView
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
 from .habits import KnownHabit, Phrase, Thing, Things, async_sentence, find_same, kind_of, without_doubles

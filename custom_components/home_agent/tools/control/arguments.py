@@ -13,7 +13,7 @@ from ...domains import DOMAINS, verbs
 from ...domains.base import ANY, Action, DomainFacts
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
-from ...knowledge.labels import labels_in
+from ...knowledge.names import labels_in
 from ...knowledge.spoken_words import words_of
 from ...texts import fold
 from ..resolving.resolver import NO_VALUE, SLOTS, Target, texts, tidy

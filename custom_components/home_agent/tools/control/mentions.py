@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from homeassistant.core import HomeAssistant
 
-from ...context.named import Finder, fits
-from ...context.topics import language_of, topic_reader
+from ...context.named import NamesInSentence, fits, language_of, topic_reader
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import known_language
 from ...languages import DEFAULT
@@ -43,7 +42,7 @@ def mention(hass: HomeAssistant, house: HouseSnapshot, text: str, sentence: str,
     reader = topic_reader(language_of(sentence, language) or DEFAULT)
     topic = reader.read(text)
     own = known_language(hass.config.language).partition("-")[0]
-    finder = Finder(house, topic, tuple(dict.fromkeys((own, DEFAULT, topic.language))))
+    finder = NamesInSentence(house, topic, tuple(dict.fromkeys((own, DEFAULT, topic.language))))
     said = (*topic.kinds.values(), *finder.compounds.values(), *topic.implied.values())
     return Mention(
         frozenset(one.record.entity_id for one in finder.entities()),

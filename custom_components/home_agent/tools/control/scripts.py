@@ -17,8 +17,7 @@ from homeassistant.helpers import (
 
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
-from ...knowledge.labels import labels_in
-from ...knowledge.names import squash
+from ...knowledge.names import labels_in, squash
 from ...texts import fold, one_line
 from ...when import forms, read_length
 from ..base import ToolRun

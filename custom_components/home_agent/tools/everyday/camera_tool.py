@@ -10,7 +10,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
-from ...inference.queue import Caller
+from ...inference.models import Caller
 from ...safety.frozen import FrozenLook, frozen_call
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from homeassistant.core import State
 
-from ...context.topics import language_of
+from ...context.named import language_of
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash

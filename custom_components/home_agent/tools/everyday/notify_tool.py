@@ -18,11 +18,10 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...context.topics import language_of as language_of_text
+from ...context.named import language_of as language_of_text
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import HouseSnapshot
-from ...knowledge.names import squash, without_article
-from ...knowledge.owned_rooms import PERSONAL, rooms_of_owner
+from ...knowledge.names import PERSONAL, rooms_of_owner, squash, without_article
 from ...knowledge.speaker import async_is_member, persons
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages import languages

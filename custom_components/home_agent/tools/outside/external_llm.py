@@ -22,9 +22,15 @@ from ...const import (
 )
 from ...errors import ToolExecutionError, ValidationError
 from ...inference.client import ModelClient
-from ...inference.errors import ErrorKind, ModelServerError
-from ...inference.models import ChatRequest, Delta, TokenUsage
-from ...inference.queue import Caller, background
+from ...inference.models import (
+    Caller,
+    ChatRequest,
+    Delta,
+    ErrorKind,
+    ModelServerError,
+    TokenUsage,
+    background,
+)
 from ...regex import lazy_regex
 from ...safety.disclosure import DataCategory, DataPolicy, Disclosure
 from ..base import HomeAgentTool, ToolRun

@@ -11,8 +11,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.names import COMMON_STEM, SURE, common_prefix, word_similarity
-from ...knowledge.owned_rooms import owned_in
+from ...knowledge.names import COMMON_STEM, SURE, common_prefix, owned_in, word_similarity
 from ...knowledge.spoken_words import inflected_kinds_of_room, kinds_of_room, stop_words
 from ...languages import DEFAULT, find, languages, table, words as entries_of
 from ...texts import fold, words

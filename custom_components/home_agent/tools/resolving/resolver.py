@@ -6,18 +6,22 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, Final, Self, override
 
-from ...context.topics import language_of, vocabulary
+from ...context.named import language_of, vocabulary
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from ...knowledge.labels import find_label, label_and_rest, label_said, labels_in
 from ...knowledge.names import (
     MARGIN,
     NameIndex,
     content_words,
     distance,
+    find_label,
+    label_and_rest,
+    label_said,
+    labels_in,
     longest,
     name_index,
+    owned_in,
     phrase_similarity,
     place_id,
     place_names,
@@ -25,7 +29,6 @@ from ...knowledge.names import (
     without_article,
     word_similarity,
 )
-from ...knowledge.owned_rooms import owned_in
 from ...knowledge.spoken_words import (
     all_words,
     asks_for_all,

@@ -17,16 +17,16 @@ from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
-from ...database import DatabaseError, RecorderOffError, async_read_database
-from ...domains import DOMAINS
-from ...domains.binary_sensor import BINARY_WORDS
-from ...idle import in_slices
-from ...texts import clean
-from ...timespans import format_largest
-from ...vector.store import in_batches
-from ..house import EntityRecord, House, HouseSnapshot
-from ..semantic import KnowledgeDocument, KnowledgeSource, Source
-from .words import NAME_CHARS
+from ..database import DatabaseError, RecorderOffError, async_read_database
+from ..domains import DOMAINS
+from ..domains.binary_sensor import BINARY_WORDS
+from ..idle import in_slices
+from ..texts import clean
+from ..timespans import format_largest
+from ..vector.store import in_batches
+from .documents import NAME_CHARS
+from .house import EntityRecord, House, HouseSnapshot
+from .semantic import KnowledgeDocument, KnowledgeSource, TextSource
 
 EVERY: Final = timedelta(hours=6)
 PERIOD: Final = timedelta(hours=24)
@@ -55,7 +55,7 @@ class StateFigures:
 class SummarySource(KnowledgeSource):
     """One document for each room, read again every six hours."""
 
-    source = Source.SUMMARY
+    source = TextSource.SUMMARY
 
     def __init__(self, hass: HomeAssistant, house: House) -> None:
         self._hass = hass
@@ -131,9 +131,19 @@ class SummarySource(KnowledgeSource):
 
     async def _async_read(self, start: datetime, end: datetime) -> dict[str, StateFigures]:
         house = await self._house.async_snapshot()
-        timed, measured = _worth_reading(self._hass, house)
+        timed: list[str] = []
+        measured: list[str] = []
+        for entity_id, record in house.entities.items():
+            state = self._hass.states.get(entity_id) if record.domain == "sensor" else None
+            if record.category is not None:
+                continue
+            if DOMAINS[record.domain].active:
+                timed.append(entity_id)
+            elif state is not None and state.attributes.get(ATTR_STATE_CLASS):
+                measured.append(entity_id)
+        measured = measured[:MAX_MEASURED]
         found: dict[str, StateFigures] = {}
-        for batch in in_batches(timed, BATCH):
+        for batch in in_batches(timed[:MAX_TIMED], BATCH):
             found |= await async_read_database(self._hass, _read_timed, self._hass, batch, start, end)
         if measured:
             found |= await async_read_database(self._hass, _read_measured, self._hass, measured, start, end)
@@ -173,7 +183,7 @@ class SummarizedStates:
         text += f" Not in use: {quiet}." if quiet else ""
         return KnowledgeDocument(
             id=f"summary:{area_id or 'elsewhere'}",
-            source=Source.SUMMARY,
+            source=TextSource.SUMMARY,
             title=title,
             text=text,
             entity_ids=tuple(named),
@@ -198,22 +208,6 @@ def in_words(record: EntityRecord, figures: StateFigures, state: State | None) -
     if not figures.times:
         return said
     return f"{said}, {'once' if figures.times == 1 else f'{figures.times} times'}"
-
-
-def _worth_reading(hass: HomeAssistant, house: HouseSnapshot) -> tuple[list[str], list[str]]:
-    """Return the entities with a state to time, and those with statistics."""
-    timed: list[str] = []
-    measured: list[str] = []
-    for entity_id, record in house.entities.items():
-        if record.category is not None:
-            continue
-        if DOMAINS[record.domain].active:
-            timed.append(entity_id)
-            continue
-        state = hass.states.get(entity_id) if record.domain == "sensor" else None
-        if state is not None and state.attributes.get(ATTR_STATE_CLASS):
-            measured.append(entity_id)
-    return timed[:MAX_TIMED], measured[:MAX_MEASURED]
 
 
 def _read_timed(

@@ -1,6 +1,9 @@
-"""Memories and profiles of the speaker and the household."""
+"""What is known in words: memories, profiles, and passages of the household's own texts.
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+The authors of these passages are not trusted: each is one quoted line.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
@@ -10,6 +13,7 @@ from homeassistant.util import dt as dt_util
 
 from ...const import CONF_MEMORY, CONF_MEMORY_TOP_K, CONF_PROFILE
 from ...knowledge.house import HouseSnapshot
+from ...knowledge.library import USE, HouseholdTexts, Passage
 from ...knowledge.speaker import Speaker
 from ...languages import words as table_words
 from ...languages.lexicon import Lexicon, clauses
@@ -19,9 +23,9 @@ from ...memory.records import Memory, ProfileEntry, Sensitivity, is_entry_visibl
 from ...safety.disclosure import AT_HOME, Disclosure
 from ...safety.firewall import firewall
 from ...texts import clean, quoted, words
-from ..topics import Topic, language_of, read_topic
-from ..window import Budget, estimate_tokens
-from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
+from ..named import Topic, language_of, read_topic
+from ..window import Budget, Slot, estimate_tokens
+from .base import ContextProvider, ContextRequest, ProviderSetup
 
 RELEVANT: Final = 0.2
 """Least relevance of a memory, so that a word in common by chance is not enough."""
@@ -56,7 +60,11 @@ def personal_fit(sentence: str, spoken: str) -> PersonalFit:
     if language is None or topic.text:  # nothing is known of its words
         return PersonalFit(words=sentence, meaning=RELEVANT, about_person=True, about_food=True)
     found = _lexicon(language).all_matches(topic.words)
-    orders, house = bool(topic.commands), _is_about_house(topic, opens_with_is=0 in found["is"])
+    states = {at for places in topic.states.values() for at in places}
+    # Words such as "on" are a state only where one is asked for, or where they end a sentence.
+    asks_state = bool(states) and (0 in found["is"] or topic.asks_which or len(topic.words) - 1 in states)
+    orders = bool(topic.commands)
+    house = asks_state or bool(topic.kinds or topic.implied or topic.everything)
     said = {at + offset for at, match in found["person"].items() for offset in range(match.words)}
     return PersonalFit(
         words=_content(topic, said) if orders or house else sentence,
@@ -71,16 +79,6 @@ def is_about_diet(text: str, spoken: str) -> bool:
     language = language_of(text, spoken)
     said = tuple(word for clause in clauses(text) for word in clause.words)
     return language is None or bool(_lexicon(language).matches("diet", said))
-
-
-def _is_about_house(topic: Topic, *, opens_with_is: bool) -> bool:
-    """Return whether a sentence names kinds of devices, or asks for a state.
-
-    Words such as "on" are a state only where one is asked for, or where they end a sentence.
-    """
-    states = {at for found in topic.states.values() for at in found}
-    asks_state = bool(states) and (opens_with_is or topic.asks_which or len(topic.words) - 1 in states)
-    return asks_state or bool(topic.kinds or topic.implied or topic.everything)
 
 
 def _content(topic: Topic, beside: set[int]) -> str:
@@ -113,7 +111,7 @@ DIETS: Final = 1
 """Memories and entries about a diet beside a sentence about food that does not touch them."""
 
 
-class _Known(NamedTuple):
+class _PersonalLine(NamedTuple):
     """Something that a speaker may know; sorted, the household's comes first, then the oldest."""
 
     is_personal: bool
@@ -144,7 +142,7 @@ def everything_known(setup: ProviderSetup, speaker: Speaker, budget: Budget) -> 
     if len(entries) + len(memories) > WHOLE / SHORTEST:
         return NOTHING
     profile = [
-        _Known(
+        _PersonalLine(
             entry.person is not None,
             entry.first_seen,
             entry.id,
@@ -154,7 +152,7 @@ def everything_known(setup: ProviderSetup, speaker: Speaker, budget: Budget) -> 
         for entry in entries
     ]
     remembered = [
-        _Known(
+        _PersonalLine(
             memory.person is not None,
             memory.created_at,
             memory.id,
@@ -238,11 +236,6 @@ class MemoryContextProvider(ContextProvider):
         return sorted(diets, key=lambda one: said.isdisjoint(words(one.content)))[:DIETS]
 
 
-def memory_provider(setup: ProviderSetup) -> ContextProvider | None:
-    """Return the provider where the options want one."""
-    return MemoryContextProvider(setup) if setup.settings[CONF_MEMORY] else None
-
-
 def _memory_line(memory: Memory) -> str:
     return f"- {quoted(memory.content, MAX_CONTENT)}"
 
@@ -296,11 +289,6 @@ class ProfileContextProvider(ContextProvider):
         )
 
 
-def profile_provider(setup: ProviderSetup) -> ContextProvider | None:
-    """Return the provider where the options want one."""
-    return ProfileContextProvider(setup) if setup.settings[CONF_PROFILE] else None
-
-
 def _profile_line(entry: ProfileEntry) -> str:
     whose = "the household's" if entry.person is None else "the speaker's"
     name = quoted(f"{clean(entry.category, MAX_NAME)}, {clean(entry.key, MAX_NAME)}", 2 * MAX_NAME + 2)
@@ -316,3 +304,53 @@ def _within(lines: Iterable[str], budget: int) -> tuple[str, ...]:
             break
         kept.append(line)
     return tuple(kept)
+
+
+HEADING: Final = f"From the household's texts, {USE}:"
+TITLE_CHARS: Final = 80
+TEXT_CHARS: Final = 1_000
+LEAST_CHARS: Final = 200
+"""A passage that does not fit is shortened, but not below this."""
+
+
+class DocumentsContextProvider(ContextProvider):
+    """Provides the passages of the additional collections about a sentence."""
+
+    name = "documents"
+
+    def __init__(self, texts: HouseholdTexts) -> None:
+        self._texts = texts
+
+    @override
+    async def async_prepare(self, house: HouseSnapshot) -> None:
+        """Look whether the collections are there, and index their words."""
+        await self._texts.async_prepare()
+
+    @override
+    async def async_provide(self, request: ContextRequest) -> Slot:
+        """Return the passages that answer the sentence, within the budget."""
+        found = await self._texts.async_search(request.sentence)
+        lines = tuple(_lines(found, request.budget.documents))
+        return Slot(
+            heading=HEADING,
+            lines=lines,
+            query=request.sentence if self._texts.asks_store else None,
+            reference=True,
+            scores=tuple({"score": passage.score} for passage in found[: len(lines)]),
+        )
+
+
+def _lines(passages: Iterable[Passage], budget: int) -> Iterator[str]:
+    """Yield one line for each passage until the budget is used; the last one may be shortened."""
+    left = budget
+    for passage in passages:
+        title = f"{clean(passage.title, TITLE_CHARS)}: " if passage.title else ""
+        line = f"- {title}{quoted(passage.text, TEXT_CHARS)}"
+        tokens = estimate_tokens(line)
+        if tokens > left:
+            chars = len(passage.text) * left // tokens - len(title)
+            if chars >= LEAST_CHARS:
+                yield f"- {title}{quoted(passage.text, min(chars, TEXT_CHARS))}"
+            return
+        left -= tokens
+        yield line
