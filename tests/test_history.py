@@ -9,8 +9,12 @@ from hypothesis import given, strategies as st
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.conversations.history import MAX_CONVERSATIONS
-from custom_components.home_agent.conversations.turns import MAX_MESSAGES, Conversation, make_turn
+from custom_components.home_agent.conversations.history import (
+    MAX_CONVERSATIONS,
+    MAX_MESSAGES,
+    Conversation,
+    make_turn,
+)
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.conversations import (

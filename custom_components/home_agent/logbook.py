@@ -19,7 +19,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr
 from homeassistant.util.event_type import EventType
 
-from .agent.phrases import async_phrase, cached_phrase
+from .agent.describe import async_phrase, cached_phrase
 from .const import (
     DOMAIN,
     EVENT_CONFIRMATION_REQUESTED,

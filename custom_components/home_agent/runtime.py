@@ -13,17 +13,15 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
 from .agent.afterthought import Summarizer
-from .agent.prompt import PromptBuilder, Warmer
+from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
-from .agent.tool_schemas import OwnTools
 from .agent_records import AgentRecords
 from .channels.announcing import Announcer
 from .channels.asking import Asker
 from .const import CONF_PANEL, DOMAIN
 from .context.manager import ContextManager
-from .conversations.history import ConversationHistoryManager
+from .conversations.history import ConversationHistoryManager, ConversationLog
 from .conversations.sessions import ConversationSessionManager
-from .conversations.turns import ConversationLog
 from .events import EventEmitter
 from .inference.router import Router
 from .knowledge.house import House

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agent.closing import as_spoken, is_question
-from custom_components.home_agent.agent.speech.calls import CallText
+from custom_components.home_agent.agent.closing import as_spoken
+from custom_components.home_agent.agent.llm import is_question
+from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
 from custom_components.home_agent.context.window import estimate_tokens
-from custom_components.home_agent.embeds import without_embeds
 from custom_components.home_agent.knowledge.spoken_words import asks_for_all
 from custom_components.home_agent.languages.sentence import read
 from custom_components.home_agent.memory.sentences import asks_to_remember, holds_secret
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
-from custom_components.home_agent.texts import quoted, words
+from custom_components.home_agent.texts import quoted, without_embeds, words
 from custom_components.home_agent.timespans import TIME_CHARS
 from custom_components.home_agent.tools.calls.schema import MAX_CHARS, MAX_VALUES
 from homeassistant.const import EVENT_CALL_SERVICE

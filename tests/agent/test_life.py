@@ -15,7 +15,7 @@ from pytest_homeassistant_custom_component.common import (
     async_fire_time_changed,
 )
 
-from custom_components.home_agent.agent.phrases import async_phrase
+from custom_components.home_agent.agent.describe import async_phrase
 from custom_components.home_agent.agent.record import MAX_CONVERSATIONS
 from custom_components.home_agent.agent.turn import Turn
 from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED, EVENT_ERROR

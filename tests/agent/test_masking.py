@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent.agent.closing import MASKED, without_codes
+from custom_components.home_agent.agent.closing import without_codes
+from custom_components.home_agent.agent.turn import MASKED
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.safety.answers import mask_numbers

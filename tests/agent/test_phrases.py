@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from custom_components.home_agent import errors
-from custom_components.home_agent.agent.phrases import async_error_sentence, async_phrase, cached_phrase
+from custom_components.home_agent.agent.describe import async_error_sentence, async_phrase, cached_phrase
 from homeassistant.core import HomeAssistant
 
 TRANSLATIONS = Path(errors.__file__).parent / "translations"

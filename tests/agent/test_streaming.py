@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent.agent.phrases import async_phrase
+from custom_components.home_agent.agent.describe import async_phrase
 from custom_components.home_agent.const import EVENT_STREAMING_ERROR
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.const import EVENT_CALL_SERVICE
@@ -43,7 +43,7 @@ VOICE = {"device_id": "satellite"}
 @pytest.fixture
 def quick_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let signs of life come at once."""
-    monkeypatch.setattr("custom_components.home_agent.agent.streaming.HEARTBEAT_SECONDS", 0.001)
+    monkeypatch.setattr("custom_components.home_agent.agent.llm.HEARTBEAT_SECONDS", 0.001)
 
 
 def slow_light(hass: HomeAssistant) -> tuple[asyncio.Event, asyncio.Event]:

@@ -11,14 +11,13 @@ from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, LOGGER
 from ..context.window import cut_tail
 from ..conversations.history import ConversationHistoryManager
 from ..idle import IdleQueue
-from ..inference.errors import ModelServerError
+from ..inference.errors import ModelServerError, as_agent_error
 from ..inference.models import ChatRequest, Message
 from ..inference.queue import background
 from ..inference.router import MODELS, Router
 from ..memory.extractor import INSTRUCTION, SCHEMA, Ask, Exchange
 from ..regex import lazy_regex
 from ..safety.disclosure import DataPolicy
-from .model_errors import as_agent_error
 
 if TYPE_CHECKING:
     from ..tools.outside.external_llm import ExternalModel

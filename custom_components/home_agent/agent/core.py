@@ -30,22 +30,20 @@ from ..const import (
 from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
 from ..event_data import ConversationStarted
 from ..inference.queue import Caller, Priority
+from ..knowledge.speaker import async_speaker
 from ..languages.sentence import Kind, read
 from ..safety.frozen import FrozenIntent
 from ..safety.ledger import RecordedAction
 from ..safety.rules import Verdict
 from ..tools.turn_calls import TurnCalls
 from ..tools.waiting import freeze
-from .closing import close_turn, keep
+from .closing import MemoryExtractionMixin, close_turn, keep
 from .confirming import async_ask, async_settle
-from .gathering import async_gather
+from .describe import async_error_sentence, async_phrase
 from .llm import LLMMixin
-from .log import async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
-from .memory_extraction import MemoryExtractionMixin
-from .phrases import async_error_sentence, async_phrase
 from .pictures import take_sent_pictures
-from .speaker import async_speaker
-from .turn import Turn
+from .request import async_gather
+from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
 
 if TYPE_CHECKING:
     from hassil.recognize import RecognizeResult

@@ -4,22 +4,34 @@ Everything that a yes would do is named, in the person's language. Names of enti
 and have an article where one fits.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-from homeassistant.const import ATTR_ENTITY_ID, ATTR_FRIENDLY_NAME, STATE_HOME, WEEKDAYS as WEEKDAY_NAMES
+from homeassistant.const import (
+    ATTR_ENTITY_ID,
+    ATTR_FRIENDLY_NAME,
+    MATCH_ALL,
+    STATE_HOME,
+    WEEKDAYS as WEEKDAY_NAMES,
+)
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
 
-from ..languages import DEFAULT, find, table, words
+from ..const import DOMAIN
+from ..domains import DOMAINS
+from ..errors import HomeAgentError
+from ..languages import DEFAULT, find, nearest, table, words
 from ..regex import lazy_regex
-from ..safety.confirmation import Question
+from ..safety.answers import Ordered
+from ..safety.confirmation import PendingAction, Question
 from ..safety.frozen import (
     MAX_THINGS,
     AutomationChange,
@@ -36,6 +48,7 @@ from ..texts import fold, fold_letters, one_line, visible
 from ..timers.timers import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
 from ..timespans import format_span
 from ..tools.automating.clauses import StateWords
+from ..tools.control.planning import Settling, expectation_of
 from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.control.telling import UNTIL
 from ..tools.messages import heard_on
@@ -44,7 +57,77 @@ from ..tools.resolving.resolver import plain
 from ..tools.telling import Told, ToldValue, ValueKind
 from ..tools.vetted import TELEGRAM, is_message, is_spoken
 from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
-from .phrases import async_load_phrases, phrase
+
+_ENGLISH: Final = "en"
+_TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"
+_LANGUAGES: Final[HassKey[frozenset[str]]] = HassKey(f"{DOMAIN}.languages")
+_PLACES: Final = (
+    ("selector", f"component.{DOMAIN}.selector.spoken.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.import_report.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.self_test.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.adding.options.{{key}}"),
+    ("exceptions", f"component.{DOMAIN}.exceptions.{{key}}.message"),
+)
+"""Category and full name of a sentence in the translations."""
+
+
+async def async_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
+    """Return a sentence in a language, or in the nearest one there is, or in English."""
+    if cached_phrase(hass, language, key) is None:
+        await async_load_phrases(hass, language)
+    return phrase(hass, language, key, **placeholders)
+
+
+async def async_load_phrases(hass: HomeAssistant, language: str) -> None:
+    """Load the sentences of a language, after which `phrase` has them."""
+    if _LANGUAGES not in hass.data:
+        hass.data[_LANGUAGES] = await hass.async_add_executor_job(_languages)
+    spoken = _spoken(hass, language, hass.data[_LANGUAGES])
+    for category in dict.fromkeys(category for category, _ in _PLACES):
+        await async_get_translations(hass, spoken, category, {DOMAIN})
+
+
+@callback
+def phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
+    """Return a sentence of a language that is loaded."""
+    text = cached_phrase(hass, language, key, **placeholders)
+    return key.replace("_", " ") if text is None else text
+
+
+@callback
+def cached_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str | None:
+    """Return a sentence at once, or None if its language was not loaded yet."""
+    if (languages := hass.data.get(_LANGUAGES)) is None:
+        return None
+    spoken = _spoken(hass, language, languages)
+    for category, name in _PLACES:
+        sentences = async_get_cached_translations(hass, spoken, category, DOMAIN)
+        if sentence := sentences.get(name.format(key=key)):
+            return _fill(sentence, placeholders)
+    return None
+
+
+async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgentError) -> str:
+    """Return the sentence for a user about an error."""
+    return await async_phrase(hass, language, err.key, **(err.translation_placeholders or {}))
+
+
+def _languages() -> frozenset[str]:
+    return frozenset(path.stem for path in _TRANSLATIONS.glob("*.json"))
+
+
+def _spoken(hass: HomeAssistant, language: str, languages: frozenset[str]) -> str:
+    asked = hass.config.language if language in ("", MATCH_ALL) else language
+    return nearest(asked, languages, hass.config.country) or _ENGLISH
+
+
+def _fill(sentence: str, placeholders: dict[str, str]) -> str:
+    """Put values into a sentence; one that asks for more than there is stays as it is."""
+    try:
+        return sentence.format(**placeholders)
+    except KeyError, IndexError, ValueError:
+        return sentence
+
 
 ACTS: Final = {
     "alarm_control_panel.alarm_disarm": "disarmed",
@@ -669,3 +752,66 @@ def area_of(hass: HomeAssistant, entity_id: str) -> ar.AreaEntry | None:
         return None
     area_id = er.async_get_effective_area_id(hass, entry)
     return ar.async_get(hass).async_get_area(area_id) if area_id else None
+
+
+async def async_carry_out(
+    hass: HomeAssistant, action: PendingAction, language: str, approving: Awaitable[None]
+) -> tuple[str, HomeAgentError | None]:
+    """Run an action by an approval of it; return what became of it as a sentence, and the error if it failed.
+
+    The error is ConfirmationRefused where the word did not count.
+    """
+    items = [
+        call
+        for part in parts(action.frozen)
+        for call in (part.calls if isinstance(part, FrozenPlan) and part.due is None else (part,))
+    ]
+    expected = {
+        entity_id: expectation
+        for call in items
+        if isinstance(call, FrozenCall) and (expectation := expectation_of(call.domain, call.service))
+        for entity_id in call.entity_ids
+    }
+    settling = Settling(hass, expected)
+    try:
+        await approving
+        if expected:
+            await settling.async_wait()
+    except HomeAgentError as err:
+        return await async_error_sentence(hass, language, err), err
+    finally:
+        settling.stop()
+    seen = {entity_id: hass.states.get(entity_id) for entity_id in expected}
+    waiting = [entity_id for entity_id, state in seen.items() if not expected[entity_id].is_told(state)]
+    unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_passing(seen[entity_id])]
+    if waiting:
+        targets = await async_targets(hass, language, unseen or waiting)
+        key = "done_unseen" if unseen else "done_begun"
+        return await async_phrase(hass, language, key, targets=targets), None
+    return await async_done(hass, language, items), None
+
+
+@callback
+def ordered(hass: HomeAssistant, frozen: Sequence[Frozen]) -> Ordered:
+    """Return the verbs and the names by which a person may repeat what was asked about, beside a yes."""
+    calls = [
+        call for part in parts(frozen) for call in (part.calls if isinstance(part, FrozenPlan) else (part,))
+    ]
+    verbs: list[frozenset[str]] = []
+    for call in calls:
+        # People have no single verb for anything but a call.
+        if isinstance(call, FrozenCall):
+            named = DOMAINS[call.domain].actions.items()
+            fitting = [(name, *action.also_said) for name, action in named if action.service == call.service]
+            verbs.append(frozenset(verb for names in fitting for verb in names))
+        else:
+            verbs.append(frozenset())
+    targets = {entity_id for call in calls if isinstance(call, FrozenCall) for entity_id in call.entity_ids}
+    names: list[str] = []
+    if len(targets) == 1 and len(calls) == 1:
+        (entity_id,) = targets
+        if (state := hass.states.get(entity_id)) is not None:
+            names.append(state.name)
+        if (entry := er.async_get(hass).async_get(entity_id)) is not None:
+            names.extend(alias for alias in entry.aliases if isinstance(alias, str))
+    return Ordered(frozenset.intersection(*verbs) if verbs else frozenset(), tuple(names))

@@ -8,14 +8,13 @@ from typing import Any, Final
 
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX
 from ..errors import ToolExecutionError
-from ..inference.errors import ErrorKind, ModelServerError
+from ..inference.errors import ErrorKind, ModelServerError, as_agent_error
 from ..inference.models import ChatRequest, Message
 from ..inference.queue import Caller
 from ..inference.router import MODELS, Router
 from ..safety.disclosure import DataPolicy
 from ..tools.everyday.camera_tool import See
-from .model_errors import as_agent_error
-from .speech.filter import SpeechFilter
+from .speech import SpeechFilter
 
 MAX_PICTURES: Final = 8
 MAX_BYTES: Final = 8_000_000

@@ -12,8 +12,8 @@ from homeassistant.helpers import llm
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.speaker import async_speaker_at
 from ..const import DOMAIN
+from ..knowledge.speaker import async_speaker_at
 from ..knowledge.view import AgentView
 from ..runtime import Agent, FurtherAgent
 from ..safety.disclosure import Disclosure

@@ -7,12 +7,10 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 
 from ..agent.afterthought import Summarizer, asking, asking_external
-from ..agent.describe import async_question
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase, async_question
 from ..agent.pictures import seeing
-from ..agent.prompt import PromptBuilder, Warmer
+from ..agent.prompt import OwnTools, PromptBuilder, Warmer
 from ..agent.record import RunningTurns
-from ..agent.tool_schemas import OwnTools
 from ..channels.asking import Asker
 from ..connection import endpoint, external_endpoint, fallback_endpoint, model_client
 from ..const import (

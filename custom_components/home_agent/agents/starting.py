@@ -37,7 +37,7 @@ from ..const import (
     DOMAIN,
     EXTRACTION_EXTERNAL,
 )
-from ..conversations.turns import ConversationLog
+from ..conversations.history import ConversationLog
 from ..entity import conversation_entity
 from ..inference.router import Router
 from ..issues import report, withdraw, withdraw_all

@@ -8,13 +8,10 @@ from typing import Any, Final, override
 from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.confirmed import async_carry_out, ordered
-from ..agent.describe import async_question
-from ..agent.phrases import async_phrase
-from ..agent.speaker import async_speaker_at
+from ..agent.describe import async_carry_out, async_phrase, async_question, ordered
 from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, LOGGER
 from ..errors import ToolExecutionError
-from ..knowledge.speaker import Speaker, Surface
+from ..knowledge.speaker import Speaker, Surface, async_speaker_at
 from ..safety.answers import Answer, Read, read_reply
 from ..safety.confirmation import (
     ActionOutcome,

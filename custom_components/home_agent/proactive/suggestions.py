@@ -22,7 +22,7 @@ from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase
 from ..channels.phones import EVENT_PHONE, async_user_of_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..domains import DOMAINS

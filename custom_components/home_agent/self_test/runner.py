@@ -12,9 +12,7 @@ from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import llm
 
-from ..agent.honesty import may_answer_order
-from ..agent.model_errors import as_agent_error
-from ..agent.streaming import as_tool_input, filter_for, written_calls
+from ..agent.llm import as_tool_input, filter_for, may_answer_order, written_calls
 from ..const import (
     CONF_KEEP_ALIVE,
     CONF_MODEL,
@@ -30,7 +28,7 @@ from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..domains import domains_of
 from ..errors import HomeAgentError
-from ..inference.errors import ErrorKind, ModelServerError
+from ..inference.errors import ErrorKind, ModelServerError, as_agent_error
 from ..inference.models import ChatRequest, Delta, FunctionCall, Message, MessageCall
 from ..inference.queue import Caller, Priority
 from ..knowledge.house import HouseSnapshot

@@ -10,7 +10,7 @@ from homeassistant.core import ServiceCall, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 
-from ..agent.gathering import asked_about
+from ..agent.request import asked_about
 from ..const import DOMAIN
 from ..entity import conversation_entity
 from ..errors import NotErased

@@ -7,9 +7,7 @@ from typing import NamedTuple
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.speech import SpeechFilter
-from custom_components.home_agent.agent.speech.filter import MAX_BLOCK
-from custom_components.home_agent.agent.speech.markdown import MarkdownReader
+from custom_components.home_agent.agent.speech import MAX_BLOCK, MarkdownReader, SpeechFilter
 from tests.helpers.examples import many
 
 TOOLS = ("ha_control", "ha_query", "store_memory", "weather", "my-tool")

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.speech.calls import CallText
+from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools.calls.arguments import fit

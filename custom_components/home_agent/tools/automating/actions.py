@@ -12,9 +12,8 @@ from homeassistant.helpers import llm
 from ...domains import DOMAINS, domains_of, verbs
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
-from ...literals import opened
 from ...safety.redaction import is_secret
-from ...texts import fold, leaves, one_line
+from ...texts import fold, leaves, one_line, opened
 from ..base import ServiceCall, ToolRun
 from ..calls.arguments import fit
 from ..calls.names import adapt

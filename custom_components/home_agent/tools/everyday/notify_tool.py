@@ -26,8 +26,7 @@ from ...knowledge.owned_rooms import PERSONAL, rooms_of_owner
 from ...knowledge.speaker import async_is_member, persons
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages import languages
-from ...languages.lexicon import QUESTION_MARKS
-from ...languages.phrases import all_words
+from ...languages.lexicon import QUESTION_MARKS, all_words
 from ...languages.sentence import Wait, times_in
 from ...memory.memories import Memories
 from ...memory.profile import Profile

@@ -41,9 +41,8 @@ from ...knowledge.spoken_words import (
     words_of,
 )
 from ...languages import DEFAULT, languages
-from ...literals import parsed
 from ...regex import lazy_regex
-from ...texts import fold, one_line
+from ...texts import fold, one_line, parsed
 from ..base import Speaker
 from .family_words import meant_by, names_room, read_parts, room_and_kinds
 
