@@ -29,7 +29,7 @@ from ..errors import HomeAgentError
 from ..inference.models import Message
 from ..languages import find, languages_with, words as word_list
 from ..languages.lexicon import COMMAS, ENDS, QUESTION_MARKS, any_of
-from ..languages.sentence import Kind, read
+from ..languages.sentence import Mood, read
 from ..memory.extractor import Exchange
 from ..memory.sentences import asks_to_remember
 from ..regex import lazy_regex
@@ -320,7 +320,7 @@ def teaches(sentence: str, language: str, *, acted: bool, looked_up: bool) -> bo
     """
     own = find(language)
     if own is None or own not in languages_with("memory.facts") or len(sentence) > MAX_CHARS:
-        return not (acted and read(sentence, language).kind is Kind.ORDER)
+        return not (acted and read(sentence, language).kind is Mood.ORDER)
     if asks_to_remember(sentence) or _facts(own).search(fold_letters(sentence)):
         return True
     parts = [part.strip() for part in PARTS.findall(sentence) if part.strip()]
@@ -330,7 +330,7 @@ def teaches(sentence: str, language: str, *, acted: bool, looked_up: bool) -> bo
         for part in parts
         if not part.endswith(tuple(QUESTION_MARKS))
         and len(words(part)) >= LEAST_WORDS
-        and read(part, language).kind is Kind.REMARK
+        and read(part, language).kind is Mood.REMARK
     ]
     return bool(told) and (len(parts) > len(told) or not (acted or looked_up))
 

@@ -31,7 +31,7 @@ from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
 from ..event_data import ConversationStarted
 from ..inference.queue import Caller, Priority
 from ..knowledge.speaker import async_speaker
-from ..languages.sentence import Kind, read
+from ..languages.sentence import Mood, read
 from ..safety.frozen import FrozenIntent
 from ..safety.ledger import RecordedAction
 from ..safety.rules import Verdict
@@ -266,7 +266,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         elif turn.calls.acted:
             key = "done"
         else:
-            is_order = read(turn.calls.sentence, turn.language).kind is Kind.ORDER
+            is_order = read(turn.calls.sentence, turn.language).kind is Mood.ORDER
             key = "not_done" if is_order and not turn.calls.done else "no_answer"
         names = ", ".join(turn.calls.likely)
         await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))

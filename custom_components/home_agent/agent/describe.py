@@ -170,7 +170,7 @@ DAYS: Final = {EVERY_DAY: "every_day", WORKDAYS: "workdays", WEEKEND: "weekend"}
 _WORD_ENDS = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class Case(StrEnum):
+class NameCase(StrEnum):
     """What stands before a name in a sentence."""
 
     OBJECT = "object"
@@ -182,11 +182,11 @@ class Case(StrEnum):
 
 
 CASES: Final = {
-    "activated": Case.TITLE,
-    "installed": Case.TITLE,
-    "started": Case.TITLE,
-    "toggled": Case.PREPOSITION,
-    SERVICE: Case.PREPOSITION,
+    "activated": NameCase.TITLE,
+    "installed": NameCase.TITLE,
+    "started": NameCase.TITLE,
+    "toggled": NameCase.PREPOSITION,
+    SERVICE: NameCase.PREPOSITION,
 }
 """How a question names the targets of an act; those of others are the object of the verb."""
 
@@ -232,7 +232,7 @@ async def async_told(hass: HomeAssistant, language: str, acts: Sequence[Told]) -
 async def async_targets(hass: HomeAssistant, language: str, entity_ids: Sequence[str]) -> str:
     """Return the names of entities as one list in a sentence of a language."""
     await async_load_phrases(hass, language)
-    return _Describer(hass, language).targets(entity_ids, Case.PREPOSITION)
+    return _Describer(hass, language).targets(entity_ids, NameCase.PREPOSITION)
 
 
 def parts(frozen: Iterable[Frozen]) -> list[Frozen]:
@@ -414,11 +414,11 @@ class _Describer:
         if act.key == SERVICE and by_name:
             texts = async_get_cached_translations(self.hass, self.language, "services", call.domain)
             name = texts.get(f"component.{call.domain}.services.{call.service}.name", action)
-            targets = self._several(call, Case.TITLE)
+            targets = self._several(call, NameCase.TITLE)
             return self._with_data(f"{name}: {targets}" if targets else name, data)
         if not call.entity_ids:
             return self._framed("ask_tool", tool=self._with_data(action, data))
-        targets = self._with_data(self._several(call, CASES.get(act.key, Case.OBJECT)), data)
+        targets = self._with_data(self._several(call, CASES.get(act.key, NameCase.OBJECT)), data)
         value = ", ".join(filter(None, map(self._value, act.values)))
         return self._framed(f"ask_{act.key}", targets=targets, value=value, action=action)
 
@@ -440,7 +440,7 @@ class _Describer:
         named_targets = tuple(_name(self.hass, entity_id) for entity_id in call.entity_ids)
         return Told(key=key, names=named_targets, values=values), data
 
-    def _several(self, call: FrozenCall, case: Case) -> str:
+    def _several(self, call: FrozenCall, case: NameCase) -> str:
         """Return the targets of a call; more than a question can name are counted where it is spoken."""
         if self.full or len(call.entity_ids) <= MAX_THINGS:
             return self.targets(call.entity_ids, case)
@@ -521,7 +521,7 @@ class _Describer:
                 key = "is_home"
         else:
             key, values = self._states(config, ids[0])
-        case = Case.TITLE if ids[0].startswith("person.") else Case.OBJECT
+        case = NameCase.TITLE if ids[0].startswith("person.") else NameCase.OBJECT
         clause = self.phrase(f"auto_{key}", name=self.targets(ids, case), **values)
         if "for" in config:
             clause = self.phrase("auto_for", clause=clause, time=_span(config["for"]))
@@ -659,7 +659,7 @@ class _Describer:
 
     # Names.
 
-    def targets(self, entity_ids: Sequence[str], case: Case) -> str:
+    def targets(self, entity_ids: Sequence[str], case: NameCase) -> str:
         """Return the names of entities as one list."""
         named = [
             with_article(name, self.language, case) if _friendly(self.hass, entity_id) != entity_id else name
@@ -685,17 +685,17 @@ def told_time(due: datetime) -> str:
     return f"{local:%H:%M}" if local.date() == dt_util.now().date() else f"{local:%Y-%m-%d %H:%M}"
 
 
-def with_article(name: str, language: str, case: Case) -> str:
+def with_article(name: str, language: str, case: NameCase) -> str:
     """Return the name of a device or a room with the article that a language puts before it."""
     own = find(language) or DEFAULT
     first, *others = fold(name).split() or [""]
-    if case is Case.TITLE:
+    if case is NameCase.TITLE:
         return name
     if always := next(iter(words(own, "spoken_names.always")), ""):
         owners = tuple(words(own, "spoken_names.owners"))
         is_owned = any(word.endswith(owners) for word in name.replace("’", "'").split())  # noqa: RUF001
         return name if is_owned or first in words(own, "spoken_names.without") else f"{always} {name}"
-    if case is Case.PREPOSITION:
+    if case is NameCase.PREPOSITION:
         return name
     compounds = bool(table(own, "spoken_names.compounds"))
     fitting = [

@@ -23,7 +23,7 @@ from ..inference.models import Delta, ToolCall
 from ..knowledge.house import HouseSnapshot
 from ..languages import DEFAULT, find, table, words
 from ..languages.lexicon import Lexicon, clauses
-from ..languages.sentence import Kind, read
+from ..languages.sentence import Mood, read
 from ..regex import lazy_regex
 from ..safety.redaction import UNPARSED
 from ..texts import EmbedFilter, fold, plain, read_arguments
@@ -75,7 +75,7 @@ def gate_of(turn: Turn) -> AnswerGate | None:
     calls = turn.calls
     if turn.user_input is None or turn.response_schema is not None or calls.records or turn.said:
         return None
-    return AnswerGate(turn.language) if read(calls.sentence, turn.language).kind is Kind.ORDER else None
+    return AnswerGate(turn.language) if read(calls.sentence, turn.language).kind is Mood.ORDER else None
 
 
 def is_question(text: str, language: str) -> bool:

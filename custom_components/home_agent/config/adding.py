@@ -20,7 +20,7 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
 )
 
-from ..agent.describe import Case, async_phrase, with_article
+from ..agent.describe import NameCase, async_phrase, with_article
 from ..agents.assistants import async_make_assistant, may_be_assistant
 from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN, LOGGER
 from ..knowledge.house import EntityRecord, HouseSnapshot
@@ -50,7 +50,7 @@ async def async_first_sentences(hass: HomeAssistant, house: HouseSnapshot) -> li
 
 
 async def _async_sentence(hass: HomeAssistant, language: str, key: str, name: str) -> str:
-    case = Case.PREPOSITION if key in _ROOMS else Case.OBJECT
+    case = NameCase.PREPOSITION if key in _ROOMS else NameCase.OBJECT
     named = with_article(name, language, case) if name else ""
     return await async_phrase(hass, language, f"try_{key}", name=named)
 

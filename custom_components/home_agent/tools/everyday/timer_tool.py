@@ -18,7 +18,7 @@ from ...errors import ConfirmationNeeded, ValidationError
 from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import languages, table
-from ...languages.sentence import Kind, read
+from ...languages.sentence import Mood, read
 from ...memory.sentences import is_own_words
 from ...planned.commands import Cancellation, PlannedCommands
 from ...planned.records import Owner, PlannedCommand
@@ -232,7 +232,7 @@ class TimerTool(HomeAgentTool):
         )
         await self._timers.async_set(timer, counts=read_length(when, speaker.language) is not None)
         result: dict[str, JsonValueType] = {"set": _as_result(timer)}
-        is_order = read(name, speaker.language).kind is Kind.ORDER
+        is_order = read(name, speaker.language).kind is Mood.ORDER
         if is_order or not domain_words().keys().isdisjoint(fold(name).split()):
             result["note"] = ONLY_REMINDS
         return result
