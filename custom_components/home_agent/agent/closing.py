@@ -255,16 +255,24 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
 
     def _learn_from(self, turn: Turn) -> None:
         """Record a turn that may contain something worth remembering."""
-        settings = self.settings
-        if not (settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]) or not _may_tell(turn):
+        settings, speaker, calls = self.settings, turn.calls.speaker, turn.calls
+        # An automation's words have no owner, and those with text from outside may belong to someone else.
+        if turn.fitted is None or calls.tainted or not (speaker.context.user_id or speaker.voice):
             return
-        assert turn.fitted is not None
+        if not (settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]):
+            return
+        acted = bool(calls.touched) or calls.done
+        looked_up = bool(calls.records) and not acted
+        if any(record.stored_memory for record in calls.records) or not teaches(
+            calls.sentence, turn.language, acted=acted, looked_up=looked_up
+        ):
+            return
         answer = from_contents(turn.chat_log.content[-1:])
         self.data.extractor.note(
             Exchange(
                 messages=[*turn.fitted.messages, *answer],
                 tools=turn.fitted.tools,
-                speaker=turn.calls.speaker,
+                speaker=speaker,
                 said=turn.calls.sentence,
                 at_home=stays_home(turn),
                 at=dt_util.utcnow(),
@@ -288,20 +296,6 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
                 messages=messages, tools=turn.fitted.tools, at_home=stays_home(turn)
             )
             self.data.summarizer.queue.put(turn.history_id, finished)
-
-
-def _may_tell(turn: Turn) -> bool:
-    """Return whether a person may have told the model something worth remembering.
-
-    An automation's words have no owner, and those with text from outside may belong to someone else.
-    """
-    speaker, calls = turn.calls.speaker, turn.calls
-    if turn.fitted is None or calls.tainted or not (speaker.context.user_id or speaker.voice):
-        return False
-    if any(record.stored_memory for record in calls.records):
-        return False
-    acted = bool(calls.touched) or calls.done
-    return teaches(calls.sentence, turn.language, acted=acted, looked_up=bool(calls.records) and not acted)
 
 
 MAX_CHARS: Final = 4000

@@ -20,7 +20,7 @@ from homeassistant.const import (
     WEEKDAYS as WEEKDAY_NAMES,
 )
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
+from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
@@ -301,7 +301,12 @@ class _Describer:
                 special.append(self._automation(item))
             elif isinstance(item, FrozenCall) and is_message(item.domain, item.service):
                 continue
-            elif contents := self._contents(item):
+            elif contents := [
+                effect
+                for call in (item.calls if isinstance(item, FrozenPlan) else (item,))
+                if isinstance(call, FrozenCall | FrozenTool)
+                for effect in call.contents
+            ]:
                 effects, remarks = self._effects(contents)
                 if isinstance(item, FrozenPlan):
                     clauses = [self._plan(item, effects)]
@@ -354,8 +359,10 @@ class _Describer:
                 time = told_time(due)
                 time = f"{time} ({self._days(item.days)})" if item.days else time
                 return self._framed("ask_reminder", message=visible(item.args["name"]), time=time)
-            case FrozenTool():
-                return self._framed("ask_tool", tool=self._with_data(_tool_name(item.tool), data_of(item)))
+            case FrozenTool(tool=tool):
+                name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
+                title = tool.title if tool.title and tool.title != tool.name else name.replace("_", " ")
+                return self._framed("ask_tool", tool=self._with_data(plain(title), data_of(item)))
         raise TypeError(item)
 
     def _plan(self, plan: FrozenPlan, effects: Iterable[str] = (), *, by_name: bool = False) -> str:
@@ -452,12 +459,6 @@ class _Describer:
     def _with_data(self, name: str, data: Mapping[str, object]) -> str:
         text = told(data, full=self.full).text
         return f"{name} ({text})" if text else name
-
-    def _contents(self, item: Frozen) -> list[Effect]:
-        """Return the restricted effects in groups, scripts and scenes."""
-        calls = item.calls if isinstance(item, FrozenPlan) else (item,)
-        with_contents = [call for call in calls if isinstance(call, FrozenCall | FrozenTool)]
-        return list(dict.fromkeys(effect for call in with_contents for effect in call.contents))
 
     def _effects(self, effects: Sequence[Effect]) -> tuple[list[str], list[str]]:
         """Return effects as clauses, with all that they reach by name, and remarks on what is not said."""
@@ -736,14 +737,6 @@ def _name(hass: HomeAssistant, entity_id: str) -> str:
 def _friendly(hass: HomeAssistant, entity_id: str) -> str:
     state = hass.states.get(entity_id)
     return plain(str((state.attributes.get(ATTR_FRIENDLY_NAME) if state else None) or entity_id))
-
-
-def _tool_name(tool: llm.Tool) -> str:
-    """Return the title of a tool, or its name in words."""
-    if tool.title and tool.title != tool.name:
-        return plain(tool.title)
-    name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
-    return plain(name.replace("_", " "))
 
 
 def area_of(hass: HomeAssistant, entity_id: str) -> ar.AreaEntry | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cache, partial
@@ -93,7 +93,21 @@ def may_answer_order(text: str, language: str) -> bool:
 
 async def async_unsaid_failure(turn: Turn, text: str) -> str | None:
     """Return the sentence about what failed for good, if an answer has no word of it and asks nothing."""
-    failed = _failed_for_good(turn.calls.records)
+    records = turn.calls.records
+
+    def has_failed(record: CallRecord) -> bool:
+        return not record.read_only and not record.waits and (not record.success or record.in_part)
+
+    def is_made_up(record: CallRecord, later: CallRecord) -> bool:
+        is_same = later.tool_name == record.tool_name or f"call {later.tool_name} " in record.said
+        is_done = later.success and (later.waits or not has_failed(later))
+        return is_same and is_done and later.round > record.round
+
+    failed = [
+        record
+        for record in records
+        if has_failed(record) and not any(is_made_up(record, later) for later in records)
+    ]
     if not failed or turn.user_input is None or is_question(text.strip(), turn.language):
         return None
     if _has_word(text, turn.language, ("fails",)):
@@ -103,26 +117,6 @@ async def async_unsaid_failure(turn: Turn, text: str) -> str | None:
     names = [house.entities[key].name for key in keys if key in house.entities][:MAX_NAMES]
     key = "not_all_done_names" if names else "not_all_done" if turn.calls.done else "not_done"
     return await async_phrase(turn.hass, turn.language, key, names=", ".join(names))
-
-
-def _failed_for_good(records: Sequence[CallRecord]) -> list[CallRecord]:
-    """Return the calls that failed, without those that a later call of the model made up for."""
-
-    def has_failed(record: CallRecord) -> bool:
-        return not record.read_only and not record.waits and (not record.success or record.in_part)
-
-    return [
-        record
-        for record in records
-        if has_failed(record)
-        and not any(
-            later.round > record.round
-            and later.success
-            and (later.waits or not has_failed(later))
-            and (later.tool_name == record.tool_name or f"call {later.tool_name} " in record.said)
-            for later in records
-        )
-    ]
 
 
 def _has_word(text: str, language: str, names: tuple[str, ...]) -> bool:

@@ -122,18 +122,15 @@ class OwnTools:
     def beside(self, house: HouseSnapshot, catalogue: Catalogue) -> list[dict[str, Any]]:
         """Return the tools for this home and a prompt with this catalogue."""
         self.renew(house)
-        return [
-            self._schema_of(tool, house)
-            for tool in useful_tools(self._hass, house, self._tools)
-            if not (catalogue.complete and isinstance(tool, HomeAgentTool) and tool.for_large_houses)
-        ]
-
-    def _schema_of(self, tool: llm.Tool, house: HouseSnapshot) -> dict[str, Any]:
-        general = self._schemas[tool]
-        here = parameters_in(self._hass, house, tool)
-        if here is None:
-            return general
-        return {**general, "function": {**general["function"], "parameters": here}}
+        schemas = []
+        for tool in useful_tools(self._hass, house, self._tools):
+            if catalogue.complete and isinstance(tool, HomeAgentTool) and tool.for_large_houses:
+                continue
+            schema = self._schemas[tool]
+            if (here := parameters_in(self._hass, house, tool)) is not None:
+                schema = {**schema, "function": {**schema["function"], "parameters": here}}
+            schemas.append(schema)
+        return schemas
 
 
 @dataclass(frozen=True, slots=True)

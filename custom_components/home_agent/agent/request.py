@@ -402,7 +402,14 @@ def _current_for(
         if not from_home or message["role"] != "assistant":
             shown.append(message)
         elif made := message.get("tool_calls"):
-            shown.append({**message, "content": "", "tool_calls": [_call_for(call, calls) for call in made]})
+            told: list[MessageCall] = []
+            for call in made:
+                function = call["function"]
+                discloses = calls.disclosure.categories.get(call["id"], disclosed_by(function["name"]))
+                if DataCategory.PEOPLE in discloses:
+                    function = {**function, "arguments": "{}"}
+                told.append({**call, "function": function})
+            shown.append({**message, "content": "", "tool_calls": told})
     return _less_results(shown, disclosure, calls)
 
 
@@ -410,14 +417,6 @@ def _unmarked(message: Message) -> Message:
     sent = message.copy()
     sent.pop("at_home", None)
     return sent
-
-
-def _call_for(call: MessageCall, calls: TurnCalls) -> MessageCall:
-    """Return a call, without its arguments if it is about people."""
-    function = call["function"]
-    if DataCategory.PEOPLE not in calls.disclosure.categories.get(call["id"], disclosed_by(function["name"])):
-        return call
-    return {**call, "function": {**function, "arguments": "{}"}}
 
 
 def _less_results(

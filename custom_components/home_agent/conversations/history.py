@@ -100,17 +100,22 @@ class StoredTurn:
 
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether any of these folded texts is in it."""
-        whole = fold_letters(" ".join(_words_of(message) for message in self.messages))
+        said = [message["content"] for message in self.messages]
+        for message in self.messages:
+            said += [call["function"]["arguments"] for call in message.get("tool_calls", ())]
+        whole = fold_letters(" ".join(said))
         return any(text in whole for text in texts)
 
     def words_only(self) -> Self:
         """Return the turn without its tool calls: the sentence and the last answer."""
         said = [message for message in self.messages if message["role"] == "user"]
         answers = [
-            _without_calls(message)
+            message.copy()
             for message in self.messages
             if message["role"] == "assistant" and message["content"]
         ]
+        for answer in answers[-1:]:
+            answer.pop("tool_calls", None)
         messages = (*said, *answers[-1:])
         return replace(self, messages=messages, tokens=messages_tokens(messages))
 
@@ -251,14 +256,11 @@ def _with_part(conversation: Conversation, part: Sequence[Any], now: datetime) -
     """Return a conversation with a turn made of messages that may carry a time of their own."""
     at = now
     if part and part[-1].get("timestamp"):
-        at = _any_moment(part[-1]["timestamp"])
+        stamp = part[-1]["timestamp"]
+        is_seconds = isinstance(stamp, int | float)
+        at = dt_util.utc_from_timestamp(stamp) if is_seconds else read_moment(stamp)
     turn = make_turn(part, at=at, persist=True)
     return conversation if turn is None else conversation.with_turn(turn)
-
-
-def _any_moment(value: Any) -> datetime:
-    """Return a time that was stored as text or as seconds."""
-    return dt_util.utc_from_timestamp(value) if isinstance(value, int | float) else read_moment(value)
 
 
 def parse_conversation(content: Any) -> Conversation:
@@ -326,23 +328,12 @@ def make_turn(
     )
 
 
-def _words_of(message: Message) -> str:
-    calls = (call["function"]["arguments"] for call in message.get("tool_calls", ()))
-    return " ".join((message["content"], *calls))
-
-
 def _clean(message: Mapping[str, Any]) -> Message:
     kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
     kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
     if calls := kept.pop("tool_calls", None):
         kept["tool_calls"] = [_clean_call(call) for call in calls]
     return cast("Message", kept)
-
-
-def _without_calls(message: Message) -> Message:
-    said = message.copy()
-    said.pop("tool_calls", None)
-    return said
 
 
 def _text(content: Any) -> str:
@@ -735,10 +726,13 @@ class ConversationHistoryManager(StoredFile):
         )
         if removed:
             self._store.schedule()
-        self._hass.async_create_task(
-            self._async_clear_disk(everything=entry_id is None and history_id is None),
-            "home_agent clear history",
-        )
+
+        async def clear_disk() -> None:
+            await self._store.async_flush()
+            if entry_id is None and history_id is None:
+                await self._store.async_forget_set_aside()
+
+        self._hass.async_create_task(clear_disk(), "home_agent clear history")
         return removed
 
     @callback
@@ -791,11 +785,6 @@ class ConversationHistoryManager(StoredFile):
         if removed:
             self._store.schedule()
         return removed
-
-    async def _async_clear_disk(self, *, everything: bool) -> None:
-        await self._store.async_flush()
-        if everything:
-            await self._store.async_forget_set_aside()
 
     def _find(self, entry_id: str, history_id: str) -> Conversation | None:
         return self._entries.get(entry_id, {}).get(history_id)
