@@ -171,7 +171,7 @@ async def async_confirm(turn: Turn, before: int) -> bool:
     if (
         (turn.user_input is None or turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt)
         or (calls.speaker.is_automation or calls.draft or turn.asks or not (is_quick or is_silent))
-        # Queries that came before are how the model found out what to do. Beside a change they are a question.
+        # Queries before are how the model found out what to do. Beside a change they are a question.
         or (not last or not changing or any(record.read_only for record in last))
         or not sentence.is_plain
     ):

@@ -96,7 +96,10 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         self._check_limits(turn)
         if await async_settle(turn):
             return
-        if self._tries_locally_first(turn) and (await self._async_try_locally(turn) or await async_ask(turn)):
+        # A server that is switched off lets a request wait for many seconds.
+        is_alone = self.router.fallback is None and self.router.primary_rests
+        is_first = self.settings[CONF_LOCAL_FIRST] or (is_alone and self.settings[CONF_LOCAL_FALLBACK])
+        if is_first and not turn.pictures and (await self._async_try_locally(turn) or await async_ask(turn)):
             return
         await async_gather(turn)
         try:
@@ -199,15 +202,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
             raise SentenceTooLong(
                 f"{length} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
             )
-
-    def _tries_locally_first(self, turn: Turn) -> bool:
-        """Return whether the built-in sentences come before the model: by option, or while it is down.
-
-        A server that is switched off lets a request wait for many seconds.
-        """
-        alone = self.router.fallback is None and self.router.primary_rests
-        wanted = self.settings[CONF_LOCAL_FIRST] or (alone and self.settings[CONF_LOCAL_FALLBACK])
-        return wanted and not turn.pictures
 
     async def _async_try_locally(self, turn: Turn) -> bool:
         """Answer with Home Assistant's own sentences, checked by the same guard as the model's calls.

@@ -609,9 +609,21 @@ class _Describer:
     def told(self, act: Told) -> str | None:
         """Return the sentence about an action; None if this language has no words for it."""
         values = [self._value(value) for value in act.values]
-        timing = self._timing(act)
-        if None in values or timing is None:
+        if None in values:
             return None
+        timing: dict[str, str] = {}
+        if (moment := act.when) is not None:
+            local = dt_util.as_local(moment.due)
+            ahead, clock = (local.date() - dt_util.now().date()).days, f"{local:%H:%M}"
+            at = self.phrase("auto_at", time=clock)
+            if act.key == UNTIL and not ahead:
+                timing = {"time": clock}
+            elif act.key != UNTIL and moment.days:
+                timing = {"when": self.phrase("auto_on_days", when=at, days=self._days(moment.days))}
+            elif act.key != UNTIL and ahead in (0, 1):
+                timing = {"when": self.phrase("at_tomorrow", time=clock) if ahead else at}
+            else:  # only the model has words for other days
+                return None
         is_already = act.key.startswith(ALREADY)
         form = "later" if "when" in timing else "done"
         text = self.phrase(
@@ -624,21 +636,6 @@ class _Describer:
         if act.count and act.place and not is_already:
             return self.phrase("in_place", place=act.place, told=text[0].lower() + text[1:])
         return text[:1].upper() + text[1:]
-
-    def _timing(self, act: Told) -> dict[str, str] | None:
-        """Return the time in a sentence, if it has one; None if this language has no words for it."""
-        if (moment := act.when) is None:
-            return {}
-        local, today = dt_util.as_local(moment.due), dt_util.now().date()
-        ahead, clock = (local.date() - today).days, f"{local:%H:%M}"
-        if act.key == UNTIL:
-            return None if ahead else {"time": clock}
-        at = self.phrase("auto_at", time=clock)
-        if moment.days:
-            return {"when": self.phrase("auto_on_days", when=at, days=self._days(moment.days))}
-        if ahead not in (0, 1):
-            return None
-        return {"when": self.phrase("at_tomorrow", time=clock) if ahead else at}
 
     def _value(self, value: ToldValue) -> str | None:
         """Return a value as it is spoken; None if this language has no word for it."""

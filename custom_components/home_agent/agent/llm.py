@@ -517,7 +517,11 @@ class LLMMixin(StreamingMixin):
                             said.content += delta.content
                             said.thinking += delta.thinking
                             said.tool_calls += delta.tool_calls
-                        yield delta if stream else _less(delta, said)
+                        else:  # without the beginning that has been said already
+                            gap = "\n" if said.content and not delta.content.startswith(said.content) else ""
+                            delta.content = gap + delta.content.removeprefix(said.content)
+                            delta.thinking = "" if said.thinking else delta.thinking
+                        yield delta
             except ModelServerError as err:
                 if err.is_down and models and not answered:
                     continue
@@ -566,14 +570,3 @@ class Heard:
         self.text += delta.get("content") or ""
         self.calls = self.calls or bool(delta.get("tool_calls"))
         return delta
-
-
-def _less(answer: Delta, said: Delta) -> Delta:
-    """Return an answer without the beginning that has been said already."""
-    if answer.content.startswith(said.content):
-        answer.content = answer.content[len(said.content) :]
-    elif said.content:
-        answer.content = f"\n{answer.content}"
-    if said.thinking:
-        answer.thinking = ""
-    return answer

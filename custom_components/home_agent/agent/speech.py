@@ -758,10 +758,6 @@ def _thought(close: re.Pattern[str]) -> _Block:
     return _Block(scanner=UntilClose(close), thought=True, certain=True)
 
 
-def _has_arguments(raw: str) -> bool:
-    return _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
-
-
 @dataclass(slots=True)
 class Spoken:
     """What a piece of a reply added."""
@@ -1030,7 +1026,7 @@ class SpeechFilter:
         if after := _AFTER_NAME.match(text, name.end()):
             block = _Block(scanner=Balanced(after[0][-1]))
             if after[0] == "(" and not is_spelled:
-                block.is_call = _has_arguments
+                block.is_call = lambda raw: _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
             return self._begin(block, text, at, at)
         may_be_lines = is_spelled and self._alone
         if may_be_lines and _KEY.match(text, name.end()):

@@ -332,7 +332,19 @@ def _clean(message: Mapping[str, Any]) -> Message:
     kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
     kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
     if calls := kept.pop("tool_calls", None):
-        kept["tool_calls"] = [_clean_call(call) for call in calls]
+        made: list[MessageCall] = []
+        for call in calls:
+            function = call["function"]
+            arguments = str(function.get("arguments") or "{}")
+            arguments = arguments if len(arguments) <= MAX_MESSAGE_CHARS else "{}"
+            made.append(
+                {
+                    "id": str(call["id"]),
+                    "type": "function",
+                    "function": {"name": str(function["name"]), "arguments": arguments},
+                }
+            )
+        kept["tool_calls"] = made
     return cast("Message", kept)
 
 
@@ -341,18 +353,6 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if part.get("type") == "text")
     return "" if content is None else str(content)
-
-
-def _clean_call(call: Mapping[str, Any]) -> MessageCall:
-    function = call["function"]
-    arguments = str(function.get("arguments") or "{}")
-    if len(arguments) > MAX_MESSAGE_CHARS:
-        arguments = "{}"
-    return {
-        "id": str(call["id"]),
-        "type": "function",
-        "function": {"name": str(function["name"]), "arguments": arguments},
-    }
 
 
 def _paired(messages: Sequence[Message]) -> list[Message]:

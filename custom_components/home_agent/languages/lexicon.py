@@ -148,7 +148,7 @@ class Lexicon:
 
     def _found(self, words: Sequence[Word]) -> Matches:
         found: dict[str, dict[int, Match]] = {name: {} for name in self._tables}
-        exact = [self._is_spelt(word.plain) for word in words]
+        exact = [word.plain in self._spellings or word.plain.startswith(self._beginnings) for word in words]
         for index, word in enumerate(words):
             phrases = [*self._by_first.get(word.plain, ()), *self._by_letter.get(word.folded[:1], ())]
             if word.folded != word.plain:
@@ -161,9 +161,6 @@ class Lexicon:
                 if match.words and match > found[table].get(index, NO_MATCH):
                     found[table][index] = match
         return found
-
-    def _is_spelt(self, text: str) -> bool:
-        return text in self._spellings or text.startswith(self._beginnings)
 
 
 def _match(phrase: Sequence[Word], words: Sequence[Word], exact: Sequence[bool], index: int) -> Match:
