@@ -85,11 +85,6 @@ async def test_loaded_sentences_need_no_waiting(hass: HomeAssistant) -> None:
     assert cached_phrase(hass, "de", "no_such_sentence") is None
 
 
-async def test_a_missing_sentence_is_no_failure(hass: HomeAssistant) -> None:
-    """Something speakable comes back for a key that no file has."""
-    assert await async_phrase(hass, "de", "no_such_sentence") == "no such sentence"
-
-
 async def test_placeholders_that_nobody_asked_for_are_left_out(hass: HomeAssistant) -> None:
     """A sentence takes the values it names and no other."""
     err = errors.LLMTimeout("the server slept", seconds=30)

@@ -1,7 +1,7 @@
 """What is heard of a turn while it is under way."""
 
 import asyncio
-from itertools import cycle, repeat
+from itertools import repeat
 import json
 from typing import Any
 
@@ -26,12 +26,9 @@ from tests.servers.replies import (
     huge_text,
     raw,
     reset,
-    split_characters,
     status,
     text,
-    thinking,
     tool_calls,
-    without_done,
 )
 
 LIGHT = "light.kitchen_ceiling"
@@ -75,55 +72,6 @@ async def test_words_come_while_the_model_still_speaks(
     assert speech(await turn) == "Once upon a time."
     assert listener.text == "Once upon a time."
     assert listener.deltas[0] == {"role": "assistant"}
-
-
-async def test_thoughts_are_no_words(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
-    model_server.script([thinking("Is it warm? ", "It is warm.")])
-    listener, result = await hear(agent, "How warm is it?", **VOICE)
-    assert speech(result) == listener.text == "It is warm."
-    assert listener.thoughts == "Is it warm? "
-
-
-@pytest.mark.parametrize("size", [1, 3, 7])
-async def test_a_tag_over_several_chunks(hass: HomeAssistant, model_server: ModelServer, size: int) -> None:
-    agent = await async_agent(hass, model_server)
-    whole = "<THINK>\nThey ask.\n</THINK>\n\nIt is 21 degrees."
-    model_server.script([text(chunks=[whole[at : at + size] for at in range(0, len(whole), size)])])
-    listener, result = await hear(agent, "How warm is it?", **VOICE)
-    assert speech(result) == listener.text == "It is 21 degrees."
-    assert "They ask." in listener.thoughts
-
-
-async def test_markdown_is_for_eyes_only(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
-    model_server.default = text(chunks=["The **kitchen** ", "is `warm`."])
-    spoken, said = await hear(agent, "How is the kitchen?", **VOICE)
-    shown, written = await hear(agent, "How is the kitchen?")
-    assert speech(said) == spoken.text == "The kitchen is warm."
-    assert shown.text == "The **kitchen** is `warm`."
-    assert speech(written) == "The kitchen is warm."
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        '<tool_call>{"name": "ha_query", "arguments": {"area": "Hall"}}</tool_call>',
-        '{"name": "ha_query", "arguments": {"area": "Kitchen"}}',
-        'ha_query(area="Kitchen")',
-    ],
-)
-@pytest.mark.parametrize("place", [VOICE, {}])
-async def test_calls_written_as_text_are_not_shown(
-    hass: HomeAssistant, model_server: ModelServer, call: str, place: dict[str, str]
-) -> None:
-    agent = await async_agent(hass, model_server)
-    half = len(call) // 2
-    model_server.script([text(chunks=["One second. ", call[:half], call[half:]])])
-    listener, result = await hear(agent, "How warm is it?", **place)
-    run = not call.startswith("ha_query(")  # in the middle of a line that is not certain to be a call
-    assert listener.text == ("One second. Done." if run else "One second.")
-    assert speech(result) == ("Done." if run else "One second.")
 
 
 async def test_a_call_starts_while_the_rest_still_streams(
@@ -261,22 +209,6 @@ async def test_a_server_that_hangs_is_asked_once(
     assert len(model_server.chats) == 1
 
 
-@pytest.mark.parametrize(
-    "pieces", [[b": processing\n\n"], [b"\n\n"], [b'data: {"choices":[{"delta":{}}]}\n\n']]
-)
-async def test_a_server_that_only_keeps_the_connection_open(
-    hass: HomeAssistant, model_server: ModelServer, pieces: list[bytes]
-) -> None:
-    """The person hears why there is no answer, and the next sentence is answered."""
-    agent = await async_agent(hass, model_server, NO_FALLBACK)
-    await impatient(agent)
-    model_server.script([raw(pieces=cycle(pieces), gap=0.01)])
-    result = await agent.say("Tell me a story", **VOICE)
-    assert speech(result) == await async_phrase(hass, "en", "llm_timeout")
-    await model_server.chats[0].gone.wait()
-    assert len(model_server.chats) == 1
-
-
 async def test_a_turn_has_an_end(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,17 +308,6 @@ class TestModelsThatBeginInsideAThought:
         reply.release.set()
         assert speech(await turn) == "Really, yes."
 
-    async def test_a_thought_cut_off_is_not_spoken(
-        self, hass: HomeAssistant, model_server: ModelServer
-    ) -> None:
-        """A model that used up its tokens while thinking has said nothing."""
-        agent = await async_agent(hass, model_server)
-        cut_off = text("They want to know whether", finish="length")
-        model_server.script([text(chunks=self.REPLY), cut_off, cut_off])
-        await hear(agent, "Is the light on?", **VOICE)
-        listener, result = await hear(agent, "Sure?", **VOICE)
-        assert speech(result) == listener.text == await async_phrase(hass, "en", "no_answer")
-
     async def test_a_thought_before_a_call(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         agent = await async_agent(hass, model_server)
         model_server.script(
@@ -430,17 +351,6 @@ async def test_a_service_is_called_once_although_the_stream_breaks(
     listener, result = await hear(agent, "Toggle the kitchen ceiling", **VOICE)
     assert len([event for event in services if event.data["domain"] == "light"]) == 1
     assert speech(result) == listener.text == "The light is on."
-
-
-async def test_half_characters_and_a_missing_end(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Neither bytes cut in half nor a stream without its end change what is heard."""
-    agent = await async_agent(hass, model_server)
-    sentence = "Grüße aus Zürich, 二十一度 🎉."
-    for reply in (split_characters(sentence), without_done(sentence)):
-        model_server.script([reply])
-        listener, result = await hear(agent, "Where are you?")
-        assert listener.text == sentence
-        assert speech(result) == sentence.replace(" 🎉", "")
 
 
 @pytest.mark.slow
