@@ -12,7 +12,7 @@ from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
-from .agent.afterthought import Summarizer
+from .agent.afterthought import FinishedConversation
 from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .agent_records import AgentRecords
@@ -23,6 +23,7 @@ from .context.manager import ContextManager
 from .conversations.history import ConversationHistoryManager, ConversationLog
 from .conversations.sessions import ConversationSessionManager
 from .events import EventEmitter
+from .idle import IdleQueue
 from .inference.router import Router
 from .knowledge.house import House
 from .knowledge.indexer import HouseKnowledge, Indexer, IndexReport
@@ -193,7 +194,7 @@ class HomeAgentData:
     proactive: Proactive | None = None
     asker: Asker
     """What asks questions that nobody has asked for."""
-    summarizer: Summarizer
+    summaries: IdleQueue[FinishedConversation]
     turns: RunningTurns
     log: ConversationLog
     """What was said, in files, where the options want them."""

@@ -251,7 +251,7 @@ def _parsed(arguments: str) -> dict[str, Any]:
 
 
 class MemoryExtractionMixin(HomeAgentBaseEntity):
-    """Hands turns to the extractor, and long conversations to the summarizer."""
+    """Hands turns to the extractor, and long conversations to the queue of summaries."""
 
     def _learn_from(self, turn: Turn) -> None:
         """Record a turn that may contain something worth remembering."""
@@ -295,7 +295,7 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
             finished = FinishedConversation(
                 messages=messages, tools=turn.fitted.tools, at_home=stays_home(turn)
             )
-            self.data.summarizer.queue.put(turn.history_id, finished)
+            self.data.summaries.put(turn.history_id, finished)
 
 
 MAX_CHARS: Final = 4000

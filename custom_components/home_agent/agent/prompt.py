@@ -304,28 +304,19 @@ WARM_SECONDS = 240.0
 """How long a prefilled prompt is taken to stay in the server's cache."""
 
 
+@dataclass(slots=True)
 class Warmer:
     """Lets a server at home read the system prompt and the tools ahead of time; never a cloud one."""
 
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        settings: Mapping[str, Any],
-        router: Router,
-        context: ContextManager,
-        prompt: PromptBuilder,
-        tools: OwnTools,
-        policy: DataPolicy,
-    ) -> None:
-        self._hass = hass
-        self._settings = settings
-        self._router = router
-        self._context = context
-        self._prompt = prompt
-        self._tools = tools
-        self._policy = policy
-        self._warm: tuple[bytes, float] | None = None
-        self._busy = False
+    hass: HomeAssistant
+    settings: Mapping[str, Any]
+    router: Router
+    context: ContextManager
+    prompt: PromptBuilder
+    tools: OwnTools
+    policy: DataPolicy
+    _warm: tuple[bytes, float] | None = None
+    _busy: bool = False
 
     def note_used(self) -> None:
         """Note that a turn has just filled the cache."""
@@ -341,8 +332,8 @@ class Warmer:
             return
         self._busy = True
         try:
-            await self._context.async_prepare()
-            if self._policy.of(self._router.expected).home:
+            await self.context.async_prepare()
+            if self.policy.of(self.router.expected).home:
                 await self._async_prefill()
         except ModelServerError as err:
             LOGGER.debug("The prompt could not be prefilled: %s", err.kind)
@@ -352,24 +343,24 @@ class Warmer:
     async def _async_prefill(self) -> None:
         """Send the stable part with an answer of one token; once more where that shows it to be too long."""
         for _ in range(2):
-            stable = await self._context.async_stable()
-            context, language = Context(), self._hass.config.language
+            stable = await self.context.async_stable()
+            context, language = Context(), self.hass.config.language
             others = await async_other_tools(
-                self._hass,
-                self._settings[CONF_LLM_APIS],
+                self.hass,
+                self.settings[CONF_LLM_APIS],
                 llm.LLMContext(DOMAIN, context, language, ASSISTANT, None),
-                self._tools.names,
+                self.tools.names,
             )
             nobody = Speaker(context=context, language=language)
-            systems = self._prompt.systems(stable, "", nobody, [], others.prompt or None)
-            tools = [*self._tools.beside(stable.house, stable.catalogue), *others.schemas]
+            systems = self.prompt.systems(stable, "", nobody, [], others.prompt or None)
+            tools = [*self.tools.beside(stable.house, stable.catalogue), *others.schemas]
             draft = RequestDraft(
                 systems=systems,
                 tools=tools,
                 tools_budget=stable.budget.chosen.get("tools"),
-                slots=(self._context.known(nobody, stable.budget),),
+                slots=(self.context.known(nobody, stable.budget),),
             )
-            limit = self._context.window.request_tokens(self._settings[CONF_MAX_TOKENS])
+            limit = self.context.window.request_tokens(self.settings[CONF_MAX_TOKENS])
             fitted = fit(draft, [NOTHING_SAID], limit)
             begins = json_bytes([fitted.messages[0]["content"], fitted.tools])
             mark = blake2b(begins, digest_size=16).digest()
@@ -383,15 +374,15 @@ class Warmer:
                 messages=fitted.messages,
                 tools=fitted.tools,
                 max_tokens=1,
-                keep_alive=self._settings[CONF_KEEP_ALIVE],
-                num_ctx=self._settings.get(CONF_NUM_CTX),
-                thinking=self._settings[CONF_THINKING],
+                keep_alive=self.settings[CONF_KEEP_ALIVE],
+                num_ctx=self.settings.get(CONF_NUM_CTX),
+                thinking=self.settings[CONF_THINKING],
                 caller=background("read ahead"),
             )
-            answer = await self._router.complete(
-                {model: request for model in MODELS if self._policy.of(model).home}
+            answer = await self.router.complete(
+                {model: request for model in MODELS if self.policy.of(model).home}
             )
             self._warm = (mark, monotonic())
             if answer.usage is not None:
-                model, usage = self._router.last_used, answer.usage
-                self._context.window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)
+                model, usage = self.router.last_used, answer.usage
+                self.context.window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)

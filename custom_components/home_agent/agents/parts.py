@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 
-from ..agent.afterthought import Summarizer, asking, asking_external
+from ..agent.afterthought import FinishedConversation, asking, asking_external, summaries
 from ..agent.describe import async_phrase, async_question
 from ..agent.pictures import seeing
 from ..agent.prompt import OwnTools, PromptBuilder, Warmer
@@ -34,6 +34,7 @@ from ..const import (
 from ..context.manager import ContextManager
 from ..context.providers.base import ProviderSetup
 from ..events import EventEmitter
+from ..idle import IdleQueue
 from ..inference.router import Router
 from ..knowledge.indexer import Indexer, knowledge_collection, profile_collection
 from ..knowledge.library import HouseholdTexts, Library
@@ -300,9 +301,9 @@ class AgentParts:
             least_importance=self.settings[CONF_MEMORY_MIN_IMPORTANCE],
         )
 
-    def summarizer(self) -> Summarizer:
-        """Return the summarizer of long conversations."""
-        return Summarizer(
+    def summaries(self) -> IdleQueue[FinishedConversation]:
+        """Return the queue of long conversations that are summed up."""
+        return summaries(
             self._hass,
             self.id,
             history=self.shared.history,
