@@ -1,7 +1,6 @@
 """Conversations: kept whole, cut in large steps, brought back after a restart, gone when asked."""
 
 from datetime import timedelta
-import json
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -61,15 +60,6 @@ async def test_writing_waits_for_more_and_happens_at_stop(
     add(history, turn(2))
     await hass.async_stop(force=True)
     assert "question 2" in path_of(hass).read_text()
-
-
-async def test_the_store_is_private_versioned_json(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    add(history, turn(1))
-    await history.async_flush()
-    stored = json.loads(path_of(hass).read_text())
-    assert (stored["version"], stored["key"]) == (1, "home_agent.history")
-    assert path_of(hass).stat().st_mode & 0o077 == 0
 
 
 async def test_not_persisted_turns_never_reach_the_disk(hass: HomeAssistant) -> None:
@@ -149,13 +139,6 @@ async def test_calls_without_results_and_results_without_calls_are_left_out(hass
     assert not history.has("entry", "silent")
 
 
-async def test_messages_given_out_can_be_changed(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    add(history, turn(1))
-    history.get_window("entry", "talk", **LIMITS)[0]["content"] = "changed"
-    assert history.get_window("entry", "talk", **LIMITS) == turn(1)
-
-
 async def test_images_are_not_kept_and_endless_text_is_cut(hass: HomeAssistant) -> None:
     history = await loaded(hass)
     parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:..."}}]
@@ -216,16 +199,6 @@ async def test_clearing_all_deletes_what_was_set_aside(hass: HomeAssistant) -> N
     await hass.async_block_till_done(wait_background_tasks=True)
     assert kept_aside(hass) == []
     assert issues(hass) == []
-
-
-async def test_a_clear_during_a_write_wins(hass: HomeAssistant) -> None:
-    history = await loaded(hass)
-    add(history, turn(1))
-    writing = hass.async_create_task(history.async_flush())
-    history.clear()
-    await writing
-    await history.async_flush()
-    assert "question" not in path_of(hass).read_text()
 
 
 async def test_old_conversations_are_pruned(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:

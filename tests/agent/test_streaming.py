@@ -2,7 +2,6 @@
 
 import asyncio
 from itertools import repeat
-import json
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.agent.describe import async_phrase
 from custom_components.home_agent.const import EVENT_STREAMING_ERROR
-from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant, ServiceCall
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
@@ -374,21 +372,3 @@ async def test_a_server_that_is_not_there(
     assert speech(result) == await async_phrase(hass, "de", "llm_unavailable")
     assert listener.text == ""
     assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
-
-
-@pytest.mark.parametrize("half", ["\\ud83d", "\\udc00"])
-async def test_half_a_character_in_a_call(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], half: str
-) -> None:
-    """In its name, its id or its arguments: the turn ends, and all conversations are still written."""
-    agent = await async_agent(hass, model_server)
-    call = (
-        f'{{"index":0,"id":"id{half}","function":{{"name":"ha_query{half}",'
-        f'"arguments":"{{\\"name\\": \\"x{half}\\"}}"}}}}'
-    )
-    choice = f'{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":"tool_calls"}}'
-    event = f'data: {{"choices":[{choice}]}}\n\n'
-    model_server.script([raw(event.encode()), text("That did not work.")])
-    assert speech(await agent.say("What is it?")) == "That did not work."
-    await hass.data[DATA_SHARED].history.async_flush()
-    assert "That did not work." in json.dumps(hass_storage["home_agent.history"]["data"])

@@ -1,44 +1,19 @@
 """What a person hears, and what does not happen twice, when the model server fails."""
 
-from typing import Any
-
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import EVENT_ERROR
 from homeassistant.config_entries import SOURCE_REAUTH
-from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent, speech
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import (
-    Reply,
     reset,
     status,
     text,
-    tool_calls,
 )
 
-TOGGLE = ("ha_control", {"action": "toggle", "entity_id": "light.kitchen_ceiling"})
 NO_FALLBACK = {"local_fallback_enabled": False}
-
-
-def light_calls(events: list[Any]) -> int:
-    """Return how often a light service was called."""
-    return len([event for event in events if event.data["domain"] == "light"])
-
-
-async def test_a_stream_that_breaks_after_a_call(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The tool has run; its result is used and it does not run again."""
-    agent = await async_agent(hass, model_server)
-    services = async_capture_events(hass, EVENT_CALL_SERVICE)
-    broken = tool_calls([TOGGLE], text="One moment. ")
-    model_server.script(
-        [Reply(text=broken.text, calls=broken.calls, finish="tool_calls"), reset(0), text("On.")]
-    )
-    result = await agent.say("Toggle the kitchen ceiling")
-    assert light_calls(services) == 1
-    assert hass.states.get("light.kitchen_ceiling").state == "on"
-    assert speech(result)
 
 
 async def test_own_sentences_help_out(hass: HomeAssistant, model_server: ModelServer) -> None:
