@@ -209,13 +209,6 @@ async def async_question(
     )
 
 
-async def async_done(hass: HomeAssistant, language: str, items: Sequence[Frozen]) -> str:
-    """Return what was done after a yes, in a sentence for each kind of action."""
-    await async_load_phrases(hass, language)
-    describer = _Describer(hass, language)
-    return " ".join(dict.fromkeys(text for item in merged(items) for text in describer.done(item)))
-
-
 async def async_told(hass: HomeAssistant, language: str, acts: Sequence[Told]) -> str | None:
     """Return a sentence for each action; None if one of them has no words in this language."""
     await async_load_phrases(hass, language)
@@ -227,12 +220,6 @@ async def async_told(hass: HomeAssistant, language: str, acts: Sequence[Told]) -
     if not sentences or None in sentences:
         return None
     return " ".join(dict.fromkeys(filter(None, sentences)))
-
-
-async def async_targets(hass: HomeAssistant, language: str, entity_ids: Sequence[str]) -> str:
-    """Return the names of entities as one list in a sentence of a language."""
-    await async_load_phrases(hass, language)
-    return _Describer(hass, language).targets(entity_ids, NameCase.PREPOSITION)
 
 
 def parts(frozen: Iterable[Frozen]) -> list[Frozen]:
@@ -774,11 +761,12 @@ async def async_carry_out(
     seen = {entity_id: hass.states.get(entity_id) for entity_id in expected}
     waiting = [entity_id for entity_id, state in seen.items() if not expected[entity_id].is_told(state)]
     unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_passing(seen[entity_id])]
+    await async_load_phrases(hass, language)
+    describer = _Describer(hass, language)
     if waiting:
-        targets = await async_targets(hass, language, unseen or waiting)
-        key = "done_unseen" if unseen else "done_begun"
-        return await async_phrase(hass, language, key, targets=targets), None
-    return await async_done(hass, language, items), None
+        targets = describer.targets(unseen or waiting, NameCase.PREPOSITION)
+        return describer.phrase("done_unseen" if unseen else "done_begun", targets=targets), None
+    return " ".join(dict.fromkeys(text for item in merged(items) for text in describer.done(item))), None
 
 
 @callback

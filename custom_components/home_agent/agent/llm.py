@@ -45,29 +45,21 @@ MAX_CHARS: Final = 2000
 """How much of an answer is read."""
 
 
+@dataclass(slots=True)
 class AnswerGate:
     """Holds back the answer to an order until it ends: words beside a call are early, and left out."""
 
-    def __init__(self, language: str) -> None:
-        self._language = language
-        self._text = ""
-        self._has_calls = False
-        self.withheld = ""
-        """The answer, if it may not stand without a call."""
-
-    def take(self, text: str, *, has_calls: bool) -> None:
-        """Take the next piece of the answer."""
-        self._text += text
-        self._has_calls = self._has_calls or has_calls
+    language: str
+    text: str = ""
+    has_calls: bool = False
+    withheld: str = ""
+    """The answer, if it may not stand without a call."""
 
     def release(self) -> str:
         """Return what of the answer may be said."""
-        if self._has_calls:
-            return ""
-        if not self._text.strip() or may_answer_order(self._text, self._language):
-            return self._text
-        self.withheld = self._text
-        return ""
+        if self.text.strip() and not self.has_calls and not may_answer_order(self.text, self.language):
+            self.withheld = self.text
+        return "" if self.has_calls or self.withheld else self.text
 
 
 def gate_of(turn: Turn) -> AnswerGate | None:
@@ -202,11 +194,11 @@ def names_for_ids(house: HouseSnapshot, sentence: str, language: str) -> NamesFo
     asking = {word for each in (DEFAULT, find(language) or DEFAULT) for word in words(each, "questions.ids")}
     is_named = any(part.casefold() in house.entities for part in parts)
     keeps_ids = is_named or {*map(fold, parts)} & {*map(fold, asking)}
-    return NamesForIds({} if keeps_ids else house.derived("names by id", _names))
 
+    def names(house: HouseSnapshot) -> Mapping[str, str]:
+        return {key: record.name for key, record in house.entities.items()}
 
-def _names(house: HouseSnapshot) -> Mapping[str, str]:
-    return {key: record.name for key, record in house.entities.items()}
+    return NamesForIds({} if keeps_ids else house.derived("names by id", names))
 
 
 def filter_for(tools: Mapping[str, llm.Tool], *, voice: bool, starts_thinking: bool = False) -> SpeechFilter:
@@ -351,7 +343,8 @@ class _Answer:
             text = self._names.feed(text, final=final)
             is_withheld = not text
         if self._gate is not None:
-            self._gate.take(text, has_calls=bool(calls))
+            self._gate.text += text
+            self._gate.has_calls = self._gate.has_calls or bool(calls)
             is_withheld = is_withheld or bool(text)
             text = self._gate.release() if final else ""
         if not self._is_apart and text.strip():
@@ -466,9 +459,10 @@ class LLMMixin(StreamingMixin):
             async for delta in deltas:
                 yield heard.hear(delta)
         withheld = gate.withheld if gate is not None else ""
+        has_own_words = bool(turn.calls.draft) or turn.calls.acted or turn.calls.attempts_exhausted
         if withheld:
             LOGGER.info("The model answered an order without a call; asking again")
-        elif not heard and allow_tools and not turn.has_own_words:
+        elif not heard and allow_tools and not has_own_words:
             LOGGER.info("The model said and called nothing; asking again, without thinking")
         else:
             is_answer = heard and not heard.calls

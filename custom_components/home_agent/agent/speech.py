@@ -130,10 +130,8 @@ class CallNames:
         return bool((_HAS_NAME.search(raw) and _HAS_ARGUMENTS.search(raw)) or self._quoted.search(raw))
 
 
-@lru_cache(maxsize=16)
-def call_names(names: frozenset[str]) -> CallNames:
-    """Return the patterns of these names, which are the same from turn to turn."""
-    return CallNames(names)
+call_names: Final = lru_cache(maxsize=16)(CallNames)
+"""The patterns of some names are the same from turn to turn."""
 
 
 @dataclass(frozen=True, slots=True)

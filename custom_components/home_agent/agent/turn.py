@@ -103,11 +103,6 @@ class Turn:
     record: TurnRecord = field(init=False)
     """What happened, for everything that tells of it later."""
 
-    @property
-    def has_own_words(self) -> bool:
-        """Return whether Home Agent itself has something to say where the model says nothing."""
-        return bool(self.calls.draft) or self.calls.acted or self.calls.attempts_exhausted
-
     def __post_init__(self) -> None:
         """Begin the record."""
         calls = self.calls
