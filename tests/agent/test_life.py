@@ -223,7 +223,7 @@ async def test_a_removed_agent_leaves_nothing_behind(
     await shared.sessions.async_flush()
     assert "bracadabra" not in str(hass_storage.get("home_agent.history"))
     assert other.entry.entry_id not in str(hass_storage.get("home_agent.conversation_sessions"))
-    assert not shared.history.conversations(other.entry.entry_id)
+    assert other.entry.entry_id not in shared.history._entries
     assert listeners(hass) == before
 
 

@@ -284,13 +284,9 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
             return
         if turn.fitted is None or turn.history_id is None:
             return
-        wanted = self.data.shared.history.wants_summary(
-            self.entry.entry_id,
-            turn.history_id,
-            max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
-            max_tokens=self.data.context.window.budget(self.router.expected).history,
-        )
-        if wanted:
+        max_tokens = self.data.context.window.budget(self.router.expected).history
+        conversation = self.data.shared.history.find(self.entry.entry_id, turn.history_id)
+        if conversation.wants_summary(self.settings[CONF_HISTORY_MAX_MESSAGES], max_tokens):
             messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]
             finished = FinishedConversation(
                 messages=messages, tools=turn.fitted.tools, at_home=stays_home(turn)

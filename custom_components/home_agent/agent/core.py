@@ -125,7 +125,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         )
         speaker = await async_speaker(self.hass, user_input, self.settings[CONF_DEVICE_PERSONS])
         # Its id may have been read or guessed.
-        owners = history.persons(self.entry.entry_id, recent.history_id(conversation_id))
+        owners = history.find(self.entry.entry_id, recent.history_id(conversation_id)).persons
         is_others = not owners | {recent.speakers.get(conversation_id)} <= {speaker.person_id, None}
         own_id = f"{conversation_id} {speaker.person_id}" if is_others else conversation_id
         speaker = replace(speaker, conversation_id=own_id)

@@ -72,7 +72,7 @@ async def async_gather(turn: Turn) -> None:
     reader = await data.handler.guard.async_reader(calls.speaker)
     before: Sequence[str] = data.memory.about.get(calls.conversation_id) or ()
     if not before and data.settings[CONF_HISTORY] and turn.history_id is not None:
-        before = data.shared.history.about(data.entry_id, turn.history_id)
+        before = data.shared.history.find(data.entry_id, turn.history_id).about
     context = await data.context.async_assemble(
         sentence=calls.sentence, reader=reader, model=data.router.expected, before=before
     )
@@ -130,8 +130,8 @@ def _history(turn: Turn, max_tokens: int) -> list[Message]:
         _inherit_taint(turn, earlier)
         return marked(from_contents(earlier))
     history = data.shared.history
-    last = history.last_at(data.entry_id, turn.history_id)
-    unknown = [content for content in earlier if last is None or content.created > last]
+    turns = history.find(data.entry_id, turn.history_id).turns
+    unknown = [content for content in earlier if not turns or content.created > turns[-1].at]
     window = history.get_window(
         data.entry_id,
         turn.history_id,
@@ -207,7 +207,7 @@ def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content]) -> None:
     if (
         is_marked
         or any(not isinstance(tool, HomeAgentTool) or tool.untrusted for tool in tools)
-        or (history_id is not None and data.shared.history.reads_outside(data.entry_id, history_id))
+        or (history_id is not None and data.shared.history.find(data.entry_id, history_id).reads_outside)
     ):
         turn.calls.taint()
 

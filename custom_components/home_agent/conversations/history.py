@@ -165,9 +165,9 @@ class Conversation:
         return next((turn.about for turn in reversed(self.turns[-RECENT_TURNS:]) if turn.about), ())
 
     @property
-    def last_at(self) -> datetime:
-        """Return when the last turn ended."""
-        return self.turns[-1].at
+    def persons(self) -> set[str]:
+        """Return the ids of the known speakers."""
+        return {turn.person for turn in self.turns if turn.person is not None}
 
     def with_turn(self, turn: StoredTurn) -> Conversation:
         """Return the conversation with one turn more, without the oldest beyond the limits."""
@@ -558,17 +558,6 @@ LEAST_CHARS = 8
 type Conversations = dict[str, Conversation]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationInfo:
-    """A conversation in an overview."""
-
-    history_id: str
-    first_at: datetime
-    last_at: datetime
-    message_count: int
-    tokens: int
-
-
 class ConversationHistoryManager(StoredFile):
     """Keeps conversations by entry and history id, in memory and on disk.
 
@@ -611,9 +600,7 @@ class ConversationHistoryManager(StoredFile):
         When they no longer fit the window moves on by half, and then stays where it begins for many
         turns, so that a model server finds the same beginning in its cache.
         """
-        conversation = self._find(entry_id, history_id)
-        if conversation is None:
-            return []
+        conversation = self.find(entry_id, history_id)
         turns, moved = conversation.window(max_messages, max_tokens)
         if moved is not conversation:
             self._entries[entry_id][history_id] = moved
@@ -621,21 +608,9 @@ class ConversationHistoryManager(StoredFile):
         return [*summary, *(message.copy() for turn in turns for message in turn.messages)]
 
     @callback
-    def reads_outside(self, entry_id: str, history_id: str) -> bool:
-        """Return whether the window, where it begins now, holds text from an untrusted source."""
-        conversation = self._find(entry_id, history_id)
-        return conversation is not None and conversation.reads_outside
-
-    @callback
-    def wants_summary(self, entry_id: str, history_id: str, *, max_messages: int, max_tokens: int) -> bool:
-        """Return whether a conversation should be summarised before its window moves on."""
-        conversation = self._find(entry_id, history_id)
-        return conversation is not None and conversation.wants_summary(max_messages, max_tokens)
-
-    @callback
     def keep_summary(self, entry_id: str, history_id: str, summary: str) -> None:
         """Keep a summary until the window moves on; nothing if the conversation no longer exists."""
-        if (conversation := self._find(entry_id, history_id)) is not None:
+        if (conversation := self.find(entry_id, history_id)).turns:
             self._entries[entry_id][history_id] = conversation.with_summary(summary)
             if any(turn.persist for turn in conversation.turns):
                 self._store.schedule()
@@ -671,48 +646,9 @@ class ConversationHistoryManager(StoredFile):
             self._store.schedule()
 
     @callback
-    def about(self, entry_id: str, history_id: str) -> tuple[str, ...]:
-        """Return the entities that a conversation was about last."""
-        conversation = self._find(entry_id, history_id)
-        return conversation.about if conversation else ()
-
-    @callback
-    def persons(self, entry_id: str, history_id: str) -> set[str]:
-        """Return the ids of the known speakers of a conversation."""
-        return {turn.person for turn in self.turns(entry_id, history_id) if turn.person is not None}
-
-    @callback
-    def has(self, entry_id: str, history_id: str) -> bool:
-        """Return whether anything is known of a conversation."""
-        return self._find(entry_id, history_id) is not None
-
-    @callback
-    def last_at(self, entry_id: str, history_id: str) -> datetime | None:
-        """Return when the last turn of a conversation ended."""
-        conversation = self._find(entry_id, history_id)
-        return conversation.last_at if conversation else None
-
-    @callback
-    def turns(self, entry_id: str, history_id: str) -> tuple[StoredTurn, ...]:
-        """Return all that is kept of a conversation."""
-        conversation = self._find(entry_id, history_id)
-        return conversation.turns if conversation else ()
-
-    @callback
-    def conversations(self, entry_id: str) -> list[ConversationInfo]:
-        """Return the conversations of an entry, the newest first."""
-        known = self._entries.get(entry_id, {})
-        infos = [
-            ConversationInfo(
-                history_id=history_id,
-                first_at=conversation.turns[0].at,
-                last_at=conversation.last_at,
-                message_count=conversation.message_count,
-                tokens=conversation.tokens,
-            )
-            for history_id, conversation in known.items()
-        ]
-        return sorted(infos, key=lambda info: info.last_at, reverse=True)
+    def find(self, entry_id: str, history_id: str) -> Conversation:
+        """Return a conversation; one without turns if nothing is known of it."""
+        return self._entries.get(entry_id, {}).get(history_id) or Conversation()
 
     @callback
     def clear(self, entry_id: str | None = None, history_id: str | None = None) -> int:
@@ -780,14 +716,13 @@ class ConversationHistoryManager(StoredFile):
             return 0
         oldest = (now or dt_util.utcnow()) - timedelta(days=retention_days)
         removed = self._remove(
-            lambda entry, _history, conversation: entry_id in (None, entry) and conversation.last_at < oldest
+            lambda entry, _history, conversation: (
+                entry_id in (None, entry) and conversation.turns[-1].at < oldest
+            )
         )
         if removed:
             self._store.schedule()
         return removed
-
-    def _find(self, entry_id: str, history_id: str) -> Conversation | None:
-        return self._entries.get(entry_id, {}).get(history_id)
 
     def _remove(self, is_unwanted: Callable[[str, str, Conversation], bool]) -> int:
         unwanted = [
@@ -807,7 +742,7 @@ class ConversationHistoryManager(StoredFile):
         tokens = sum(conversation.tokens for conversation in conversations.values())
         if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
             return
-        for history_id in sorted(conversations, key=lambda key: conversations[key].last_at):
+        for history_id in sorted(conversations, key=lambda key: conversations[key].turns[-1].at):
             if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
                 return
             if len(conversations) > 1:
