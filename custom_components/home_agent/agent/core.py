@@ -30,7 +30,7 @@ from ..const import (
 from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
 from ..event_data import ConversationStarted
 from ..inference.queue import Caller, Priority
-from ..knowledge.speaker import async_speaker
+from ..knowledge.speaker import async_speaker, sent_pictures
 from ..languages.sentence import Mood, read
 from ..safety.frozen import FrozenIntent
 from ..safety.ledger import RecordedAction
@@ -41,7 +41,6 @@ from .closing import MemoryExtractionMixin, close_turn, keep
 from .confirming import async_ask, async_settle
 from .describe import async_error_sentence, async_phrase
 from .llm import LLMMixin
-from .pictures import take_sent_pictures
 from .request import async_gather
 from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
 
@@ -160,9 +159,10 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
                 unattended=False,
             ),
         )
-        if pictures := take_sent_pictures():
-            turn.pictures = pictures
+        if sent := sent_pictures.get():
+            turn.pictures = list(sent)
             turn.calls.taint()  # a picture may show text from an untrusted source
+            sent.clear()  # what runs because of this sentence gets none
         chat_log.llm_input_provided_index = turn.first + 1
         if is_others:
             recent.shared[conversation_id] = True

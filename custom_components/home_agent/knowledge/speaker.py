@@ -140,6 +140,9 @@ surface: Final[ContextVar[Surface | None]] = ContextVar("home_agent_surface", de
 written_in: Final[ContextVar[int | None]] = ContextVar("home_agent_written_in", default=None)
 """The chat in which a person writes, where the channel has chats."""
 
+sent_pictures: Final[ContextVar[list[str] | None]] = ContextVar("home_agent_sent_pictures", default=None)
+"""Pictures, as data URLs, that a channel passes with the next sentence. Only the first turn takes them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
