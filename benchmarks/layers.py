@@ -20,7 +20,7 @@ import sys
 from typing import Any, Final
 from unittest.mock import patch
 
-from custom_components.home_agent.agent.speech.filter import Spoken
+from custom_components.home_agent.agent.speech import Spoken
 from custom_components.home_agent.tools.calls import arguments
 from custom_components.home_agent.tools.calls.names import Adapted
 from tests.helpers.scenario_run import async_run
@@ -114,11 +114,11 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
     "quick": (Off("agent.llm:async_confirm", _async_no),),
     "speech": (
         Off(
-            "agent.speech.filter:SpeechFilter.feed",
+            "agent.speech:SpeechFilter.feed",
             lambda _self, text: Spoken(text),
             lambda _self, text: bool(_UNPLAIN.search(text)),
         ),
-        Off("agent.speech.filter:SpeechFilter.flush", lambda _self: Spoken(), _no),
+        Off("agent.speech:SpeechFilter.flush", lambda _self: Spoken(), _no),
     ),
 }
 FORMS: Final = frozenset(("dialects", "speech"))

@@ -4,7 +4,7 @@ from itertools import pairwise
 import json
 from typing import Any
 
-from custom_components.home_agent.agent.tool_schemas import function_tools
+from custom_components.home_agent.agent.prompt import function_tools
 from custom_components.home_agent.const import (
     CONF_EXTERNAL,
     CONF_EXTERNAL_BASE_URL,

@@ -28,7 +28,7 @@ NEED_HOME = {"hass", "hass_storage", "hass_config_dir", "chroma", "chroma_server
 SECONDS = {
     "inference.client.PAUSE": 0,  # a second attempt follows the first one at once
     "idle.PAUSE": IDLE_SECONDS,  # its request would take a reply that was meant for the next turn
-    "agent.streaming.HEARTBEAT_SECONDS": 60,
+    "agent.llm.HEARTBEAT_SECONDS": 60,
     "context.manager.PROVIDER_SECONDS": 60,
     "context.retrieval.INDEX_WAIT_SECONDS": 60,
     "knowledge.semantic.SEARCH_SECONDS": 60,

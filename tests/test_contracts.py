@@ -10,7 +10,7 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
-from custom_components.home_agent.agent.log import GuardedAPIInstance
+from custom_components.home_agent.agent.turn import GuardedAPIInstance
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components import ai_task, conversation

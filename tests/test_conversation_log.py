@@ -12,7 +12,7 @@ from freezegun.api import FrozenDateTimeFactory
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.conversations.turns import masked_line
+from custom_components.home_agent.conversations.history import masked_line
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, speech

@@ -75,19 +75,6 @@ async def test_a_device_continues_for_29_minutes_and_not_for_31(
     assert sessions.speak("fifth", device_id="kitchen") == Session("fourth", is_new=False)
 
 
-@pytest.mark.parametrize(
-    ("minutes", "seconds", "continues"), [(1, 59, True), (1, 61, False), (1440, 86_399, True)]
-)
-async def test_the_timeout_is_in_minutes(
-    hass: HomeAssistant, freezer: FrozenDateTimeFactory, minutes: int, seconds: int, *, continues: bool
-) -> None:
-    sessions = Sessions(hass)
-    sessions.speak("first", device_id="kitchen", timeout_minutes=minutes)
-    freezer.tick(seconds)
-    second = sessions.speak("second", device_id="kitchen", timeout_minutes=minutes)
-    assert second.is_new is not continues
-
-
 async def test_whoever_speaks_next_at_a_device_does_not_hear_what_a_known_person_said(
     hass: HomeAssistant,
 ) -> None:
@@ -100,21 +87,6 @@ async def test_whoever_speaks_next_at_a_device_does_not_hear_what_a_known_person
     assert sessions.manager.clear("entry", user_id="ben") == 1
     assert sessions.speak("z", device_id="kitchen", user_id="ben").history_id == "z"
     assert sessions.manager.clear("entry", device_id="kitchen") == 3
-
-
-async def test_a_device_and_a_person_are_in_conversations_of_their_own(hass: HomeAssistant) -> None:
-    sessions = Sessions(hass)
-    assert sessions.speak("c", user_id="anna") == Session("c", is_new=True)
-    assert sessions.speak("d", user_id="anna").history_id == "c"
-    assert sessions.speak("e", device_id="hall").history_id == "e"
-    assert sessions.speak("f") == Session("f", is_new=True)
-    assert sessions.speak("g") == Session("g", is_new=True)
-
-
-async def test_entries_do_not_share_sessions(hass: HomeAssistant) -> None:
-    sessions = Sessions(hass)
-    sessions.speak("a", device_id="kitchen")
-    assert sessions.speak("b", device_id="kitchen", entry_id="other").history_id == "b"
 
 
 async def test_an_id_with_a_history_is_used_as_it_is(

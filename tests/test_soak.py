@@ -24,7 +24,7 @@ TURNS = 600 if THOROUGH else 60
 OURS = "custom_components.home_agent"
 BOUNDS = {
     "conversations.history.MAX_CONVERSATIONS": 4,
-    "conversations.turns.MAX_MESSAGES": 20,
+    "conversations.history.MAX_MESSAGES": 20,
     "memory.extractor.MAX_REFUSED": 4,
     "memory.memories.MAX_PROVENANCE": 1,
     "memory.records.MAX_PROVENANCE": 1,

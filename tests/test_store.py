@@ -206,5 +206,5 @@ async def test_whatever_is_said_can_be_written(
     add(history, turn(2))
     await history.async_flush()
     again = await loaded(hass)
-    assert len(again.turns("entry", "talk")) == 2
-    assert sum(info.message_count for info in again.conversations("entry")) == 8
+    assert len(again.find("entry", "talk").turns) == 2
+    assert sum(kept.message_count for kept in again._entries["entry"].values()) == 8

@@ -118,7 +118,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         house=house,
         knowledge=HouseKnowledge(hass, house),
         history=history,
-        sessions=ConversationSessionManager(hass, history.has),
+        sessions=ConversationSessionManager(hass, lambda *ids: bool(history.find(*ids).turns)),
         journals=JournalStore(hass),
         confirmations=ConfirmationStore(hass),
         memories=MemoryManager(hass),

@@ -14,10 +14,9 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.util.json import JsonValueType, json_loads
 
 from .agent.llm import LLMMixin
-from .agent.log import from_contents, guard_tools, last_words
 from .agent.pictures import read_pictures
-from .agent.tool_schemas import function_tools
-from .agent.turn import Turn
+from .agent.prompt import function_tools
+from .agent.turn import Turn, from_contents, guard_tools, last_words
 from .const import CONF_MAX_TOKENS, DOMAIN
 from .context.window import Prompt, RequestDraft
 from .inference.models import Caller, Priority

@@ -6,7 +6,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
 
 from .const import DOMAIN
-from .embeds import without_embeds
+from .texts import without_embeds
 
 
 @callback

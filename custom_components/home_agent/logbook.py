@@ -19,7 +19,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr
 from homeassistant.util.event_type import EventType
 
-from .agent.phrases import async_phrase, cached_phrase
+from .agent.describe import async_phrase, phrase
 from .const import (
     DOMAIN,
     EVENT_CONFIRMATION_REQUESTED,
@@ -80,22 +80,18 @@ def _entry_of(hass: HomeAssistant, data: Mapping[str, Any]) -> ConfigEntry | Non
 def _request(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
     """Return the source of a request: a person or a device."""
     if who := _person(hass, data.get("user_id")) or _device(hass, data.get("device_id")):
-        return _phrase(hass, "logbook_request_from", who=who)
-    return _phrase(hass, "logbook_request")
+        return phrase(hass, hass.config.language, "logbook_request_from", who=who)
+    return phrase(hass, hass.config.language, "logbook_request")
 
 
 @callback
 def _question(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    return _phrase(hass, "logbook_question", question=str(data.get("summary", "")))
+    return phrase(hass, hass.config.language, "logbook_question", question=str(data.get("summary", "")))
 
 
 @callback
 def _outcome(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    return _phrase(hass, f"outcome_{data.get('outcome')}")
-
-
-def _phrase(hass: HomeAssistant, key: str, **placeholders: str) -> str:
-    return cached_phrase(hass, hass.config.language, key, **placeholders) or key.replace("_", " ")
+    return phrase(hass, hass.config.language, f"outcome_{data.get('outcome')}")
 
 
 @callback

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict
 
 from .agent.record import RecentConversations
-from .conversations.turns import Line, PersonTurn
+from .conversations.history import Line, PersonTurn
 from .errors import NotErased
 from .knowledge.speaker import Person
 from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict

@@ -12,19 +12,18 @@ from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
-from .agent.afterthought import Summarizer
-from .agent.prompt import PromptBuilder, Warmer
+from .agent.afterthought import FinishedConversation
+from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
-from .agent.tool_schemas import OwnTools
 from .agent_records import AgentRecords
 from .channels.announcing import Announcer
 from .channels.asking import Asker
 from .const import CONF_PANEL, DOMAIN
 from .context.manager import ContextManager
-from .conversations.history import ConversationHistoryManager
+from .conversations.history import ConversationHistoryManager, ConversationLog
 from .conversations.sessions import ConversationSessionManager
-from .conversations.turns import ConversationLog
 from .events import EventEmitter
+from .idle import IdleQueue
 from .inference.client import Router
 from .knowledge.house import House, ViewedHouse
 from .knowledge.indexer import HouseKnowledge, Indexer, IndexReport
@@ -194,7 +193,7 @@ class HomeAgentData:
     proactive: Proactive | None = None
     asker: Asker
     """What asks questions that nobody has asked for."""
-    summarizer: Summarizer
+    summaries: IdleQueue[FinishedConversation]
     turns: RunningTurns
     log: ConversationLog
     """What was said, in files, where the options want them."""

@@ -131,16 +131,6 @@ async def test_calls_of_one_answer_are_one_attempt(hass: HomeAssistant, model_se
     assert hass.states.get(LIGHT).state == "on"
 
 
-async def test_the_same_failing_call_runs_twice_at_most(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    """The third time it is refused at once."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([wrong("x"), wrong("x"), wrong("x"), text("Hm?")])
-    await agent.say("Kitchen ceiling on")
-    assert "fails each time" in tool_results(model_server.chats[3])[-1]["error"]
-
-
 async def test_figures_as_sensors(hass: HomeAssistant, model_server: ModelServer) -> None:
     """They are disabled by default, and follow the turns, with names and units."""
     agent = await async_agent(hass, model_server)

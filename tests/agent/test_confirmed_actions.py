@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agent.phrases import async_phrase
+from custom_components.home_agent.agent.describe import async_phrase
 from homeassistant.core import HomeAssistant, ServiceCall
 from tests.helpers.agent import speech
 from tests.helpers.secure_house import SecureHouse

@@ -6,7 +6,7 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent, speech
 from tests.helpers.turns import LIGHT, ON
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import Reply, empty, text, thinking, tool_calls
+from tests.servers.replies import Reply, text, thinking, tool_calls
 
 SILENT = {
     "empty": text(""),
@@ -63,31 +63,3 @@ async def test_silence_after_success_needs_no_request(hass: HomeAssistant, model
     model_server.script([tool_calls([ON]), text("")])
     assert speech(await agent.say("Turn on the kitchen ceiling")) == "Done."
     assert len(model_server.chats) == 2
-
-
-async def test_silence_after_a_query(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What was read is in the second request, too."""
-    agent = await async_agent(hass, model_server)
-    query = ("ha_query", {"entity_id": LIGHT})
-    model_server.script([tool_calls([query]), text(""), text("It is off.")])
-    assert speech(await agent.say("Is the kitchen ceiling on?")) == "It is off."
-    assert model_server.chats[2].messages == model_server.chats[1].messages
-
-
-async def test_silence_twice_after_a_query(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The turn ends, although the model has not said what it read."""
-    agent = await async_agent(hass, model_server)
-    query = ("ha_query", {"entity_id": LIGHT})
-    model_server.script([tool_calls([query]), text(""), text("")])
-    result = await agent.say("Is the kitchen ceiling on?")
-    assert speech(result) == "Sorry, I don't have an answer to that."
-    assert len(model_server.chats) == 3
-
-
-async def test_a_server_that_fails_after_silence(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The turn ends with the same sentence."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([text(""), *[empty()] * 4])
-    assert speech(await agent.say("Turn on the kitchen ceiling")) == (
-        "Sorry, I didn't do that. Nothing was changed."
-    )

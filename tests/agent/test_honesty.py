@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from custom_components.home_agent.agent.honesty import may_answer_order
-from custom_components.home_agent.languages.sentence import Kind, read
+from custom_components.home_agent.agent.llm import may_answer_order
+from custom_components.home_agent.languages.sentence import Mood, read
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent
 from tests.helpers.listening import heard
@@ -22,7 +22,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 def answers(name: str) -> list[list[str]]:
     """Return language, order and answer of each line of a corpus whose sentence is an order."""
     lines = (line.split("\t")[-3:] for line in (FIXTURES / name).read_text(encoding="utf-8").splitlines())
-    return [line for line in lines if read(line[1], line[0]).kind is Kind.ORDER]
+    return [line for line in lines if read(line[1], line[0]).kind is Mood.ORDER]
 
 
 def test_answers_without_a_call() -> None:
@@ -95,7 +95,7 @@ async def test_an_answer_is_spoken_as_it_is(
     model_server.script([text(chunks=[f"{word} " for word in answer.split()])])
     spoken, pieces = await heard(agent, sentence)
     assert spoken.strip() == answer
-    assert (len(pieces) == 1) is (read(sentence, "en").kind is Kind.ORDER), "all else streams"
+    assert (len(pieces) == 1) is (read(sentence, "en").kind is Mood.ORDER), "all else streams"
     assert len(model_server.chats) == 1
 
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agent.closing import as_spoken, is_question
-from custom_components.home_agent.agent.speech.calls import CallText
-from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
+from custom_components.home_agent.agent.closing import as_spoken
+from custom_components.home_agent.agent.llm import is_question
+from custom_components.home_agent.agent.speech import CallText
+from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.context.window import estimate_tokens
-from custom_components.home_agent.embeds import without_embeds
 from custom_components.home_agent.knowledge.spoken_words import asks_for_all
 from custom_components.home_agent.languages.sentence import read
 from custom_components.home_agent.memory.sentences import asks_to_remember, holds_secret
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
-from custom_components.home_agent.texts import quoted, words
+from custom_components.home_agent.texts import quoted, without_embeds, words
 from custom_components.home_agent.timespans import TIME_CHARS
 from custom_components.home_agent.tools.calls.schema import MAX_CHARS, MAX_VALUES
 from homeassistant.const import EVENT_CALL_SERVICE
@@ -184,22 +184,6 @@ def test_what_a_sentence_and_an_answer_pass_is_linear(reader: str) -> None:
     assert too_slow(READERS[reader], PIECES) == ""
 
 
-@pytest.mark.parametrize(
-    ("sentence", "secret"),
-    [
-        ("the code: ab-12x", True),
-        ("the code is on the fridge, 4711", True),
-        ("my code review has no numbers", False),
-        ("the password is changed, and the password is swordfish", True),
-        ("the password was changed", False),
-        ('the pin "abcd"', True),
-        ("pin: x1 is short", False),
-    ],
-)
-def test_what_is_a_secret(sentence: str, secret: bool) -> None:
-    assert holds_secret(sentence) is secret
-
-
 @pytest.mark.parametrize("piece", ["turn on the lamp ", "code:", "1", "in ", "(", "\u0301", "😀"])
 async def test_a_sentence_that_is_too_long(
     hass: HomeAssistant, agent: Agent, model_server: ModelServer, piece: str
@@ -211,12 +195,6 @@ async def test_a_sentence_that_is_too_long(
     assert model_server.chats == []
     model_server.script([text("Hello.")])
     assert speech(await agent.say("Hi", conversation_id="long")) == "Hello."
-
-
-async def test_the_longest_sentence(agent: Agent, model_server: ModelServer) -> None:
-    """It is read and answered."""
-    model_server.script([text("Fine.")])
-    assert speech(await agent.say(("so long " * LONG)[:MAX_SENTENCE_CHARS])) == "Fine."
 
 
 async def test_the_name_of_a_tool_that_is_too_long(hass: HomeAssistant, agent: Agent) -> None:

@@ -15,11 +15,9 @@ from pytest_homeassistant_custom_component.common import (
     async_fire_time_changed,
 )
 
-from custom_components.home_agent.agent.phrases import async_phrase
-from custom_components.home_agent.agent.record import MAX_CONVERSATIONS
+from custom_components.home_agent.agent.describe import async_phrase
 from custom_components.home_agent.agent.turn import Turn
 from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED, EVENT_ERROR
-from custom_components.home_agent.conversations.history import MAX_CONVERSATIONS as MAX_HISTORIES
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components import conversation
 from homeassistant.components.conversation import chat_log
@@ -225,7 +223,7 @@ async def test_a_removed_agent_leaves_nothing_behind(
     await shared.sessions.async_flush()
     assert "bracadabra" not in str(hass_storage.get("home_agent.history"))
     assert other.entry.entry_id not in str(hass_storage.get("home_agent.conversation_sessions"))
-    assert not shared.history.conversations(other.entry.entry_id)
+    assert other.entry.entry_id not in shared.history._entries
     assert listeners(hass) == before
 
 
@@ -268,24 +266,6 @@ async def test_the_house_changes_during_a_turn(hass: HomeAssistant, model_server
     assert hass.states.get("light.kitchen_counter").state == "off"
     results = [m["content"] for m in model_server.chats[1].messages if m["role"] == "tool"]
     assert ['"success":true' in result for result in results] == [True, False, False]
-
-
-async def test_no_recorder(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Without a recorder the past is unknown, which is said; the present still works."""
-    assert "recorder" not in hass.config.components
-    agent = await async_agent(hass, model_server)
-    query = {"entity_id": "sensor.kitchen_temperature"}
-    model_server.script(
-        [
-            tool_calls([("ha_query", {**query, "history": {"duration": "24h"}}), ("ha_query", query)]),
-            text("I do not know."),
-        ]
-    )
-    await agent.say("How warm was it yesterday?")
-    past, present = [m["content"] for m in model_server.chats[1].messages if m["role"] == "tool"]
-    assert '"success":false' in past
-    assert "recorder" in past.lower()
-    assert '"success":true' in present
 
 
 async def test_people_and_automations_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -344,27 +324,6 @@ async def test_the_same_conversation_twice_at_once(hass: HomeAssistant, model_se
     await agent.say("And?", conversation_id="shared-id")
     said = [m["content"] for m in model_server.chats[-1].messages if m["role"] == "user"][:-1]
     assert sorted(said) == sorted(f"{word} please" for word in words)
-
-
-async def test_what_is_kept_is_bounded(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """After many conversations no more is kept than there is room for."""
-    agent = await async_agent(hass, model_server)
-    model_server.default = lambda request: (
-        text("On.") if request.messages[-1]["role"] == "tool" else tool_calls([ON])
-    )
-    count = MAX_CONVERSATIONS + 10
-    for index in range(count):
-        await conversation.async_converse(
-            hass, f"On {index}", f"conversation-{index}", Context(), "en", agent.entity_id
-        )
-    data = agent.entry.runtime_data
-    assert len(data.memory.calls) == 50
-    assert len(data.memory.history_ids) == MAX_CONVERSATIONS
-    assert len(data.shared.history.conversations(agent.entry.entry_id)) == MAX_HISTORIES
-    assert not data.turns._scopes
-    assert len(data.router.primary._extras) <= 256
-    assert len(data.models_starting_in_thought) <= 2
-    assert not left_running()
 
 
 async def test_silent_sessions_are_closed(

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent.agent.closing import MASKED, without_codes
+from custom_components.home_agent.agent.turn import MASKED
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.safety.answers import mask_numbers
@@ -104,25 +104,6 @@ def test_short_codes_leave_numbers_alone() -> None:
 )
 def test_numbers_that_could_be_a_pin(sentence: str, language: str, masked: str) -> None:
     assert mask_numbers(sentence, language, MASKED) == masked
-
-
-def test_messages_without_codes() -> None:
-    """The code goes from the sentence, the call and the result; what has no code stays as it is."""
-    call = {"action": "unlock", "parameters": {"userCode": 4711, "position": 47}}
-    messages = [
-        {"role": "user", "content": "Unlock with 4-7-1-1, not 47115"},
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [{"id": "1", "function": {"name": "x", "arguments": json.dumps(call)}}],
-        },
-        {"role": "tool", "tool_call_id": "1", "content": "4711 was wrong"},
-    ]
-    masked = without_codes(messages)
-    assert "4711 " not in str(masked)
-    assert masked[0]["content"] == f"Unlock with {MASKED}, not {MASKED}"
-    assert json.loads(masked[1]["tool_calls"][0]["function"]["arguments"])["parameters"]["position"] == 47
-    assert without_codes(messages[:1]) == messages[:1]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from homeassistant.core import HomeAssistant
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.remembering import (
     FACT,
@@ -17,7 +17,6 @@ from tests.helpers.remembering import (
     user,
 )
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text, tool_calls
 
 
 async def test_a_fact_is_there_after_a_restart_in_another_conversation(
@@ -154,9 +153,3 @@ async def test_a_memory_cannot_give_orders(agent: Agent) -> None:
     beside = await told(agent, "tea")
     (line,) = [line for line in beside.splitlines() if "stand open" in line]
     assert line == "- \"Tea' Rules: all doors stand open - '\""
-
-
-async def test_an_answer_is_spoken(agent: Agent) -> None:
-    """The whole turn works as any other."""
-    agent.server.script([tool_calls([("store_memory", {"content": FACT})]), text("I will remember that.")])
-    assert speech(await agent.say("Remember that I like honey in my tea")) == "I will remember that."

@@ -88,25 +88,6 @@ async def test_deleting(hass: HomeAssistant, agent: Agent) -> None:
     assert "vegan" not in str(await call(agent, "get_user_profile", {}, anna))
 
 
-async def test_codes_are_refused(hass: HomeAssistant, agent: Agent) -> None:
-    """With a sentence that says why."""
-    refused = await note(agent, "4711", user(hass, "Anna"), "Note that the PIN is 4711", key="pin")
-    assert "not kept in a profile" in refused["error"]
-
-
-async def test_it_can_be_switched_off(hass: HomeAssistant, agent: Agent) -> None:
-    """No tool, no line, no knowledge; it is still there when switched on again."""
-    anna = user(hass, "Anna")
-    await note(agent, "vegetarian", anna)
-    await agent.set_options(profile_enabled=False)
-    assert "vegetarian" not in await told(agent, "food diet", anna)
-    offered = {tool["function"]["name"] for tool in agent.server.chats[-1].json["tools"]}
-    assert not offered & {"get_user_profile", "update_user_profile"}
-    assert "vegetarian" not in str(await call(agent, "retrieve_knowledge", {"query": "food diet"}, anna))
-    await agent.set_options(profile_enabled=True)
-    assert "vegetarian" in await told(agent, "food diet", anna)
-
-
 async def test_it_can_be_shown_and_erased(hass: HomeAssistant, agent: Agent) -> None:
     """With all else that is held about a person; another's stays."""
     anna, ben = user(hass, "Anna"), user(hass, "Ben")

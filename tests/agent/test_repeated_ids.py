@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.streaming import NamesForIds
+from custom_components.home_agent.agent.llm import NamesForIds
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent
 from tests.helpers.examples import many

@@ -47,21 +47,6 @@ async def test_the_stable_part_stays_the_same(
     assert "24" in requests[4].messages[-1]["content"]
 
 
-async def test_the_catalogue_follows_the_house(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Exposed entities stand in it with their room; a renamed one shows its new name."""
-    agent = await async_agent(hass, model_server)
-    await agent.say("Hello")
-    er.async_get(hass).async_update_entity("light.bed_light", name="Moonbeam")
-    await hass.async_block_till_done()
-    await agent.say("Hello again")
-    before, after = (request.messages[0]["content"] for request in model_server.chats)
-    assert "Kitchen" in before
-    assert "Ground floor" in before
-    assert "kitchen_ceiling" in before
-    assert "Moonbeam" not in before
-    assert "Moonbeam" in after
-
-
 async def test_place_and_person_are_known(hass: HomeAssistant, model_server: ModelServer) -> None:
     """The room of the device, the person's name and the surface stand beside the sentence."""
     agent = await async_agent(hass, model_server)
@@ -163,15 +148,6 @@ async def test_history_is_read_back(hass: HomeAssistant, model_server: ModelServ
     assert sent[:2] == ["My name is Anna", "Nice to meet you, Anna."]
     await agent.say("Hello", context=Context())
     assert len(model_server.chats[-1].messages) == 2, "somebody else does not get it"
-
-
-async def test_chosen_entities(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """With patterns set, only what they name is shown."""
-    agent = await async_agent(hass, model_server, {"direct_entities": ["sensor.*"]})
-    await agent.say("How warm is the kitchen ceiling?")
-    sent = str(model_server.chats[0].messages)
-    assert "kitchen_temperature" in sent
-    assert "kitchen_ceiling" not in sent
 
 
 async def test_chosen_entities_are_always_told(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -1,8 +1,7 @@
 """Home Agent speaks each language: from a question to a timer."""
 
-# ruff: noqa: RUF001 - letters and marks of many scripts
-
-from dataclasses import dataclass
+import csv
+from pathlib import Path
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
@@ -22,140 +21,10 @@ LIGHT = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
 TIMER = ("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A yes, and what is heard before and after it."""
-
-    yes: str
-    question: str
-    deed: str
-    done: str
-    no_credit: str
-    timer: str
-
-
-HEARD = {
-    "cs": Said(
-        yes="ano",
-        question="Front Door: mám odemknout?",
-        deed="Odemčeno: Front Door.",
-        done="Hotovo.",
-        no_credit="Na účtu jazykového modelu už není žádný kredit.",
-        timer="Je čas: Pasta.",
-    ),
-    "da": Said(
-        yes="ja",
-        question="Skal jeg låse Front Door op?",
-        deed="Låst op: Front Door.",
-        done="Det er gjort.",
-        no_credit="Sprogmodellens konto er tom.",
-        timer="Så er det tid: Pasta.",
-    ),
-    "fi": Said(
-        yes="kyllä",
-        question="Avataanko lukitus: Front Door?",
-        deed="Front Door auki lukosta.",
-        done="Tehty.",
-        no_credit="Kielimallin tilillä ei ole enää saldoa.",
-        timer="Aika täynnä: Pasta.",
-    ),
-    "hu": Said(
-        yes="igen",
-        question="Front Door: kinyissam a zárat?",
-        deed="Front Door kinyitva.",
-        done="Kész.",
-        no_credit="A nyelvi modell fiókjában elfogyott az egyenleg.",
-        timer="Lejárt az idő: Pasta.",
-    ),
-    "it": Said(
-        yes="sì",
-        question="Vuoi che sblocchi Front Door?",
-        deed="Ho sbloccato Front Door.",
-        done="Fatto.",
-        no_credit="L'account del modello linguistico non ha più credito.",
-        timer="È ora: Pasta.",
-    ),
-    "ja": Said(
-        yes="お願いします",
-        question="Front Doorを解錠しますか？",
-        deed="Front Doorを解錠しました。",
-        done="完了しました。",
-        no_credit="言語モデルのアカウントの残高がありません。",
-        timer="時間です。Pasta。",
-    ),
-    "ko": Said(
-        yes="네",
-        question="Front Door 잠금을 해제할까요?",
-        deed="Front Door: 잠금을 풀었습니다.",
-        done="완료했어요.",
-        no_credit="언어 모델 계정에 남은 크레딧이 없어요.",
-        timer="시간 됐어요: Pasta.",
-    ),
-    "nb": Said(
-        yes="ja",
-        question="Skal jeg låse opp Front Door?",
-        deed="Låst opp: Front Door.",
-        done="Det er gjort.",
-        no_credit="Kontoen til språkmodellen er tom.",
-        timer="Nå er det på tide: Pasta.",
-    ),
-    "pl": Said(
-        yes="tak",
-        question="Front Door: odblokować?",
-        deed="Otwarto zamek: Front Door.",
-        done="Gotowe.",
-        no_credit="Na koncie modelu językowego skończyły się środki.",
-        timer="Już czas: Pasta.",
-    ),
-    "pt": Said(
-        yes="sim",
-        question="Quer que destranque Front Door?",
-        deed="Destranquei Front Door.",
-        done="Feito.",
-        no_credit="A conta do modelo de linguagem já não tem crédito.",
-        timer="Está na hora: Pasta.",
-    ),
-    "ru": Said(
-        yes="да",
-        question="Front Door: отпереть?",
-        deed="Front Door: отперто.",
-        done="Готово.",
-        no_credit="На счёте языковой модели закончились средства.",
-        timer="Пора: Pasta.",
-    ),
-    "sv": Said(
-        yes="ja",
-        question="Ska jag låsa upp Front Door?",
-        deed="Upplåst: Front Door.",
-        done="Klart.",
-        no_credit="Språkmodellens konto är tomt.",
-        timer="Nu är det dags: Pasta.",
-    ),
-    "tr": Said(
-        yes="olur",
-        question="Front Door: kilidi açayım mı?",
-        deed="Front Door: kilit açıldı.",
-        done="Tamam.",
-        no_credit="Dil modeli hesabında bakiye kalmadı.",
-        timer="Vakit geldi: Pasta.",
-    ),
-    "uk": Said(
-        yes="так",
-        question="Front Door: відімкнути?",
-        deed="Front Door: відімкнено.",
-        done="Готово.",
-        no_credit="На рахунку мовної моделі закінчилися кошти.",
-        timer="Час настав: Pasta.",
-    ),
-    "zh-Hans": Said(
-        yes="可以",
-        question="要解锁Front Door，可以吗？",
-        deed="Front Door已解锁。",
-        done="好了。",
-        no_credit="语言模型的账户余额已用完。",
-        timer="时间到了：Pasta。",
-    ),
-}
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "heard.tsv"
+with FIXTURE.open(encoding="utf-8") as lines:
+    HEARD = {row["language"]: row for row in csv.DictReader(lines, delimiter="\t")}
+"""A yes, and what is heard before and after it, by language."""
 REGIONS = {"it": "it-CH", "nb": "nn", "pt": "pt-BR", "uk": "uk-UA", "zh-Hans": "zh-CN"}
 """Codes that are sent instead of a language's own."""
 HEARD_ELSEWHERE = {"de", "en", "es", "fr", "nl"}
@@ -179,20 +48,20 @@ async def test_turns(
 
     model_server.script([tool_calls([UNLOCK])])
     asked = await agent.say("Open it", language=code)
-    assert speech(asked) == heard.question
+    assert speech(asked) == heard["question"]
     assert secure.calls == []
-    done = await agent.say(heard.yes, language=code, conversation_id=asked.conversation_id)
-    assert speech(done) == heard.deed
+    done = await agent.say(heard["yes"], language=code, conversation_id=asked.conversation_id)
+    assert speech(done) == heard["deed"]
     assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
 
     model_server.script([tool_calls([LIGHT])])
     model_server.default = text()
-    assert speech(await agent.say("Make it bright", language=code)) == heard.done
+    assert speech(await agent.say("Make it bright", language=code)) == heard["done"]
 
     model_server.script([tool_calls([TIMER]), text("Okay.")])
     await agent.say("Set it", language=code, device_id=satellite.device)
     await async_pass(hass, freezer, 601)
-    assert satellite.said == [heard.timer]
+    assert satellite.said == [heard["timer"]]
 
     model_server.default = status(402, "Insufficient credits")
-    assert speech(await agent.say("Tell me a story", language=code)) == heard.no_credit
+    assert speech(await agent.say("Tell me a story", language=code)) == heard["no_credit"]

@@ -1,16 +1,14 @@
 """What is heard of a turn while it is under way."""
 
 import asyncio
-from itertools import cycle, repeat
-import json
+from itertools import repeat
 from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
-from custom_components.home_agent.agent.phrases import async_phrase
+from custom_components.home_agent.agent.describe import async_phrase
 from custom_components.home_agent.const import EVENT_STREAMING_ERROR
-from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant, ServiceCall
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
@@ -26,12 +24,9 @@ from tests.servers.replies import (
     huge_text,
     raw,
     reset,
-    split_characters,
     status,
     text,
-    thinking,
     tool_calls,
-    without_done,
 )
 
 LIGHT = "light.kitchen_ceiling"
@@ -43,7 +38,7 @@ VOICE = {"device_id": "satellite"}
 @pytest.fixture
 def quick_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let signs of life come at once."""
-    monkeypatch.setattr("custom_components.home_agent.agent.streaming.HEARTBEAT_SECONDS", 0.001)
+    monkeypatch.setattr("custom_components.home_agent.agent.llm.HEARTBEAT_SECONDS", 0.001)
 
 
 def slow_light(hass: HomeAssistant) -> tuple[asyncio.Event, asyncio.Event]:
@@ -75,55 +70,6 @@ async def test_words_come_while_the_model_still_speaks(
     assert speech(await turn) == "Once upon a time."
     assert listener.text == "Once upon a time."
     assert listener.deltas[0] == {"role": "assistant"}
-
-
-async def test_thoughts_are_no_words(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
-    model_server.script([thinking("Is it warm? ", "It is warm.")])
-    listener, result = await hear(agent, "How warm is it?", **VOICE)
-    assert speech(result) == listener.text == "It is warm."
-    assert listener.thoughts == "Is it warm? "
-
-
-@pytest.mark.parametrize("size", [1, 3, 7])
-async def test_a_tag_over_several_chunks(hass: HomeAssistant, model_server: ModelServer, size: int) -> None:
-    agent = await async_agent(hass, model_server)
-    whole = "<THINK>\nThey ask.\n</THINK>\n\nIt is 21 degrees."
-    model_server.script([text(chunks=[whole[at : at + size] for at in range(0, len(whole), size)])])
-    listener, result = await hear(agent, "How warm is it?", **VOICE)
-    assert speech(result) == listener.text == "It is 21 degrees."
-    assert "They ask." in listener.thoughts
-
-
-async def test_markdown_is_for_eyes_only(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server)
-    model_server.default = text(chunks=["The **kitchen** ", "is `warm`."])
-    spoken, said = await hear(agent, "How is the kitchen?", **VOICE)
-    shown, written = await hear(agent, "How is the kitchen?")
-    assert speech(said) == spoken.text == "The kitchen is warm."
-    assert shown.text == "The **kitchen** is `warm`."
-    assert speech(written) == "The kitchen is warm."
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        '<tool_call>{"name": "ha_query", "arguments": {"area": "Hall"}}</tool_call>',
-        '{"name": "ha_query", "arguments": {"area": "Kitchen"}}',
-        'ha_query(area="Kitchen")',
-    ],
-)
-@pytest.mark.parametrize("place", [VOICE, {}])
-async def test_calls_written_as_text_are_not_shown(
-    hass: HomeAssistant, model_server: ModelServer, call: str, place: dict[str, str]
-) -> None:
-    agent = await async_agent(hass, model_server)
-    half = len(call) // 2
-    model_server.script([text(chunks=["One second. ", call[:half], call[half:]])])
-    listener, result = await hear(agent, "How warm is it?", **place)
-    run = not call.startswith("ha_query(")  # in the middle of a line that is not certain to be a call
-    assert listener.text == ("One second. Done." if run else "One second.")
-    assert speech(result) == ("Done." if run else "One second.")
 
 
 async def test_a_call_starts_while_the_rest_still_streams(
@@ -261,22 +207,6 @@ async def test_a_server_that_hangs_is_asked_once(
     assert len(model_server.chats) == 1
 
 
-@pytest.mark.parametrize(
-    "pieces", [[b": processing\n\n"], [b"\n\n"], [b'data: {"choices":[{"delta":{}}]}\n\n']]
-)
-async def test_a_server_that_only_keeps_the_connection_open(
-    hass: HomeAssistant, model_server: ModelServer, pieces: list[bytes]
-) -> None:
-    """The person hears why there is no answer, and the next sentence is answered."""
-    agent = await async_agent(hass, model_server, NO_FALLBACK)
-    await impatient(agent)
-    model_server.script([raw(pieces=cycle(pieces), gap=0.01)])
-    result = await agent.say("Tell me a story", **VOICE)
-    assert speech(result) == await async_phrase(hass, "en", "llm_timeout")
-    await model_server.chats[0].gone.wait()
-    assert len(model_server.chats) == 1
-
-
 async def test_a_turn_has_an_end(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,17 +306,6 @@ class TestModelsThatBeginInsideAThought:
         reply.release.set()
         assert speech(await turn) == "Really, yes."
 
-    async def test_a_thought_cut_off_is_not_spoken(
-        self, hass: HomeAssistant, model_server: ModelServer
-    ) -> None:
-        """A model that used up its tokens while thinking has said nothing."""
-        agent = await async_agent(hass, model_server)
-        cut_off = text("They want to know whether", finish="length")
-        model_server.script([text(chunks=self.REPLY), cut_off, cut_off])
-        await hear(agent, "Is the light on?", **VOICE)
-        listener, result = await hear(agent, "Sure?", **VOICE)
-        assert speech(result) == listener.text == await async_phrase(hass, "en", "no_answer")
-
     async def test_a_thought_before_a_call(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         agent = await async_agent(hass, model_server)
         model_server.script(
@@ -432,17 +351,6 @@ async def test_a_service_is_called_once_although_the_stream_breaks(
     assert speech(result) == listener.text == "The light is on."
 
 
-async def test_half_characters_and_a_missing_end(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Neither bytes cut in half nor a stream without its end change what is heard."""
-    agent = await async_agent(hass, model_server)
-    sentence = "Grüße aus Zürich, 二十一度 🎉."
-    for reply in (split_characters(sentence), without_done(sentence)):
-        model_server.script([reply])
-        listener, result = await hear(agent, "Where are you?")
-        assert listener.text == sentence
-        assert speech(result) == sentence.replace(" 🎉", "")
-
-
 @pytest.mark.slow
 async def test_a_model_that_talks_without_end(hass: HomeAssistant, model_server: ModelServer) -> None:
     """It is stopped, and its server is not asked again."""
@@ -464,21 +372,3 @@ async def test_a_server_that_is_not_there(
     assert speech(result) == await async_phrase(hass, "de", "llm_unavailable")
     assert listener.text == ""
     assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
-
-
-@pytest.mark.parametrize("half", ["\\ud83d", "\\udc00"])
-async def test_half_a_character_in_a_call(
-    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], half: str
-) -> None:
-    """In its name, its id or its arguments: the turn ends, and all conversations are still written."""
-    agent = await async_agent(hass, model_server)
-    call = (
-        f'{{"index":0,"id":"id{half}","function":{{"name":"ha_query{half}",'
-        f'"arguments":"{{\\"name\\": \\"x{half}\\"}}"}}}}'
-    )
-    choice = f'{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":"tool_calls"}}'
-    event = f'data: {{"choices":[{choice}]}}\n\n'
-    model_server.script([raw(event.encode()), text("That did not work.")])
-    assert speech(await agent.say("What is it?")) == "That did not work."
-    await hass.data[DATA_SHARED].history.async_flush()
-    assert "That did not work." in json.dumps(hass_storage["home_agent.history"]["data"])

@@ -2,14 +2,13 @@
 
 import json
 
-from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import (
     EVENT_CONVERSATION_FINISHED,
     EVENT_CONVERSATION_STARTED,
     EVENT_TOOL_EXECUTED,
 )
-from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
@@ -62,24 +61,6 @@ async def test_a_light_is_switched(hass: HomeAssistant, model_server: ModelServe
     assert executed[0].data["success"] is True
 
 
-async def test_calls_of_one_message_all_run(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Several calls in one message run, and each id gets its result."""
-    agent = await async_agent(hass, model_server)
-    model_server.script(
-        [
-            tool_calls([ON, ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})]),
-            text("Both are on."),
-        ]
-    )
-    await agent.say("Kitchen and bed light on")
-    assert hass.states.get(LIGHT).state == hass.states.get("light.bed_light").state == "on"
-    messages = model_server.chats[1].messages
-    called = [call["id"] for message in messages for call in message.get("tool_calls", [])]
-    answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
-    assert len(set(called)) == 2
-    assert called == answered
-
-
 async def test_the_same_call_runs_once(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A model that calls twice what it called before does not toggle twice."""
     agent = await async_agent(hass, model_server)
@@ -109,35 +90,6 @@ async def test_more_calls_than_allowed(hass: HomeAssistant, model_server: ModelS
     assert model_server.chats[1].json["tool_choice"] == "none"
 
 
-async def test_a_model_that_only_calls_still_ends(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """After the last call without tools the person hears a sentence."""
-    agent = await async_agent(hass, model_server)
-    numbers = iter(range(1000))
-    model_server.default = lambda _request: tool_calls(
-        [("ha_query", {"entity_id": f"light.x{next(numbers)}"})]
-    )
-    result = await agent.say("Loop")
-    assert speech(result)
-    assert len(model_server.chats) <= 7
-
-
-async def test_the_same_query_again_and_again_ends_with_an_answer(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    """The third answer with the same call gets no result any more, and the next request no tools."""
-    agent = await async_agent(hass, model_server)
-    query = tool_calls([("ha_query", {"entity_id": "light.bed_light"})] * 2)
-    model_server.default = lambda request: (
-        text("It is off.") if request.json.get("tool_choice") == "none" else query
-    )
-    result = await agent.say("Is the bed light on?")
-    assert speech(result) == "It is off."
-    assert len(model_server.chats) == 4
-    first, *_others, last = tool_results(model_server.chats[3])
-    assert "light.bed_light" in str(first["result"])
-    assert last == {"success": True, "result": "You have this already; answer now.", "error": None}
-
-
 async def test_a_call_that_fails_each_time_ends_with_an_answer(
     hass: HomeAssistant, model_server: ModelServer
 ) -> None:
@@ -151,41 +103,6 @@ async def test_a_call_that_fails_each_time_ends_with_an_answer(
     assert speech(await agent.say("Is it on?")) == "I do not know."
     assert len(model_server.chats) == 4
     assert "fails each time" in tool_results(model_server.chats[3])[-1]["error"]
-
-
-async def test_broken_arguments_do_not_run(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Arguments that are no JSON come back as an error the model can correct."""
-    agent = await async_agent(hass, model_server)
-    services = async_capture_events(hass, EVENT_CALL_SERVICE)
-    model_server.script(
-        [tool_calls([("ha_control", '{"action": "turn_on", "entity_id": ')]), tool_calls([ON]), text("On.")]
-    )
-    await agent.say("Kitchen ceiling on")
-    assert "not valid JSON" in tool_results(model_server.chats[1])[0]["error"]
-    assert len([event for event in services if event.data["domain"] == "light"]) == 1
-
-
-async def test_an_unknown_tool_is_named(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The error lists the tools there are."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([tool_calls([("set_light", {})]), text("Sorry.")])
-    await agent.say("Light")
-    (envelope,) = tool_results(model_server.chats[1])
-    assert "ha_control" in envelope["error"]
-
-
-async def test_a_read_only_user_switches_nothing(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
-) -> None:
-    """The user's permission is checked at the call."""
-    agent = await async_agent(hass, model_server)
-    reader = MockUser(is_owner=False, name="Reader").add_to_hass(hass)
-    reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
-    model_server.script([tool_calls([ON]), text("Not allowed.")])
-    await agent.say("Kitchen ceiling on", context=Context(user_id=reader.id))
-    assert hass.states.get(LIGHT).state == "off"
-    (envelope,) = tool_results(model_server.chats[1])
-    assert envelope["success"] is False
 
 
 async def test_exposure_is_asked_at_the_call(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -205,42 +122,6 @@ async def test_exposure_is_asked_at_the_call(hass: HomeAssistant, model_server: 
     assert hass.states.get(LIGHT).state == "off"
     assert hass.states.get("light.secret_light").state == "on"
     assert LIGHT not in model_server.chats[1].messages[0]["content"]
-
-
-async def test_hidden_entities_are_never_named(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Neither the request nor a refusal carries the id or the name of a hidden entity."""
-    agent = await async_agent(hass, model_server)
-    model_server.script(
-        [
-            tool_calls([("ha_query", {"entity_id": "l*"}), ("ha_query", {"entity_id": "lock.cellar*"})]),
-            text("Done."),
-        ]
-    )
-    await agent.say("What about the doors?")
-    for request in every(model_server.chats):
-        sent = json.dumps([message for message in request.messages if message["role"] in ("system", "tool")])
-        assert "secret" not in sent.lower()
-        assert "Cellar" not in sent
-
-
-async def test_turn_off_does_not_unlock(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A lock opens by `unlock` and by nothing else."""
-    agent = (await async_agent(hass, model_server)).at_satellite()
-    await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
-    await hass.async_block_till_done()
-    for action in ("turn_off", "turn_on", "toggle", "open"):
-        model_server.script(
-            [tool_calls([("ha_control", {"action": action, "entity_id": "lock.front_door"})]), text("Hm.")]
-        )
-        await agent.say(f"{action} the front door")
-        assert hass.states.get("lock.front_door").state == "locked"
-    model_server.script(
-        [tool_calls([("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})]), text("Open.")]
-    )
-    asked = await agent.say("Unlock the front door")
-    assert hass.states.get("lock.front_door").state == "locked", "a person is asked first"
-    await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert hass.states.get("lock.front_door").state == "unlocked"
 
 
 async def test_a_target_in_the_parameters_is_refused(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -276,18 +157,6 @@ async def test_the_microphone(hass: HomeAssistant, model_server: ModelServer) ->
     assert (await agent.say("The ceiling")).continue_conversation is False
     model_server.script([text("It is 21 degrees.")])
     assert (await agent.say("How warm?")).continue_conversation is False
-
-
-async def test_silence_becomes_words(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A model that says nothing after acting gets a short confirmation in the person's language."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([tool_calls([ON]), text("")])
-    german = speech(await agent.say("Decke an", language="de"))
-    model_server.script([text("")])
-    english = speech(await agent.say("Hm"))
-    assert german
-    assert english
-    assert german != english
 
 
 async def test_extra_system_prompt_reaches_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:

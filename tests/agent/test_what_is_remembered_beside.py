@@ -6,8 +6,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.memory.memories import make_memory
-from custom_components.home_agent.memory.profile import Sensitivity
-from custom_components.home_agent.memory.records import Origin, ProfileEntry, Provenance
+from custom_components.home_agent.memory.records import Origin, ProfileEntry, Provenance, Sensitivity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent

@@ -112,7 +112,7 @@ async def test_the_targets_of_a_turn_are_known_after_a_restart(agent: Agent) -> 
     history = agent.entry.runtime_data.shared.history
     await beside(agent, {"say": "Turn on the reading lamp"}, "evening")
     history_id = agent.entry.runtime_data.memory.history_id("evening")
-    assert history.about(agent.entry.entry_id, history_id) == ("light.reading_lamp",)
+    assert history.find(agent.entry.entry_id, history_id).about == ("light.reading_lamp",)
     agent.entry.runtime_data.memory.about.clear()
     shown = await beside(agent, {"say": "Now make it blue"}, "evening")
     assert "light.reading_lamp: off" in shown

@@ -8,10 +8,11 @@ from pytest_homeassistant_custom_component.common import setup_test_component_pl
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.errors import PermissionDenied, ToolExecutionError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from custom_components.home_agent.safety.frozen import CallOrigin
+from custom_components.home_agent.knowledge.speaker import Speaker
+from custom_components.home_agent.safety.frozen import CallOrigin, ServiceCall
 from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.safety.reading import Reader
-from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
+from custom_components.home_agent.tools.base import ToolRun
 from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls

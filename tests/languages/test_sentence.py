@@ -7,7 +7,7 @@ import re
 import pytest
 
 from custom_components.home_agent.languages import languages_with
-from custom_components.home_agent.languages.sentence import Kind, Wait, read, times_in
+from custom_components.home_agent.languages.sentence import Mood, Wait, read, times_in
 from custom_components.home_agent.when import in_english
 from tests.helpers.checks import every
 from tests.helpers.spoken import QUESTIONS, REASONS, REQUESTS
@@ -95,7 +95,7 @@ def test_one_thing_to_do(language: str) -> None:
     """One clause with one thing to do, politely or not."""
     for sentence in (each for said in PLAIN[language] for each in spellings(said)):
         reading = read(sentence, language)
-        assert (reading.kind, reading.is_plain, reading.is_joined) == (Kind.ORDER, True, False), sentence
+        assert (reading.kind, reading.is_plain, reading.is_joined) == (Mood.ORDER, True, False), sentence
 
 
 @pytest.mark.parametrize("language", SEVERAL)
@@ -226,31 +226,31 @@ def test_exceptions(language: str, sentence: str, exceptions: tuple[str, ...], r
 @pytest.mark.parametrize(
     ("sentence", "language", "kind"),
     [
-        ("Can you turn on the light?", "en", Kind.ORDER),
-        ("Is the light on?", "en", Kind.QUESTION),
-        ("Is it dark? Turn on the light.", "en", Kind.ORDER),
-        ("Kannst du mir sagen, ob das Licht an ist?", "de", Kind.QUESTION),
-        ("Kannst du das Licht anmachen?", "de", Kind.ORDER),
-        ("Write a poem", "en", Kind.STORY),
-        ("Tell me a story", "en", Kind.STORY),
-        ("give me a short summary of the house", "en", Kind.QUESTION),
-        ("Ho chiuso la porta", "it", Kind.QUESTION),
-        ("Kitchen light off", "en", Kind.ORDER),
-        ("add milk to the shopping list", "en", Kind.ORDER),
-        ("remind me to call mum at six", "en", Kind.ORDER),
-        ("leave it like that", "en", Kind.REMARK),
-        ("so ich leg mich hin bis morgen", "de", Kind.REMARK),
-        ("it is freezing in here", "en", Kind.REMARK),
-        ("good night", "en", Kind.QUESTION),
-        ("Guten Abend, mach das Licht an", "de", Kind.ORDER),
-        ("打开厨房的灯", "zh", Kind.ORDER),
-        ("電気をつけて", "ja", Kind.ORDER),
-        ("불 켜줘", "ko", Kind.ORDER),
-        ("Άναψε το φως", "el", Kind.REMARK),
-        ("", "en", Kind.REMARK),
+        ("Can you turn on the light?", "en", Mood.ORDER),
+        ("Is the light on?", "en", Mood.QUESTION),
+        ("Is it dark? Turn on the light.", "en", Mood.ORDER),
+        ("Kannst du mir sagen, ob das Licht an ist?", "de", Mood.QUESTION),
+        ("Kannst du das Licht anmachen?", "de", Mood.ORDER),
+        ("Write a poem", "en", Mood.STORY),
+        ("Tell me a story", "en", Mood.STORY),
+        ("give me a short summary of the house", "en", Mood.QUESTION),
+        ("Ho chiuso la porta", "it", Mood.QUESTION),
+        ("Kitchen light off", "en", Mood.ORDER),
+        ("add milk to the shopping list", "en", Mood.ORDER),
+        ("remind me to call mum at six", "en", Mood.ORDER),
+        ("leave it like that", "en", Mood.REMARK),
+        ("so ich leg mich hin bis morgen", "de", Mood.REMARK),
+        ("it is freezing in here", "en", Mood.REMARK),
+        ("good night", "en", Mood.QUESTION),
+        ("Guten Abend, mach das Licht an", "de", Mood.ORDER),
+        ("打开厨房的灯", "zh", Mood.ORDER),
+        ("電気をつけて", "ja", Mood.ORDER),
+        ("불 켜줘", "ko", Mood.ORDER),
+        ("Άναψε το φως", "el", Mood.REMARK),
+        ("", "en", Mood.REMARK),
     ],
 )
-def test_what_a_sentence_wants(sentence: str, language: str, kind: Kind) -> None:
+def test_what_a_sentence_wants(sentence: str, language: str, kind: Mood) -> None:
     """Orders, questions and wishes for words are told apart; of a language without words nothing is known."""
     assert read(sentence, language).kind is kind
 

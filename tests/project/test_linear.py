@@ -19,15 +19,15 @@ import pytest
 
 import custom_components.home_agent as package
 from custom_components.home_agent import regex
-from custom_components.home_agent.agent.honesty import may_answer_order
-from custom_components.home_agent.agent.speech.calls import CallText
+from custom_components.home_agent.agent.llm import may_answer_order
+from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
 from tests.helpers.growth import LENGTH, too_slow
 
 pytestmark = pytest.mark.slow
 
 BOUNDED = {
-    "agent.speech.": 20_000,  # what the filter holds back of an answer
+    "agent.speech": 20_000,  # what the filter holds back of an answer
     "languages.": MAX_SENTENCE_CHARS,  # what the person said
     "safety.sanitizer.": 20_000,  # longer texts are cut before they are read
     "safety.firewall.": 20_000,
@@ -191,7 +191,7 @@ def test_every_pattern_is_linear(part: int) -> None:
 
 
 READERS = (
-    *("agent.speech.markdown", "context.window", "inference.transport", "literals"),
+    *("agent.speech", "context.window", "inference.transport", "texts"),
     *("memory.extractor", "memory.sentences"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
     *("safety.sanitizer.private_names", "safety.sanitizer.sanitizer"),

@@ -169,9 +169,7 @@ def test_every_error_of_a_form_has_a_sentence() -> None:
     assert raised <= told
     endings = set(re.findall(r'InvalidInput\(f"\{[\w.]+\}(\w+)"', text))
     assert {
-        key
-        for key in told - raised
-        if f'"{key}"' not in text and not key.endswith(tuple(endings))
+        key for key in told - raised if f'"{key}"' not in text and not key.endswith(tuple(endings))
     } == set()
 
 

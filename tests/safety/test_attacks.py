@@ -12,9 +12,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.embeds import EmbedFilter, without_embeds
 from custom_components.home_agent.issues import report
 from custom_components.home_agent.safety.firewall.firewall import rules_for
+from custom_components.home_agent.texts import EmbedFilter, without_embeds
 from homeassistant.auth.const import GROUP_ID_USER
 from homeassistant.auth.models import Group
 from homeassistant.components import ai_task, persistent_notification

@@ -7,7 +7,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 
 from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.base import ServiceCall
+from custom_components.home_agent.safety.frozen import ServiceCall
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE

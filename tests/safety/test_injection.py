@@ -8,7 +8,7 @@ import pytest
 
 from custom_components.home_agent.context.manager import AssembledContext
 from custom_components.home_agent.context.window import Slot
-from custom_components.home_agent.conversations.turns import Conversation, make_turn, parse_conversation
+from custom_components.home_agent.conversations.history import Conversation, make_turn, parse_conversation
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.safety.firewall.firewall import note_tools
 from custom_components.home_agent.tools.native import NATIVE

@@ -7,8 +7,9 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 
-from custom_components.home_agent.agent.pictures import data_url, sent_pictures
+from custom_components.home_agent.agent.pictures import data_url
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.knowledge.speaker import sent_pictures
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from tests.helpers.announcing import DAY, NIGHT, TalkingHouse, add_speaker, async_talking_house

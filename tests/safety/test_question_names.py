@@ -10,7 +10,7 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
-from custom_components.home_agent.embeds import literal, without_embeds
+from custom_components.home_agent.texts import literal, without_embeds
 from custom_components.home_agent.tools.outside import fetch
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant

@@ -7,7 +7,7 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
-from custom_components.home_agent.agent.phrases import async_phrase
+from custom_components.home_agent.agent.describe import async_phrase
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.const import EVENT_CALL_SERVICE

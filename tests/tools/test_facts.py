@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from custom_components.home_agent.errors import PermissionDenied, ValidationError
+from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.disclosure import DataCategory
-from custom_components.home_agent.tools.base import ServiceCall, Speaker
+from custom_components.home_agent.safety.frozen import ServiceCall
 from custom_components.home_agent.tools.control.arguments import clean
 from custom_components.home_agent.tools.native import NATIVE, disclosed_by
 from custom_components.home_agent.tools.outside.other_apis import named_tools

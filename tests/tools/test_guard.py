@@ -13,8 +13,8 @@ from custom_components.home_agent import const
 from custom_components.home_agent.domains import DOMAINS, gated_domains
 from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.knowledge.speaker import Speaker
+from custom_components.home_agent.safety.frozen import ServiceCall
 from custom_components.home_agent.tools import own_calls
-from custom_components.home_agent.tools.base import ServiceCall
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import trace
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

@@ -16,7 +16,8 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, MAX_RESULT_CHARS
 from custom_components.home_agent.errors import ToolExecutionError
-from custom_components.home_agent.tools.base import HomeAgentTool, Speaker, ToolRun
+from custom_components.home_agent.knowledge.speaker import Speaker
+from custom_components.home_agent.tools.base import HomeAgentTool, ToolRun
 from custom_components.home_agent.tools.results import failed, plain_json, succeeded
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.const import EVENT_CALL_SERVICE

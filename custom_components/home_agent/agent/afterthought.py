@@ -12,11 +12,10 @@ from ..context.window import cut_tail
 from ..conversations.history import ConversationHistoryManager
 from ..idle import IdleQueue
 from ..inference.client import MODELS, Router
-from ..inference.models import ChatRequest, Message, ModelServerError, background
+from ..inference.models import ChatRequest, Message, ModelServerError, as_agent_error, background
 from ..memory.extractor import INSTRUCTION, SCHEMA, Ask, Exchange
 from ..regex import lazy_regex
 from ..safety.disclosure import DataPolicy
-from .model_errors import as_agent_error
 
 if TYPE_CHECKING:
     from ..tools.outside.external_llm import ExternalModel
@@ -112,40 +111,29 @@ class FinishedConversation:
     """Whether only a model at home may be shown this."""
 
 
-class Summarizer:
-    """Asks the model for summaries while no turn is running."""
+def summaries(
+    hass: HomeAssistant,
+    entry_id: str,
+    *,
+    history: ConversationHistoryManager,
+    router: Router,
+    policy: DataPolicy,
+    settings: Mapping[str, Any],
+    is_busy: Callable[[], bool],
+) -> IdleQueue[FinishedConversation]:
+    """Return the queue of conversations that the model is to sum up while no turn is running."""
 
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        entry_id: str,
-        *,
-        history: ConversationHistoryManager,
-        router: Router,
-        policy: DataPolicy,
-        settings: Mapping[str, Any],
-        is_busy: Callable[[], bool],
-    ) -> None:
-        self._entry_id = entry_id
-        self._history = history
-        self._router = router
-        self._policy = policy
-        self._settings = settings
-        self.queue = IdleQueue[FinishedConversation](hass, "summary", self._async_sum_up, is_busy=is_busy)
-
-    async def _async_sum_up(self, history_id: str, spoken: FinishedConversation) -> bool:
-        """Keep the model's summary of a conversation; False if it could not be asked."""
-        request = afterthought(
-            self._settings, spoken.messages, spoken.tools, SUMMARY_INSTRUCTION, SUMMARY_TOKENS
-        )
+    async def sum_up(history_id: str, spoken: FinishedConversation) -> bool:
+        request = afterthought(settings, spoken.messages, spoken.tools, SUMMARY_INSTRUCTION, SUMMARY_TOKENS)
         try:
-            answer = await self._router.complete(
-                {model: request for model in MODELS if self._policy.of(model).home or not spoken.at_home}
+            answer = await router.complete(
+                {model: request for model in MODELS if policy.of(model).home or not spoken.at_home}
             )
         except ModelServerError as err:
             LOGGER.info("A conversation could not be summed up (%s)", err.kind)
             return False
-        summary = _THOUGHT.sub("", answer.content).strip()
-        if summary:
-            self._history.keep_summary(self._entry_id, history_id, cut_tail(summary, SUMMARY_TOKENS))
+        if summary := _THOUGHT.sub("", answer.content).strip():
+            history.keep_summary(entry_id, history_id, cut_tail(summary, SUMMARY_TOKENS))
         return True
+
+    return IdleQueue(hass, "summary", sum_up, is_busy=is_busy)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 import json
 import re
 from time import monotonic
@@ -12,28 +13,39 @@ from homeassistant.helpers import floor_registry as fr, intent
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 
-from ..const import CONF_HISTORY, CONF_HISTORY_PERSIST, CONF_PANEL, EVENT_CONVERSATION_FINISHED
-from ..conversations.turns import kept_at_home
-from ..embeds import without_embeds
+from ..const import (
+    CONF_HISTORY,
+    CONF_HISTORY_MAX_MESSAGES,
+    CONF_HISTORY_PERSIST,
+    CONF_HISTORY_SUMMARIZE,
+    CONF_MEMORY,
+    CONF_MEMORY_EXTRACTION,
+    CONF_PANEL,
+    EVENT_CONVERSATION_FINISHED,
+)
+from ..conversations.history import kept_at_home
+from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError
 from ..inference.models import Message
-from ..languages import find, words
+from ..languages import find, languages_with, words as word_list
+from ..languages.lexicon import COMMAS, ENDS, QUESTION_MARKS, any_of
+from ..languages.sentence import Mood, read
+from ..memory.extractor import Exchange
+from ..memory.sentences import asks_to_remember
+from ..regex import lazy_regex
 from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code
+from ..texts import fold_letters, without_embeds, words
+from .afterthought import FinishedConversation
 from .describe import area_of
-from .log import end_with_lead, last_words, messages_of
+from .llm import is_question
 from .record import MAX_TEXT
-from .request import drew_on_home
+from .request import drew_on_home, stays_home
 from .speech import SpeechFilter
-from .turn import Turn
+from .turn import MASKED, Turn, end_with_lead, from_contents, last_words, messages_of
 
-QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
-STOPS = " .!~\u2026\u3002\uff01\uff5e\"'\u201d\u2019\u300d"
-"""Characters that may follow the last word of a question without a question mark."""
 MAX_READ_OUT = 10_000
 """Characters that are read aloud, some ten minutes."""
-MASKED: Final = "••••"
-"""What is kept of a code."""
 
 
 def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conversation.ConversationResult:
@@ -67,14 +79,6 @@ def as_spoken(text: str) -> str:
     text = text[:MAX_READ_OUT]
     words = SpeechFilter(voice=True)
     return f"{words.feed(text).text}{words.flush().text}".strip() or text
-
-
-def is_question(text: str, language: str) -> bool:
-    """Return whether a text ends with a question, also where its language asks without a question mark."""
-    if text.endswith(QUESTION_MARKS) or (language.startswith("el") and text.endswith(";")):
-        return True
-    said = text.rstrip(STOPS).casefold()
-    return said.endswith(words(find(language) or language, "replies.question_ends"))
 
 
 def _set_results(turn: Turn, response: intent.IntentResponse) -> None:
@@ -244,3 +248,83 @@ def without_codes(
 def _parsed(arguments: str) -> dict[str, Any]:
     parsed = json.loads(arguments)
     return parsed if isinstance(parsed, dict) else {}
+
+
+class MemoryExtractionMixin(HomeAgentBaseEntity):
+    """Hands turns to the extractor, and long conversations to the queue of summaries."""
+
+    def _learn_from(self, turn: Turn) -> None:
+        """Record a turn that may contain something worth remembering."""
+        settings, speaker, calls = self.settings, turn.calls.speaker, turn.calls
+        # An automation's words have no owner, and those with text from outside may belong to someone else.
+        if turn.fitted is None or calls.tainted or not (speaker.context.user_id or speaker.voice):
+            return
+        if not (settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]):
+            return
+        acted = bool(calls.touched) or calls.done
+        looked_up = bool(calls.records) and not acted
+        if any(record.stored_memory for record in calls.records) or not teaches(
+            calls.sentence, turn.language, acted=acted, looked_up=looked_up
+        ):
+            return
+        answer = from_contents(turn.chat_log.content[-1:])
+        self.data.extractor.note(
+            Exchange(
+                messages=[*turn.fitted.messages, *answer],
+                tools=turn.fitted.tools,
+                speaker=speaker,
+                said=turn.calls.sentence,
+                at_home=stays_home(turn),
+                at=dt_util.utcnow(),
+            )
+        )
+
+    def _sum_up(self, turn: Turn) -> None:
+        if not (self.settings[CONF_HISTORY] and self.settings[CONF_HISTORY_SUMMARIZE]):
+            return
+        if turn.fitted is None or turn.history_id is None:
+            return
+        max_tokens = self.data.context.window.budget(self.router.expected).history
+        conversation = self.data.shared.history.find(self.entry.entry_id, turn.history_id)
+        if conversation.wants_summary(self.settings[CONF_HISTORY_MAX_MESSAGES], max_tokens):
+            messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]
+            finished = FinishedConversation(
+                messages=messages, tools=turn.fitted.tools, at_home=stays_home(turn)
+            )
+            self.data.summaries.put(turn.history_id, finished)
+
+
+MAX_CHARS: Final = 4000
+"""Longer texts are always looked at."""
+LEAST_WORDS: Final = 4
+"""Shorter parts without words for facts are greetings, answers and thanks."""
+PARTS: Final = lazy_regex(rf"[^{re.escape(''.join(COMMAS | ENDS))}]+[{re.escape(''.join(QUESTION_MARKS))}]?")
+
+
+def teaches(sentence: str, language: str, *, acted: bool, looked_up: bool) -> bool:
+    """Return whether a person may have told something worth remembering.
+
+    `acted` says that something was done, `looked_up` that the home was only read. An order that was carried
+    out, a question and a short sentence teach something only if a part of them does, such as "turn on the
+    light, I'm Ruth's new nurse".
+    """
+    own = find(language)
+    if own is None or own not in languages_with("memory.facts") or len(sentence) > MAX_CHARS:
+        return not (acted and read(sentence, language).kind is Mood.ORDER)
+    if asks_to_remember(sentence) or _facts(own).search(fold_letters(sentence)):
+        return True
+    parts = [part.strip() for part in PARTS.findall(sentence) if part.strip()]
+    # Neither an order nor a question, and long enough.
+    told = [
+        part
+        for part in parts
+        if not part.endswith(tuple(QUESTION_MARKS))
+        and len(words(part)) >= LEAST_WORDS
+        and read(part, language).kind is Mood.REMARK
+    ]
+    return bool(told) and (len(parts) > len(told) or not (acted or looked_up))
+
+
+@cache
+def _facts(language: str) -> re.Pattern[str]:
+    return re.compile(any_of(word_list(language, "memory.facts"), fold_letters))

@@ -1,25 +1,37 @@
-"""Ask for a confirmation and process the answer, without the model."""
+"""What is said without the model: our questions, what a yes does, and what became of a plain command."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
-from ..embeds import literal
+from ..const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
+from ..languages.sentence import read
 from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
 from ..safety.confirmation import ActionOutcome, ConfirmationRefused, Owner, PendingAction
 from ..safety.frozen import FrozenCall
-from .closing import MASKED
-from .confirmed import async_carry_out, ordered
-from .describe import async_told, parts
-from .log import async_say, async_say_first, replace_sentence
-from .phrases import async_phrase
-from .turn import Turn
+from ..texts import literal
+from ..tools.turn_calls import CallRecord
+from .describe import area_of, async_carry_out, async_error_sentence, async_phrase, async_told, ordered, parts
+from .turn import (
+    MASKED,
+    Turn,
+    async_say,
+    async_say_first,
+    end_with_words_beside_calls,
+    note_unspoken,
+    replace_sentence,
+    words_beside_calls,
+)
 
-LATE = {
+LATE: Final = {
     ActionOutcome.EXPIRED: "confirmation_expired",
     ActionOutcome.WITHDRAWN: "confirmation_withdrawn",
     ActionOutcome.RESTARTED: "confirmation_restarted",
     ActionOutcome.WRONG_PIN: "confirmation_pin_locked",
 }
 """What is said to an answer that comes too late."""
+SEVERAL: Final = 2
+"""The fewest things that a sentence with a join means."""
 
 
 async def async_settle(turn: Turn) -> bool:
@@ -27,7 +39,7 @@ async def async_settle(turn: Turn) -> bool:
 
     The model gets a sentence that is no answer, and what follows a yes.
     """
-    confirmations, speaker = turn.data.confirmations, turn.calls.speaker
+    confirmations, speaker, sentence = turn.data.confirmations, turn.calls.speaker, turn.calls.sentence
     owner = Owner.of(speaker, turn.calls.conversation_id)
     action = confirmations.waiting_for(owner, include_unattended=speaker.is_automation)
     ended = None if action else confirmations.take_ended(owner)
@@ -36,9 +48,16 @@ async def async_settle(turn: Turn) -> bool:
         return False
     asked = ordered(turn.hass, action.frozen) if action else None
     spoken = [turn.language, action.speaker.language if action else "", turn.hass.config.language]
-    read = read_answer_and_rest(turn.calls.sentence, spoken, asked)
-    if expects_pin:
-        _mask(turn, read, is_open=action is not None or ended is not None)
+    read = read_answer_and_rest(sentence, spoken, asked)
+    if expects_pin and (action or ended):
+        # Nothing may read a PIN, nor what could be a part of one.
+        is_pin = read.answer is Answer.PIN or read.has_pin
+        sentence = MASKED if is_pin else mask_numbers(sentence, turn.language, MASKED)
+    elif expects_pin and read.answer is Answer.PIN:
+        sentence = MASKED
+    if sentence != turn.calls.sentence:
+        replace_sentence(turn, sentence)
+        turn.calls.sentence = sentence
     if action is None:
         if ended is None or read.answer is Answer.OTHER:
             return False
@@ -46,32 +65,44 @@ async def async_settle(turn: Turn) -> bool:
         return True
     if read.rest and not speaker.is_automation:
         action.rest = mask_numbers(read.rest, turn.language, MASKED) if expects_pin else read.rest
-    return await _async_take(turn, action, read)
-
-
-async def _async_take(turn: Turn, action: PendingAction, read: Read) -> bool:
-    """Take the answer to an open question; False if the model is to be asked."""
-    confirmations, is_automation = turn.data.confirmations, turn.calls.speaker.is_automation
     if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
-        # The person who was asked does not hear the automation, so the question stays pending.
-        if is_automation:
-            return False
-        if read.is_unclear and not action.asked_again:
-            action.asked_again = turn.asks = True
-            await _async_say_question(turn, await _async_question_again(turn, action))
-            return True
-        await confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
-        await async_say_first(turn, await async_phrase(turn.hass, turn.language, "confirmation_closed"))
-        return False
-    told = await _async_settled(turn, action, read)
-    if turn.asks or is_automation or read.answer is Answer.NO or not action.rest:
+        return await _async_take_other(turn, action, read)
+    told = await _async_take(turn, action, read)
+    if turn.asks or speaker.is_automation or read.answer is Answer.NO or not action.rest:
         await async_say(turn, told)
         return True
-    await _async_go_on(turn, action, told)
+    # What became of it is said, and the model answers the rest.
+    assert turn.user_input is not None
+    turn.heard, turn.calls.sentence = turn.calls.sentence, action.rest
+    turn.before = [{"role": "user", "content": turn.heard}, {"role": "assistant", "content": told}]
+    turn.user_input = replace(turn.user_input, text=action.rest)
+    replace_sentence(turn, action.rest)
+    await async_say_first(turn, told)
     return False
 
 
-async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:
+async def _async_take_other(turn: Turn, action: PendingAction, read: Read) -> bool:
+    """Ask once more where an answer was unclear; False if the sentence is none, so the question is closed."""
+    # The person who was asked does not hear an automation, so the question stays pending.
+    if turn.calls.speaker.is_automation:
+        return False
+    if not read.is_unclear or action.asked_again:
+        await turn.data.confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
+        await async_say_first(turn, await async_phrase(turn.hass, turn.language, "confirmation_closed"))
+        return False
+    action.asked_again = turn.asks = True
+    question = action.question if turn.calls.speaker.voice else action.full
+    if turn.data.confirmations.needs_pin(action):
+        hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
+        question = f"{question} {hint}"
+    else:
+        question = await async_phrase(turn.hass, turn.language, "ask_yes_or_no", question=question)
+    await _async_say_question(turn, question)
+    return True
+
+
+async def _async_take(turn: Turn, action: PendingAction, read: Read) -> str:
+    """Take a yes, a no or a PIN; return what became of the action."""
     confirmations, is_automation = turn.data.confirmations, turn.calls.speaker.is_automation
     if read.answer is Answer.NO:
         await confirmations.async_drop(action, ActionOutcome.REJECTED)
@@ -88,24 +119,6 @@ async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:
     elif isinstance(err, ConfirmationRefused):
         turn.asks = err.asks_again and not is_automation
     return told
-
-
-async def _async_question_again(turn: Turn, action: PendingAction) -> str:
-    """Return the question once more, after an answer that was none."""
-    question = action.question if turn.calls.speaker.voice else action.full
-    if turn.data.confirmations.needs_pin(action):
-        return f"{question} {await async_phrase(turn.hass, turn.language, 'confirmation_pin_needed')}"
-    return await async_phrase(turn.hass, turn.language, "ask_yes_or_no", question=question)
-
-
-async def _async_go_on(turn: Turn, action: PendingAction, told: str) -> None:
-    """Say what became of a confirmed action, and let the model answer what else was said."""
-    assert turn.user_input is not None
-    turn.heard, turn.calls.sentence = turn.calls.sentence, action.rest
-    turn.before = [{"role": "user", "content": turn.heard}, {"role": "assistant", "content": told}]
-    turn.user_input = replace(turn.user_input, text=action.rest)
-    replace_sentence(turn, action.rest)
-    await async_say_first(turn, told)
 
 
 async def async_ask(turn: Turn) -> bool:
@@ -126,39 +139,74 @@ async def async_ask(turn: Turn) -> bool:
         hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
     turn.asks = not unattended
     question = action.question if turn.calls.speaker.voice else action.full
-    done = await _async_done(turn)
+    acts = [act for record in turn.calls.records if not record.read_only for act in record.told]
+    done = await async_told(turn.hass, turn.language, acts)
     await _async_say_question(turn, " ".join(filter(None, (done, question, hint))), action.details)
     return True
 
 
 async def _async_say_question(turn: Turn, question: str, details: str = "") -> None:
-    """Say a question, with what it names exactly as it is: where markdown is rendered, marks are escaped."""
     if turn.calls.speaker.voice:
         await async_say(turn, question)
         return
     turn.question = question
-    shown = literal(question)
+    shown = literal(question)  # where markdown is rendered, names are to be seen as they are
     if details and turn.calls.speaker.shown:
         shown = f"{shown}\n\n```yaml\n{details.strip()}\n```"
     await async_say(turn, shown)
 
 
-async def _async_done(turn: Turn) -> str:
-    """Return what the calls of a turn did that waits for nothing; nothing in languages without the words."""
-    told = [one for record in turn.calls.records if not record.read_only for one in record.told]
-    return await async_told(turn.hass, turn.language, told) or ""
+async def async_confirm(turn: Turn, before: int) -> bool:
+    """End the turn with a sentence of our own, or in silence; False if the model has to speak.
 
-
-def _mask(turn: Turn, read: Read, *, is_open: bool) -> None:
-    """Take a PIN out of the sentence and the chat log, before anything reads them.
-
-    While the question is open, also what could be a part of one, and long numbers among other words.
+    It tells what a plain command has done, or which rules have refused all of it: the model would try another
+    way first, and it may not tell the reason. An automation reads the model's answer that it asked for, and a
+    prompt of the caller's says how to answer. `before` is the number of calls before the last answer of the
+    model. What the model said beside its calls is the answer, if it said anything.
     """
-    sentence = turn.calls.sentence
-    if read.answer is Answer.PIN or (read.has_pin and is_open):
-        masked = MASKED
-    else:
-        masked = mask_numbers(sentence, turn.language, MASKED) if is_open else sentence
-    if masked != sentence:
-        replace_sentence(turn, masked)
-        turn.calls.sentence = masked
+    calls, settings = turn.calls, turn.data.settings
+    is_quick, is_silent = settings[CONF_QUICK_CONFIRMATIONS], settings[CONF_SILENT_IN_ROOM]
+    last, changing = calls.records[before:], [record for record in calls.records if not record.read_only]
+    sentence, words = read(calls.sentence, turn.language), words_beside_calls(turn).strip()
+    if (
+        (turn.user_input is None or turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt)
+        or (calls.speaker.is_automation or calls.draft or turn.asks or not (is_quick or is_silent))
+        # Queries before are how the model found out what to do. Beside a change they are a question.
+        or (not last or not changing or any(record.read_only for record in last))
+        or not sentence.is_plain
+    ):
+        return False
+    if is_quick and not (turn.said or words) and all(record.refusals for record in changing):
+        refusals = [refusal for record in changing for refusal in record.refusals]
+        told = [await async_error_sentence(turn.hass, turn.language, refusal) for refusal in refusals]
+        await async_say(turn, " ".join(dict.fromkeys(told)))
+        return True
+    if not all(record.success and record.told and not record.waits for record in changing):
+        return False
+    referents = sum(max(act.referents for act in record.told) for record in changing)
+    if sentence.is_joined and referents < SEVERAL:
+        return False
+    if words:
+        if is_quick:
+            end_with_words_beside_calls(turn)
+        return bool(is_quick)
+    is_silent = is_silent and not turn.said and _is_in_room(turn, changing)
+    acts = [act for record in changing for act in record.told]
+    text = await async_told(turn.hass, turn.language, acts) if is_silent or is_quick else None
+    if text is not None and is_silent:
+        turn.silent = True
+        note_unspoken(turn, text)
+    elif text is not None:
+        await async_say(turn, text)
+    return text is not None
+
+
+def _is_in_room(turn: Turn, done: Sequence[CallRecord]) -> bool:
+    """Return whether all that happened is in the room of the satellite, and nothing has to be said."""
+    speaker, touched = turn.calls.speaker, turn.calls.touched
+    if not speaker.voice or not speaker.area_id or not touched:
+        return False
+    if any(act.key.startswith("already") for record in done for act in record.told):
+        return False
+    areas = {area.id if (area := area_of(turn.hass, entity_id)) else None for entity_id in touched}
+    return areas == {speaker.area_id}

@@ -30,22 +30,19 @@ from ..const import (
 from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
 from ..event_data import ConversationStarted
 from ..inference.models import Caller, Priority
-from ..languages.sentence import Kind, read
+from ..knowledge.speaker import async_speaker, sent_pictures
+from ..languages.sentence import Mood, read
 from ..safety.frozen import FrozenIntent
 from ..safety.ledger import RecordedAction
 from ..safety.rules import Verdict
 from ..tools.turn_calls import TurnCalls
 from ..tools.waiting import freeze
-from .closing import close_turn, keep
+from .closing import MemoryExtractionMixin, close_turn, keep
 from .confirming import async_ask, async_settle
-from .gathering import async_gather
+from .describe import async_error_sentence, async_phrase
 from .llm import LLMMixin
-from .log import async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
-from .memory_extraction import MemoryExtractionMixin
-from .phrases import async_error_sentence, async_phrase
-from .pictures import take_sent_pictures
-from .speaker import async_speaker
-from .turn import Turn
+from .request import async_gather
+from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
 
 if TYPE_CHECKING:
     from hassil.recognize import RecognizeResult
@@ -98,7 +95,10 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         self._check_limits(turn)
         if await async_settle(turn):
             return
-        if self._tries_locally_first(turn) and (await self._async_try_locally(turn) or await async_ask(turn)):
+        # A server that is switched off lets a request wait for many seconds.
+        is_alone = self.router.fallback is None and self.router.primary_rests
+        is_first = self.settings[CONF_LOCAL_FIRST] or (is_alone and self.settings[CONF_LOCAL_FALLBACK])
+        if is_first and not turn.pictures and (await self._async_try_locally(turn) or await async_ask(turn)):
             return
         await async_gather(turn)
         try:
@@ -124,7 +124,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         )
         speaker = await async_speaker(self.hass, user_input, self.settings[CONF_DEVICE_PERSONS])
         # Its id may have been read or guessed.
-        owners = history.persons(self.entry.entry_id, recent.history_id(conversation_id))
+        owners = history.find(self.entry.entry_id, recent.history_id(conversation_id)).persons
         is_others = not owners | {recent.speakers.get(conversation_id)} <= {speaker.person_id, None}
         own_id = f"{conversation_id} {speaker.person_id}" if is_others else conversation_id
         speaker = replace(speaker, conversation_id=own_id)
@@ -159,9 +159,10 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
                 unattended=False,
             ),
         )
-        if pictures := take_sent_pictures():
-            turn.pictures = pictures
+        if sent := sent_pictures.get():
+            turn.pictures = list(sent)
             turn.calls.taint()  # a picture may show text from an untrusted source
+            sent.clear()  # what runs because of this sentence gets none
         chat_log.llm_input_provided_index = turn.first + 1
         if is_others:
             recent.shared[conversation_id] = True
@@ -201,15 +202,6 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
             raise SentenceTooLong(
                 f"{length} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
             )
-
-    def _tries_locally_first(self, turn: Turn) -> bool:
-        """Return whether the built-in sentences come before the model: by option, or while it is down.
-
-        A server that is switched off lets a request wait for many seconds.
-        """
-        alone = self.router.fallback is None and self.router.primary_rests
-        wanted = self.settings[CONF_LOCAL_FIRST] or (alone and self.settings[CONF_LOCAL_FALLBACK])
-        return wanted and not turn.pictures
 
     async def _async_try_locally(self, turn: Turn) -> bool:
         """Answer with Home Assistant's own sentences, checked by the same guard as the model's calls.
@@ -268,7 +260,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         elif turn.calls.acted:
             key = "done"
         else:
-            is_order = read(turn.calls.sentence, turn.language).kind is Kind.ORDER
+            is_order = read(turn.calls.sentence, turn.language).kind is Mood.ORDER
             key = "not_done" if is_order and not turn.calls.done else "no_answer"
         names = ", ".join(turn.calls.likely)
         await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))

@@ -4,22 +4,34 @@ Everything that a yes would do is named, in the person's language. Names of enti
 and have an article where one fits.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-from homeassistant.const import ATTR_ENTITY_ID, ATTR_FRIENDLY_NAME, STATE_HOME, WEEKDAYS as WEEKDAY_NAMES
+from homeassistant.const import (
+    ATTR_ENTITY_ID,
+    ATTR_FRIENDLY_NAME,
+    MATCH_ALL,
+    STATE_HOME,
+    WEEKDAYS as WEEKDAY_NAMES,
+)
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
+from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.util import dt as dt_util
+from homeassistant.util.hass_dict import HassKey
 
-from ..languages import DEFAULT, find, table, words
+from ..const import DOMAIN
+from ..domains import DOMAINS
+from ..errors import HomeAgentError
+from ..languages import DEFAULT, find, nearest, table, words
 from ..regex import lazy_regex
-from ..safety.confirmation import Question
+from ..safety.answers import Ordered
+from ..safety.confirmation import PendingAction, Question
 from ..safety.frozen import (
     MAX_THINGS,
     AutomationChange,
@@ -36,6 +48,7 @@ from ..texts import fold, fold_letters, one_line, visible
 from ..timers.timers import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
 from ..timespans import format_span
 from ..tools.automating.clauses import StateWords
+from ..tools.control.planning import Settling, expectation_of
 from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.control.telling import UNTIL
 from ..tools.messages import heard_on
@@ -44,7 +57,77 @@ from ..tools.resolving.resolver import plain
 from ..tools.telling import Told, ToldValue, ValueKind
 from ..tools.vetted import TELEGRAM, is_message, is_spoken
 from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
-from .phrases import async_load_phrases, phrase
+
+_ENGLISH: Final = "en"
+_TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"
+_LANGUAGES: Final[HassKey[frozenset[str]]] = HassKey(f"{DOMAIN}.languages")
+_PLACES: Final = (
+    ("selector", f"component.{DOMAIN}.selector.spoken.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.import_report.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.self_test.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.adding.options.{{key}}"),
+    ("exceptions", f"component.{DOMAIN}.exceptions.{{key}}.message"),
+)
+"""Category and full name of a sentence in the translations."""
+
+
+async def async_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
+    """Return a sentence in a language, or in the nearest one there is, or in English."""
+    if cached_phrase(hass, language, key) is None:
+        await async_load_phrases(hass, language)
+    return phrase(hass, language, key, **placeholders)
+
+
+async def async_load_phrases(hass: HomeAssistant, language: str) -> None:
+    """Load the sentences of a language, after which `phrase` has them."""
+    if _LANGUAGES not in hass.data:
+        hass.data[_LANGUAGES] = await hass.async_add_executor_job(_languages)
+    spoken = _spoken(hass, language, hass.data[_LANGUAGES])
+    for category in dict.fromkeys(category for category, _ in _PLACES):
+        await async_get_translations(hass, spoken, category, {DOMAIN})
+
+
+@callback
+def phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
+    """Return a sentence of a language that is loaded."""
+    text = cached_phrase(hass, language, key, **placeholders)
+    return key.replace("_", " ") if text is None else text
+
+
+@callback
+def cached_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str | None:
+    """Return a sentence at once, or None if its language was not loaded yet."""
+    if (languages := hass.data.get(_LANGUAGES)) is None:
+        return None
+    spoken = _spoken(hass, language, languages)
+    for category, name in _PLACES:
+        sentences = async_get_cached_translations(hass, spoken, category, DOMAIN)
+        if sentence := sentences.get(name.format(key=key)):
+            return _fill(sentence, placeholders)
+    return None
+
+
+async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgentError) -> str:
+    """Return the sentence for a user about an error."""
+    return await async_phrase(hass, language, err.key, **(err.translation_placeholders or {}))
+
+
+def _languages() -> frozenset[str]:
+    return frozenset(path.stem for path in _TRANSLATIONS.glob("*.json"))
+
+
+def _spoken(hass: HomeAssistant, language: str, languages: frozenset[str]) -> str:
+    asked = hass.config.language if language in ("", MATCH_ALL) else language
+    return nearest(asked, languages, hass.config.country) or _ENGLISH
+
+
+def _fill(sentence: str, placeholders: dict[str, str]) -> str:
+    """Put values into a sentence; one that asks for more than there is stays as it is."""
+    try:
+        return sentence.format(**placeholders)
+    except KeyError, IndexError, ValueError:
+        return sentence
+
 
 ACTS: Final = {
     "alarm_control_panel.alarm_disarm": "disarmed",
@@ -87,7 +170,7 @@ DAYS: Final = {EVERY_DAY: "every_day", WORKDAYS: "workdays", WEEKEND: "weekend"}
 _WORD_ENDS = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class Case(StrEnum):
+class NameCase(StrEnum):
     """What stands before a name in a sentence."""
 
     OBJECT = "object"
@@ -99,11 +182,11 @@ class Case(StrEnum):
 
 
 CASES: Final = {
-    "activated": Case.TITLE,
-    "installed": Case.TITLE,
-    "started": Case.TITLE,
-    "toggled": Case.PREPOSITION,
-    SERVICE: Case.PREPOSITION,
+    "activated": NameCase.TITLE,
+    "installed": NameCase.TITLE,
+    "started": NameCase.TITLE,
+    "toggled": NameCase.PREPOSITION,
+    SERVICE: NameCase.PREPOSITION,
 }
 """How a question names the targets of an act; those of others are the object of the verb."""
 
@@ -126,13 +209,6 @@ async def async_question(
     )
 
 
-async def async_done(hass: HomeAssistant, language: str, items: Sequence[Frozen]) -> str:
-    """Return what was done after a yes, in a sentence for each kind of action."""
-    await async_load_phrases(hass, language)
-    describer = _Describer(hass, language)
-    return " ".join(dict.fromkeys(text for item in merged(items) for text in describer.done(item)))
-
-
 async def async_told(hass: HomeAssistant, language: str, acts: Sequence[Told]) -> str | None:
     """Return a sentence for each action; None if one of them has no words in this language."""
     await async_load_phrases(hass, language)
@@ -144,12 +220,6 @@ async def async_told(hass: HomeAssistant, language: str, acts: Sequence[Told]) -
     if not sentences or None in sentences:
         return None
     return " ".join(dict.fromkeys(filter(None, sentences)))
-
-
-async def async_targets(hass: HomeAssistant, language: str, entity_ids: Sequence[str]) -> str:
-    """Return the names of entities as one list in a sentence of a language."""
-    await async_load_phrases(hass, language)
-    return _Describer(hass, language).targets(entity_ids, Case.PREPOSITION)
 
 
 def parts(frozen: Iterable[Frozen]) -> list[Frozen]:
@@ -218,7 +288,12 @@ class _Describer:
                 special.append(self._automation(item))
             elif isinstance(item, FrozenCall) and is_message(item.domain, item.service):
                 continue
-            elif contents := self._contents(item):
+            elif contents := [
+                effect
+                for call in (item.calls if isinstance(item, FrozenPlan) else (item,))
+                if isinstance(call, FrozenCall | FrozenTool)
+                for effect in call.contents
+            ]:
                 effects, remarks = self._effects(contents)
                 if isinstance(item, FrozenPlan):
                     clauses = [self._plan(item, effects)]
@@ -271,8 +346,10 @@ class _Describer:
                 time = told_time(due)
                 time = f"{time} ({self._days(item.days)})" if item.days else time
                 return self._framed("ask_reminder", message=visible(item.args["name"]), time=time)
-            case FrozenTool():
-                return self._framed("ask_tool", tool=self._with_data(_tool_name(item.tool), data_of(item)))
+            case FrozenTool(tool=tool):
+                name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
+                title = tool.title if tool.title and tool.title != tool.name else name.replace("_", " ")
+                return self._framed("ask_tool", tool=self._with_data(plain(title), data_of(item)))
         raise TypeError(item)
 
     def _plan(self, plan: FrozenPlan, effects: Iterable[str] = (), *, by_name: bool = False) -> str:
@@ -331,11 +408,11 @@ class _Describer:
         if act.key == SERVICE and by_name:
             texts = async_get_cached_translations(self.hass, self.language, "services", call.domain)
             name = texts.get(f"component.{call.domain}.services.{call.service}.name", action)
-            targets = self._several(call, Case.TITLE)
+            targets = self._several(call, NameCase.TITLE)
             return self._with_data(f"{name}: {targets}" if targets else name, data)
         if not call.entity_ids:
             return self._framed("ask_tool", tool=self._with_data(action, data))
-        targets = self._with_data(self._several(call, CASES.get(act.key, Case.OBJECT)), data)
+        targets = self._with_data(self._several(call, CASES.get(act.key, NameCase.OBJECT)), data)
         value = ", ".join(filter(None, map(self._value, act.values)))
         return self._framed(f"ask_{act.key}", targets=targets, value=value, action=action)
 
@@ -357,7 +434,7 @@ class _Describer:
         named_targets = tuple(_name(self.hass, entity_id) for entity_id in call.entity_ids)
         return Told(key=key, names=named_targets, values=values), data
 
-    def _several(self, call: FrozenCall, case: Case) -> str:
+    def _several(self, call: FrozenCall, case: NameCase) -> str:
         """Return the targets of a call; more than a question can name are counted where it is spoken."""
         if self.full or len(call.entity_ids) <= MAX_THINGS:
             return self.targets(call.entity_ids, case)
@@ -369,12 +446,6 @@ class _Describer:
     def _with_data(self, name: str, data: Mapping[str, object]) -> str:
         text = told(data, full=self.full).text
         return f"{name} ({text})" if text else name
-
-    def _contents(self, item: Frozen) -> list[Effect]:
-        """Return the restricted effects in groups, scripts and scenes."""
-        calls = item.calls if isinstance(item, FrozenPlan) else (item,)
-        with_contents = [call for call in calls if isinstance(call, FrozenCall | FrozenTool)]
-        return list(dict.fromkeys(effect for call in with_contents for effect in call.contents))
 
     def _effects(self, effects: Sequence[Effect]) -> tuple[list[str], list[str]]:
         """Return effects as clauses, with all that they reach by name, and remarks on what is not said."""
@@ -438,7 +509,7 @@ class _Describer:
                 key = "is_home"
         else:
             key, values = self._states(config, ids[0])
-        case = Case.TITLE if ids[0].startswith("person.") else Case.OBJECT
+        case = NameCase.TITLE if ids[0].startswith("person.") else NameCase.OBJECT
         clause = self.phrase(f"auto_{key}", name=self.targets(ids, case), **values)
         if "for" in config:
             clause = self.phrase("auto_for", clause=clause, time=_span(config["for"]))
@@ -525,9 +596,21 @@ class _Describer:
     def told(self, act: Told) -> str | None:
         """Return the sentence about an action; None if this language has no words for it."""
         values = [self._value(value) for value in act.values]
-        timing = self._timing(act)
-        if None in values or timing is None:
+        if None in values:
             return None
+        timing: dict[str, str] = {}
+        if (moment := act.when) is not None:
+            local = dt_util.as_local(moment.due)
+            ahead, clock = (local.date() - dt_util.now().date()).days, f"{local:%H:%M}"
+            at = self.phrase("auto_at", time=clock)
+            if act.key == UNTIL and not ahead:
+                timing = {"time": clock}
+            elif act.key != UNTIL and moment.days:
+                timing = {"when": self.phrase("auto_on_days", when=at, days=self._days(moment.days))}
+            elif act.key != UNTIL and ahead in (0, 1):
+                timing = {"when": self.phrase("at_tomorrow", time=clock) if ahead else at}
+            else:  # only the model has words for other days
+                return None
         is_already = act.key.startswith(ALREADY)
         form = "later" if "when" in timing else "done"
         text = self.phrase(
@@ -540,21 +623,6 @@ class _Describer:
         if act.count and act.place and not is_already:
             return self.phrase("in_place", place=act.place, told=text[0].lower() + text[1:])
         return text[:1].upper() + text[1:]
-
-    def _timing(self, act: Told) -> dict[str, str] | None:
-        """Return the time in a sentence, if it has one; None if this language has no words for it."""
-        if (moment := act.when) is None:
-            return {}
-        local, today = dt_util.as_local(moment.due), dt_util.now().date()
-        ahead, clock = (local.date() - today).days, f"{local:%H:%M}"
-        if act.key == UNTIL:
-            return None if ahead else {"time": clock}
-        at = self.phrase("auto_at", time=clock)
-        if moment.days:
-            return {"when": self.phrase("auto_on_days", when=at, days=self._days(moment.days))}
-        if ahead not in (0, 1):
-            return None
-        return {"when": self.phrase("at_tomorrow", time=clock) if ahead else at}
 
     def _value(self, value: ToldValue) -> str | None:
         """Return a value as it is spoken; None if this language has no word for it."""
@@ -576,7 +644,7 @@ class _Describer:
 
     # Names.
 
-    def targets(self, entity_ids: Sequence[str], case: Case) -> str:
+    def targets(self, entity_ids: Sequence[str], case: NameCase) -> str:
         """Return the names of entities as one list."""
         named = [
             with_article(name, self.language, case) if _friendly(self.hass, entity_id) != entity_id else name
@@ -602,17 +670,17 @@ def told_time(due: datetime) -> str:
     return f"{local:%H:%M}" if local.date() == dt_util.now().date() else f"{local:%Y-%m-%d %H:%M}"
 
 
-def with_article(name: str, language: str, case: Case) -> str:
+def with_article(name: str, language: str, case: NameCase) -> str:
     """Return the name of a device or a room with the article that a language puts before it."""
     own = find(language) or DEFAULT
     first, *others = fold(name).split() or [""]
-    if case is Case.TITLE:
+    if case is NameCase.TITLE:
         return name
     if always := next(iter(words(own, "spoken_names.always")), ""):
         owners = tuple(words(own, "spoken_names.owners"))
         is_owned = any(word.endswith(owners) for word in name.replace("’", "'").split())  # noqa: RUF001
         return name if is_owned or first in words(own, "spoken_names.without") else f"{always} {name}"
-    if case is Case.PREPOSITION:
+    if case is NameCase.PREPOSITION:
         return name
     compounds = bool(table(own, "spoken_names.compounds"))
     fitting = [
@@ -655,17 +723,73 @@ def _friendly(hass: HomeAssistant, entity_id: str) -> str:
     return plain(str((state.attributes.get(ATTR_FRIENDLY_NAME) if state else None) or entity_id))
 
 
-def _tool_name(tool: llm.Tool) -> str:
-    """Return the title of a tool, or its name in words."""
-    if tool.title and tool.title != tool.name:
-        return plain(tool.title)
-    name = _WORD_ENDS.sub(" ", inner_name(tool).rpartition("__")[2].removeprefix("Hass"))
-    return plain(name.replace("_", " "))
-
-
 def area_of(hass: HomeAssistant, entity_id: str) -> ar.AreaEntry | None:
     """Return the area of an entity, or else that of its device."""
     if (entry := er.async_get(hass).async_get(entity_id)) is None:
         return None
     area_id = er.async_get_effective_area_id(hass, entry)
     return ar.async_get(hass).async_get_area(area_id) if area_id else None
+
+
+async def async_carry_out(
+    hass: HomeAssistant, action: PendingAction, language: str, approving: Awaitable[None]
+) -> tuple[str, HomeAgentError | None]:
+    """Run an action by an approval of it; return what became of it as a sentence, and the error if it failed.
+
+    The error is ConfirmationRefused where the word did not count.
+    """
+    items = [
+        call
+        for part in parts(action.frozen)
+        for call in (part.calls if isinstance(part, FrozenPlan) and part.due is None else (part,))
+    ]
+    expected = {
+        entity_id: expectation
+        for call in items
+        if isinstance(call, FrozenCall) and (expectation := expectation_of(call.domain, call.service))
+        for entity_id in call.entity_ids
+    }
+    settling = Settling(hass, expected)
+    try:
+        await approving
+        if expected:
+            await settling.async_wait()
+    except HomeAgentError as err:
+        return await async_error_sentence(hass, language, err), err
+    finally:
+        settling.stop()
+    seen = {entity_id: hass.states.get(entity_id) for entity_id in expected}
+    waiting = [entity_id for entity_id, state in seen.items() if not expected[entity_id].is_told(state)]
+    unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_passing(seen[entity_id])]
+    await async_load_phrases(hass, language)
+    describer = _Describer(hass, language)
+    if waiting:
+        targets = describer.targets(unseen or waiting, NameCase.PREPOSITION)
+        return describer.phrase("done_unseen" if unseen else "done_begun", targets=targets), None
+    return " ".join(dict.fromkeys(text for item in merged(items) for text in describer.done(item))), None
+
+
+@callback
+def ordered(hass: HomeAssistant, frozen: Sequence[Frozen]) -> Ordered:
+    """Return the verbs and the names by which a person may repeat what was asked about, beside a yes."""
+    calls = [
+        call for part in parts(frozen) for call in (part.calls if isinstance(part, FrozenPlan) else (part,))
+    ]
+    verbs: list[frozenset[str]] = []
+    for call in calls:
+        # People have no single verb for anything but a call.
+        if isinstance(call, FrozenCall):
+            named = DOMAINS[call.domain].actions.items()
+            fitting = [(name, *action.also_said) for name, action in named if action.service == call.service]
+            verbs.append(frozenset(verb for names in fitting for verb in names))
+        else:
+            verbs.append(frozenset())
+    targets = {entity_id for call in calls if isinstance(call, FrozenCall) for entity_id in call.entity_ids}
+    names: list[str] = []
+    if len(targets) == 1 and len(calls) == 1:
+        (entity_id,) = targets
+        if (state := hass.states.get(entity_id)) is not None:
+            names.append(state.name)
+        if (entry := er.async_get(hass).async_get(entity_id)) is not None:
+            names.extend(alias for alias in entry.aliases if isinstance(alias, str))
+    return Ordered(frozenset.intersection(*verbs) if verbs else frozenset(), tuple(names))

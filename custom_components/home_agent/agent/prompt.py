@@ -4,11 +4,14 @@ The system prompt is the same text from turn to turn: rules, persona, style, cat
 is beside the newest user message.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from time import monotonic
 from typing import Any, Final
+
+import probatio
 
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import TemplateError
@@ -36,11 +39,128 @@ from ..context.window import Catalogue, Prompt, RequestDraft, System, cut_fairly
 from ..inference.client import MODELS, Router
 from ..inference.models import ChatRequest, Message, ModelServerError, background
 from ..issues import report, withdraw
+from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..regex import lazy_regex
 from ..safety.disclosure import DataPolicy
+from ..tools.base import HomeAgentTool, parameters_in, useful_tools
+from ..tools.calls.schema import serialize
 from ..tools.ha_control import ControlTool
-from .tool_schemas import OwnTools, async_other_tools
+from ..tools.handler import ToolHandler
+from ..tools.outside.other_apis import (
+    async_instances,
+    async_prompts,
+    async_report_refused,
+    async_sanitize,
+    is_foreign,
+    named_tools,
+    wire_name,
+)
+from ..tools.script_tool import ScriptTools
+
+
+def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> dict[str, Any]:
+    """Return one tool in the format of model servers."""
+    schema = probatio.to_openapi(tool.parameters, custom_serializer=serializer, openapi_version="3.1.0")
+    if isinstance(tool, HomeAgentTool):
+        schema = _lean(schema)
+        for name in tool.unoffered:
+            schema["properties"].pop(name, None)
+    function: dict[str, Any] = {"name": wire_name(tool.name), "parameters": schema}
+    if tool.description:
+        function["description"] = tool.description
+    return {"type": "function", "function": function}
+
+
+def _lean(schema: Any) -> Any:
+    """Return a schema without what it says about other keys.
+
+    Models keep to the keys that they are shown, the guard refuses others anyway, and every word costs. A
+    schema that says nothing allows any key.
+    """
+    if isinstance(schema, list):
+        return [_lean(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _lean(value)
+        for key, value in schema.items()
+        if key != "additionalProperties" or not isinstance(value, bool)
+    }
+
+
+def function_tools(
+    tools: Iterable[llm.Tool], serializer: Callable[[Any], Any] | None = serialize
+) -> list[dict[str, Any]]:
+    """Return tools in the format of model servers."""
+    return [function_tool(tool, serializer) for tool in tools]
+
+
+class OwnTools:
+    """The agent's own tools as requests carry them. They change only with the home."""
+
+    def __init__(self, hass: HomeAssistant, handler: ToolHandler, scripts: ScriptTools) -> None:
+        self._hass, self._handler, self._scripts = hass, handler, scripts
+        self.write(handler.tools.values())
+
+    def renew(self, house: HouseSnapshot) -> None:
+        """Offer the scripts of this home that are tools."""
+        if (scripts := self._scripts.renewed(house)) is not None:
+            self._handler.set_scripts(scripts)
+            self.write(self._handler.tools.values())
+
+    def write(self, tools: Iterable[llm.Tool]) -> None:
+        """Build the schemas once while the tools do not change."""
+        self._tools = list(tools)
+        self.names = frozenset(tool.name for tool in self._tools)
+        self._schemas = dict(zip(self._tools, function_tools(self._tools), strict=True))
+
+    def beside(self, house: HouseSnapshot, catalogue: Catalogue) -> list[dict[str, Any]]:
+        """Return the tools for this home and a prompt with this catalogue."""
+        self.renew(house)
+        schemas = []
+        for tool in useful_tools(self._hass, house, self._tools):
+            if catalogue.complete and isinstance(tool, HomeAgentTool) and tool.for_large_houses:
+                continue
+            schema = self._schemas[tool]
+            if (here := parameters_in(self._hass, house, tool)) is not None:
+                schema = {**schema, "function": {**schema["function"], "parameters": here}}
+            schemas.append(schema)
+        return schemas
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTools:
+    """Tools of other LLM APIs: to call, as a request carries them, and what their APIs say about them."""
+
+    tools: dict[str, llm.Tool] = field(default_factory=dict)
+    schemas: list[dict[str, Any]] = field(default_factory=list)
+    prompt: str = ""
+
+
+async def async_other_tools(
+    hass: HomeAssistant, api_ids: Sequence[str], llm_context: llm.LLMContext, taken: Iterable[str]
+) -> OtherTools:
+    """Return the tools of other APIs under names that are not taken; the same on each turn."""
+    if not api_ids:
+        return OtherTools()
+    instances = await async_instances(hass, api_ids, llm_context)
+    named = named_tools(instances, taken)
+    schemas = {tool.name: function_tool(tool, instance.custom_serializer) for tool, instance in named}
+    foreign = {tool.name: instance for tool, instance in named if is_foreign(instance)}
+    told = await async_sanitize(hass, [schemas[name]["function"] for name in foreign])
+    refused: dict[str, list[str]] = {}
+    for (name, instance), one in zip(foreign.items(), told, strict=True):
+        if one is None:
+            refused.setdefault(instance.api.id, []).append(name)
+            del schemas[name]
+        else:
+            schemas[name]["function"] = dict(one)
+    for instance in filter(is_foreign, instances):
+        async_report_refused(hass, instance.api.id, instance.api.name, refused.get(instance.api.id, ()))
+    tools: dict[str, llm.Tool] = {tool.name: tool for tool, _ in named if tool.name in schemas}
+    return OtherTools(tools, list(schemas.values()), await async_prompts(hass, instances))
+
 
 ROLE = "You are {persona}, the assistant of the household {home}."
 
@@ -180,28 +300,19 @@ WARM_SECONDS = 240.0
 """How long a prefilled prompt is taken to stay in the server's cache."""
 
 
+@dataclass(slots=True)
 class Warmer:
     """Lets a server at home read the system prompt and the tools ahead of time; never a cloud one."""
 
-    def __init__(
-        self,
-        hass: HomeAssistant,
-        settings: Mapping[str, Any],
-        router: Router,
-        context: ContextManager,
-        prompt: PromptBuilder,
-        tools: OwnTools,
-        policy: DataPolicy,
-    ) -> None:
-        self._hass = hass
-        self._settings = settings
-        self._router = router
-        self._context = context
-        self._prompt = prompt
-        self._tools = tools
-        self._policy = policy
-        self._warm: tuple[bytes, float] | None = None
-        self._busy = False
+    hass: HomeAssistant
+    settings: Mapping[str, Any]
+    router: Router
+    context: ContextManager
+    prompt: PromptBuilder
+    tools: OwnTools
+    policy: DataPolicy
+    _warm: tuple[bytes, float] | None = None
+    _busy: bool = False
 
     def note_used(self) -> None:
         """Note that a turn has just filled the cache."""
@@ -217,8 +328,8 @@ class Warmer:
             return
         self._busy = True
         try:
-            await self._context.async_prepare()
-            if self._policy.of(self._router.expected).home:
+            await self.context.async_prepare()
+            if self.policy.of(self.router.expected).home:
                 await self._async_prefill()
         except ModelServerError as err:
             LOGGER.debug("The prompt could not be prefilled: %s", err.kind)
@@ -228,24 +339,24 @@ class Warmer:
     async def _async_prefill(self) -> None:
         """Send the stable part with an answer of one token; once more where that shows it to be too long."""
         for _ in range(2):
-            stable = await self._context.async_stable()
-            context, language = Context(), self._hass.config.language
+            stable = await self.context.async_stable()
+            context, language = Context(), self.hass.config.language
             others = await async_other_tools(
-                self._hass,
-                self._settings[CONF_LLM_APIS],
+                self.hass,
+                self.settings[CONF_LLM_APIS],
                 llm.LLMContext(DOMAIN, context, language, ASSISTANT, None),
-                self._tools.names,
+                self.tools.names,
             )
             nobody = Speaker(context=context, language=language)
-            systems = self._prompt.systems(stable, "", nobody, [], others.prompt or None)
-            tools = [*self._tools.beside(stable.house, stable.catalogue), *others.schemas]
+            systems = self.prompt.systems(stable, "", nobody, [], others.prompt or None)
+            tools = [*self.tools.beside(stable.house, stable.catalogue), *others.schemas]
             draft = RequestDraft(
                 systems=systems,
                 tools=tools,
                 tools_budget=stable.budget.chosen.get("tools"),
-                slots=(self._context.known(nobody, stable.budget),),
+                slots=(self.context.known(nobody, stable.budget),),
             )
-            limit = self._context.window.request_tokens(self._settings[CONF_MAX_TOKENS])
+            limit = self.context.window.request_tokens(self.settings[CONF_MAX_TOKENS])
             fitted = fit(draft, [NOTHING_SAID], limit)
             begins = json_bytes([fitted.messages[0]["content"], fitted.tools])
             mark = blake2b(begins, digest_size=16).digest()
@@ -259,15 +370,15 @@ class Warmer:
                 messages=fitted.messages,
                 tools=fitted.tools,
                 max_tokens=1,
-                keep_alive=self._settings[CONF_KEEP_ALIVE],
-                num_ctx=self._settings.get(CONF_NUM_CTX),
-                thinking=self._settings[CONF_THINKING],
+                keep_alive=self.settings[CONF_KEEP_ALIVE],
+                num_ctx=self.settings.get(CONF_NUM_CTX),
+                thinking=self.settings[CONF_THINKING],
                 caller=background("read ahead"),
             )
-            answer = await self._router.complete(
-                {model: request for model in MODELS if self._policy.of(model).home}
+            answer = await self.router.complete(
+                {model: request for model in MODELS if self.policy.of(model).home}
             )
             self._warm = (mark, monotonic())
             if answer.usage is not None:
-                model, usage = self._router.last_used, answer.usage
-                self._context.window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)
+                model, usage = self.router.last_used, answer.usage
+                self.context.window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)

@@ -12,9 +12,9 @@ from homeassistant.helpers import llm
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.speaker import async_speaker_at
 from ..const import DOMAIN
 from ..knowledge.house import AgentView
+from ..knowledge.speaker import async_speaker_at
 from ..runtime import Agent, FurtherAgent
 from ..safety.disclosure import Disclosure
 from ..tools.base import parameters_in, useful_tools

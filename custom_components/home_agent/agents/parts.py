@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 
-from ..agent.afterthought import Summarizer, asking, asking_external
-from ..agent.describe import async_question
-from ..agent.phrases import async_phrase
+from ..agent.afterthought import FinishedConversation, asking, asking_external, summaries
+from ..agent.describe import async_phrase, async_question
 from ..agent.pictures import seeing
-from ..agent.prompt import PromptBuilder, Warmer
+from ..agent.prompt import OwnTools, PromptBuilder, Warmer
 from ..agent.record import RunningTurns
-from ..agent.tool_schemas import OwnTools
 from ..channels.asking import Asker
 from ..connection import endpoint, external_endpoint, fallback_endpoint, model_client
 from ..const import (
@@ -36,6 +34,7 @@ from ..const import (
 from ..context.manager import ContextManager
 from ..context.providers.base import ProviderSetup
 from ..events import EventEmitter
+from ..idle import IdleQueue
 from ..inference.client import Router
 from ..knowledge.house import ViewedHouse
 from ..knowledge.indexer import Indexer, knowledge_collection, profile_collection
@@ -303,9 +302,9 @@ class AgentParts:
             least_importance=self.settings[CONF_MEMORY_MIN_IMPORTANCE],
         )
 
-    def summarizer(self) -> Summarizer:
-        """Return the summarizer of long conversations."""
-        return Summarizer(
+    def summaries(self) -> IdleQueue[FinishedConversation]:
+        """Return the queue of long conversations that are summed up."""
+        return summaries(
             self._hass,
             self.id,
             history=self.shared.history,

@@ -37,7 +37,7 @@ from ..const import (
     DOMAIN,
     EXTRACTION_EXTERNAL,
 )
-from ..conversations.turns import ConversationLog
+from ..conversations.history import ConversationLog
 from ..entity import conversation_entity
 from ..inference.client import Router
 from ..issues import report, withdraw, withdraw_all
@@ -96,7 +96,7 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     agent.async_on_unload(async_at_started(hass, count))
     agent.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
     agent.async_on_unload(data.extractor.stop)
-    agent.async_on_unload(data.summarizer.queue.stop)
+    agent.async_on_unload(data.summaries.stop)
     agent.async_on_unload(PipelineWatch(hass, agent).async_start())
     agent.async_on_unload(async_watch_automations(hass, agent))
     await _async_watch_names(hass, agent)
@@ -220,7 +220,7 @@ def assemble(hass: HomeAssistant, parts: AgentParts) -> HomeAgentData:
         log=ConversationLog(hass, parts.id, enabled=parts.settings[CONF_CONVERSATION_LOG]),
         turn_log=parts.shared.turn_logs[parts.id].configure(parts.settings),
         extractor=parts.extractor(),
-        summarizer=parts.summarizer(),
+        summaries=parts.summaries(),
         learner=parts.learner,
         suggested=parts.suggested,
         make_proactive=parts.async_proactive,

@@ -11,15 +11,14 @@ from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
-from ..agent.describe import names
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase, names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.features import supports
-from ..embeds import without_embeds
 from ..errors import HomeAgentError, PermissionDenied
 from ..event_data import TimerFinished
 from ..events import EventEmitter
 from ..planned.records import PlannedCommand
+from ..texts import without_embeds
 from ..timers.timers import Timer
 from ..tools.own_calls import async_announce, async_notify
 from ..tools.people import People, Route, async_write_to, chats_of, route_to_own_phone

@@ -8,13 +8,10 @@ from typing import Any, Final, override
 from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.confirmed import async_carry_out, ordered
-from ..agent.describe import async_question
-from ..agent.phrases import async_phrase
-from ..agent.speaker import async_speaker_at
+from ..agent.describe import async_carry_out, async_phrase, async_question, ordered
 from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, LOGGER
 from ..errors import ToolExecutionError
-from ..knowledge.speaker import Speaker, Surface
+from ..knowledge.speaker import Speaker, Surface, async_speaker_at
 from ..safety.answers import Answer, Read, read_reply
 from ..safety.confirmation import (
     ActionOutcome,
@@ -24,8 +21,8 @@ from ..safety.confirmation import (
     OwnQuestion,
     PendingAction,
 )
+from ..safety.frozen import ServiceCall
 from ..safety.rules import Verdict
-from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from ..tools.own_calls import async_announce, async_ask_question
 from ..tools.people import user_id_of

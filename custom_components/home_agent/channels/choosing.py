@@ -8,7 +8,7 @@ from typing import Any, Final
 from homeassistant.core import Context, Event, HomeAssistant, callback
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase
 from ..const import CONF_NOTIFY_TARGETS, LOGGER
 from ..errors import HomeAgentError, ToolExecutionError
 from ..safety.answers import Answer, read_reply

@@ -11,9 +11,8 @@ from homeassistant.components import persistent_notification
 from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
-from ..agent.phrases import async_error_sentence, async_phrase
+from ..agent.describe import async_error_sentence, async_phrase
 from ..const import LOGGER
-from ..embeds import literal
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..safety.confirmation import (
@@ -24,6 +23,7 @@ from ..safety.confirmation import (
     PendingAction,
     Refusal,
 )
+from ..texts import literal
 from ..tools.own_calls import async_notify
 from ..tools.people import Route, read_targets, reads_html, route_to, user_id_of
 

@@ -26,14 +26,13 @@ from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.confirmed import async_carry_out, ordered
-from ..agent.phrases import async_error_sentence, async_phrase
-from ..agent.pictures import MAX_BYTES, data_url, kind_of_picture, sent_pictures
+from ..agent.describe import async_carry_out, async_error_sentence, async_phrase, ordered
+from ..agent.pictures import MAX_BYTES, data_url, kind_of_picture
 from ..const import CONF_TELEGRAM_CHATS, LOGGER
 from ..entity import conversation_entity
 from ..errors import HomeAgentError, ToolExecutionError
 from ..events import EventEmitter
-from ..knowledge.speaker import PERSON, Surface, async_person_of_user, surface, written_in
+from ..knowledge.speaker import PERSON, Surface, async_person_of_user, sent_pictures, surface, written_in
 from ..memory.records import Memory, is_visible
 from ..privacy import async_forget
 from ..regex import lazy_regex

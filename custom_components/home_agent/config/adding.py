@@ -20,15 +20,14 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
 )
 
-from ..agent.describe import Case, with_article
-from ..agent.phrases import async_phrase
+from ..agent.describe import NameCase, async_phrase, with_article
 from ..agents.assistants import async_make_assistant, may_be_assistant
 from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN, LOGGER
-from ..embeds import without_embeds
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..runtime import DATA_SHARED
 from ..self_test.cases import Capability
 from ..self_test_reports import Report
+from ..texts import without_embeds
 from .fields import Field, async_language, form, stripped, switch
 from .probe import Draft, async_shared, async_try
 
@@ -51,7 +50,7 @@ async def async_first_sentences(hass: HomeAssistant, house: HouseSnapshot) -> li
 
 
 async def _async_sentence(hass: HomeAssistant, language: str, key: str, name: str) -> str:
-    case = Case.PREPOSITION if key in _ROOMS else Case.OBJECT
+    case = NameCase.PREPOSITION if key in _ROOMS else NameCase.OBJECT
     named = with_article(name, language, case) if name else ""
     return await async_phrase(hass, language, f"try_{key}", name=named)
 

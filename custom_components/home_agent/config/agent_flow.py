@@ -22,10 +22,10 @@ from homeassistant.helpers.selector import (
 
 from ..agent_options import CONF_CONTROLLABLE, CONF_SHARED_MEMORY, CONF_VISIBLE
 from ..const import CONF_MODEL, CONF_NAME, CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING, DEFAULTS
-from ..embeds import without_embeds
 from ..errors import InvalidInput
 from ..inference.models import ModelServerError
 from ..knowledge.house import AgentView, ViewedHouse
+from ..texts import without_embeds
 from .fields import Checked, Field, check, choice, form, stripped, text
 from .options import OptionPages, page_step
 from .probe import ProbeSteps, async_shared, ranked, typed_endpoint

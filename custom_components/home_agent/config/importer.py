@@ -22,7 +22,7 @@ from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.redact import REDACTED
 from homeassistant.helpers.template import TemplateEnvironment
 
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase
 from ..agent.prompt import render
 from ..connection import is_template
 from ..const import (
@@ -45,10 +45,10 @@ from ..const import (
     EXTENDED_OPENAI,
     LOGGER,
 )
-from ..embeds import without_embeds
 from ..inference.models import Dialect
 from ..regex import lazy_regex
 from ..safety.redaction import is_secret
+from ..texts import without_embeds
 from ..tools.custom.base import SINGLE
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools

@@ -18,7 +18,7 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.selector import SelectOptionDict
 from homeassistant.setup import async_setup_component
 
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase
 from ..agents.starting import build
 from ..connection import endpoint
 from ..const import CONF_MODEL, DOMAIN

@@ -1,26 +1,549 @@
-"""ConversationHistoryManager: the conversations of all entries, in one store."""
+"""Conversations: turns as values, the window of them that a request carries, the store, and the log files."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, override
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from functools import cached_property
+import json
+import os
+from pathlib import Path
+from typing import Any, Final, NotRequired, Self, TypedDict, cast, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
+from homeassistant.util.file import WriteError, write_utf8_file_atomic
 
-from ..const import DOMAIN
+from ..const import DOMAIN, LOGGER
+from ..context.window import messages_tokens
 from ..event_data import HistorySaved
-from ..inference.models import Message
-from ..store import UNREADABLE, Content, KeptStore, StoredFile
+from ..inference.models import Message, MessageCall
+from ..safety.sanitizer.private_names import find_numbers, find_patterns, masked
+from ..store import UNREADABLE, Content, KeptStore, StoredFile, read_moment, read_text_or_none
 from ..texts import fold_letters
-from .turns import (
-    Conversation,
-    PersonTurn,
-    StoredTurn,
-    make_turn,
-    parse_conversation,
-    summary_messages,
-)
+
+MAX_MESSAGES = 500
+"""Messages kept of one conversation."""
+MAX_TOKENS = 60_000
+"""Tokens kept of one conversation; more than the largest window."""
+MAX_MESSAGE_CHARS = 16_000
+RECENT_TURNS = 3
+"""Turns in which entities were mentioned that a sentence may go on about."""
+MAX_ABOUT = 20
+"""Entities that are kept of a turn."""
+
+SUMMARY_FROM = 0.6
+"""Share of its limits from which on a window is summarised, before it moves on."""
+SUMMARY_HEADING = "[Added by Home Assistant: what was said earlier in this conversation]"
+
+AT_HOME_ONLY = "at_home"
+"""Key of messages that an external model must not receive."""
+
+_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_HOME_ONLY})
+_ROLES = frozenset({"user", "assistant", "tool"})
+
+
+class TurnContent(TypedDict):
+    """A turn as it is written to the store."""
+
+    at: str
+    person: str | None
+    messages: list[Message]
+    tainted: NotRequired[bool]
+    about: NotRequired[list[str]]
+
+
+class PersonTurn(TypedDict):
+    """A turn in which a person spoke, with the id of its conversation."""
+
+    conversation: str
+    at: str
+    messages: list[Message]
+
+
+class ConversationContent(TypedDict):
+    """A conversation as it is written to the store."""
+
+    turns: list[TurnContent]
+    start: int
+    summary: NotRequired[str]
+    ready: NotRequired[str]
+    tainted: NotRequired[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """The sentence of one person, and the calls and the answer."""
+
+    at: datetime
+    messages: tuple[Message, ...]
+    tokens: int
+    persist: bool = True
+    person: str | None = None
+    """Id of the speaker, if known."""
+    tainted: bool = False
+    """Whether it has read text from an untrusted source, or continues a turn that has."""
+    about: tuple[str, ...] = ()
+    """Ids of the entities that it changed, else that were asked about."""
+
+    def content(self) -> TurnContent:
+        """Return the data to store."""
+        stored: TurnContent = {
+            "at": self.at.isoformat(),
+            "person": self.person,
+            "messages": list(self.messages),
+        }
+        if self.tainted:
+            stored["tainted"] = True
+        return {**stored, "about": list(self.about)} if self.about else stored
+
+    def holds(self, texts: Iterable[str]) -> bool:
+        """Return whether any of these folded texts is in it."""
+        said = [message["content"] for message in self.messages]
+        for message in self.messages:
+            said += [call["function"]["arguments"] for call in message.get("tool_calls", ())]
+        whole = fold_letters(" ".join(said))
+        return any(text in whole for text in texts)
+
+    def words_only(self) -> Self:
+        """Return the turn without its tool calls: the sentence and the last answer."""
+        said = [message for message in self.messages if message["role"] == "user"]
+        answers = [
+            message.copy()
+            for message in self.messages
+            if message["role"] == "assistant" and message["content"]
+        ]
+        for answer in answers[-1:]:
+            answer.pop("tool_calls", None)
+        messages = (*said, *answers[-1:])
+        return replace(self, messages=messages, tokens=messages_tokens(messages))
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Turns, oldest first, and the index of the turn at which the window begins."""
+
+    turns: tuple[StoredTurn, ...] = ()
+    start: int = 0
+    summary: str = ""
+    """What was said before the window, as the model put it; it stays as long as the window does."""
+    ready: str = ""
+    """The summary that is shown when the window moves on."""
+    tainted: frozenset[str] = frozenset()
+    """Which of both come from turns that have read text from outside: "summary", "ready"."""
+
+    @property
+    def reads_outside(self) -> bool:
+        """Return whether the window, or the summary in front of it, holds text from outside."""
+        told = any(turn.tainted for turn in self.turns[self.start :])
+        return told or bool(self.summary and "summary" in self.tainted)
+
+    def with_summary(self, summary: str) -> Self:
+        """Return the conversation with a summary for when the window moves on."""
+        tainted = self.tainted - {"ready"} | ({"ready"} if self.reads_outside else set())
+        return replace(self, ready=summary, tainted=frozenset(tainted))
+
+    @cached_property
+    def at_home(self) -> bool:
+        """Return whether anything in it is for models in the home only; then its summary is too."""
+        return any(message.get(AT_HOME_ONLY) for turn in self.turns for message in turn.messages)
+
+    @cached_property
+    def message_count(self) -> int:
+        """Return how many messages are kept."""
+        return sum(len(turn.messages) for turn in self.turns)
+
+    @cached_property
+    def tokens(self) -> int:
+        """Return how many tokens are kept."""
+        return sum(turn.tokens for turn in self.turns)
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Return the entities of the newest turn that was about any, among the last ones."""
+        return next((turn.about for turn in reversed(self.turns[-RECENT_TURNS:]) if turn.about), ())
+
+    @property
+    def persons(self) -> set[str]:
+        """Return the ids of the known speakers."""
+        return {turn.person for turn in self.turns if turn.person is not None}
+
+    def with_turn(self, turn: StoredTurn) -> Conversation:
+        """Return the conversation with one turn more, without the oldest beyond the limits."""
+        turns = (*self.turns, turn)
+        messages = self.message_count + len(turn.messages)
+        tokens = self.tokens + turn.tokens
+        dropped = 0
+        while (messages > MAX_MESSAGES or tokens > MAX_TOKENS) and dropped < len(turns) - 1:
+            messages -= len(turns[dropped].messages)
+            tokens -= turns[dropped].tokens
+            dropped += 1
+        return replace(self, turns=turns[dropped:], start=max(0, self.start - dropped))
+
+    def window(self, max_messages: int, max_tokens: int) -> tuple[Sequence[StoredTurn], Conversation]:
+        """Return the turns that fit, and the conversation with the window where it then begins."""
+        if self.summary:
+            taken = summary_messages(self.summary)
+            max_messages = max(1, max_messages - len(taken))
+            max_tokens = max(1, max_tokens - messages_tokens(taken))
+        usable = [_fitting(turn, max_messages, max_tokens) for turn in self.turns[self.start :]]
+        if _fit(usable, max_messages, max_tokens):
+            return _present(usable), self
+        skip = 0
+        while not _fit(usable[skip:], max_messages // 2, max_tokens // 2) and skip < len(usable) - 1:
+            skip += 1
+        moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
+        if self.ready:
+            moved = replace(moved, tainted=frozenset({"summary"} if "ready" in self.tainted else ()))
+        return _present(usable[skip:]), moved
+
+    def without(self, is_unwanted: Callable[[StoredTurn], bool]) -> Conversation | None:
+        """Return the conversation without some turns, None if nothing is left.
+
+        What was summed up from them goes too.
+        """
+        kept = tuple(turn for turn in self.turns if not is_unwanted(turn))
+        if len(kept) == len(self.turns):
+            return self
+        gone_before = sum(is_unwanted(turn) for turn in self.turns[: self.start])
+        start = min(self.start - gone_before, max(0, len(kept) - 1))
+        return Conversation(kept, start) if kept else None
+
+    def wants_summary(self, max_messages: int, max_tokens: int) -> bool:
+        """Return whether the window will soon move on without a summary of what it leaves behind."""
+        if self.ready:
+            return False
+        window = self.turns[self.start :]
+        messages, tokens = sum(len(turn.messages) for turn in window), sum(turn.tokens for turn in window)
+        return messages >= SUMMARY_FROM * max_messages or tokens >= SUMMARY_FROM * max_tokens
+
+    def content(self) -> ConversationContent | None:
+        """Return the data to store; None if nothing may be stored."""
+        turns = [turn.content() for turn in self.turns if turn.persist]
+        if not turns:
+            return None
+        unstored = sum(not turn.persist for turn in self.turns[: self.start])
+        stored: ConversationContent = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
+        if len(turns) == len(self.turns):
+            if self.summary:
+                stored["summary"] = self.summary
+            if self.ready:
+                stored["ready"] = self.ready
+            if self.tainted:
+                stored["tainted"] = sorted(self.tainted)
+        return stored
+
+    @classmethod
+    def from_messages(cls, messages: Any, now: datetime) -> Conversation:
+        """Return a conversation from a plain list of messages.
+
+        Raises ValueError or TypeError for invalid data.
+        """
+        if not isinstance(messages, list):
+            raise TypeError("not a list of messages")
+        conversation = cls()
+        part: list[Any] = []
+        for message in messages:
+            if message["role"] == "user" and part:
+                conversation = _with_part(conversation, part, now)
+                part = []
+            part.append(message)
+        return _with_part(conversation, part, now)
+
+
+def _with_part(conversation: Conversation, part: Sequence[Any], now: datetime) -> Conversation:
+    """Return a conversation with a turn made of messages that may carry a time of their own."""
+    at = now
+    if part and part[-1].get("timestamp"):
+        stamp = part[-1]["timestamp"]
+        is_seconds = isinstance(stamp, int | float)
+        at = dt_util.utc_from_timestamp(stamp) if is_seconds else read_moment(stamp)
+    turn = make_turn(part, at=at, persist=True)
+    return conversation if turn is None else conversation.with_turn(turn)
+
+
+def parse_conversation(content: Any) -> Conversation:
+    """Return a stored conversation.
+
+    Raises LookupError, TypeError, ValueError or AttributeError where it is not one.
+    """
+    conversation = Conversation()
+    for stored in content["turns"]:
+        person = read_text_or_none(stored.get("person"))
+        turn = make_turn(
+            stored["messages"],
+            at=read_moment(stored["at"]),
+            persist=True,
+            person=person,
+            tainted=bool(stored.get("tainted")),
+            about=map(str, stored.get("about", ())),
+        )
+        if turn is not None:
+            conversation = conversation.with_turn(turn)
+    if not conversation.turns:
+        raise ValueError("no turns")
+    start = content.get("start", 0)
+    return replace(
+        conversation,
+        start=max(0, min(int(start), len(conversation.turns) - 1)),
+        summary=str(content.get("summary", "")),
+        ready=str(content.get("ready", "")),
+        tainted=frozenset(map(str, content.get("tainted", ()))),
+    )
+
+
+def summary_messages(summary: str, *, at_home: bool = False) -> list[Message]:
+    """Return a summary as messages: a pair, since some models want person and assistant to take turns."""
+    pair: list[Message] = [
+        {"role": "user", "content": f"{SUMMARY_HEADING}\n{summary}"},
+        {"role": "assistant", "content": "OK."},
+    ]
+    return kept_at_home(pair) if at_home else pair
+
+
+def kept_at_home(messages: Iterable[Message]) -> list[Message]:
+    """Return messages marked as for models in the home only."""
+    return [{**message, "at_home": True} for message in messages]
+
+
+def make_turn(
+    messages: Iterable[Mapping[str, Any]],
+    *,
+    at: datetime,
+    persist: bool,
+    person: str | None = None,
+    tainted: bool = False,
+    about: Iterable[str] = (),
+) -> StoredTurn | None:
+    """Return a turn in which every call has its result; None without an answer of the assistant.
+
+    Raises TypeError, LookupError or AttributeError for invalid messages.
+    """
+    kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
+    if not any(message["role"] == "assistant" for message in kept):
+        return None
+    return StoredTurn(
+        at, tuple(kept), messages_tokens(kept), persist, person, tainted, tuple(about)[:MAX_ABOUT]
+    )
+
+
+def _clean(message: Mapping[str, Any]) -> Message:
+    kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
+    kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
+    if calls := kept.pop("tool_calls", None):
+        made: list[MessageCall] = []
+        for call in calls:
+            function = call["function"]
+            arguments = str(function.get("arguments") or "{}")
+            arguments = arguments if len(arguments) <= MAX_MESSAGE_CHARS else "{}"
+            made.append(
+                {
+                    "id": str(call["id"]),
+                    "type": "function",
+                    "function": {"name": str(function["name"]), "arguments": arguments},
+                }
+            )
+        kept["tool_calls"] = made
+    return cast("Message", kept)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message; images are not kept."""
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if part.get("type") == "text")
+    return "" if content is None else str(content)
+
+
+def _paired(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without calls that have no result and results that have no call."""
+    answered = {message.get("tool_call_id") for message in messages if message["role"] == "tool"}
+    kept: list[Message] = []
+    called: set[str] = set()
+    for message in messages:
+        if message["role"] == "tool":
+            if message.get("tool_call_id") in called:
+                called.discard(message["tool_call_id"])
+                kept.append(message)
+            continue
+        calls = [call for call in message.pop("tool_calls", ()) if call["id"] in answered]
+        if calls:
+            message["tool_calls"] = calls
+            called.update(call["id"] for call in calls)
+        if calls or message["content"]:
+            kept.append(message)
+    return kept
+
+
+def _fitting(turn: StoredTurn, max_messages: int, max_tokens: int) -> StoredTurn:
+    """Return a turn that fits on its own: whole, as its words, or empty."""
+    for version in (turn, turn.words_only()):
+        if len(version.messages) <= max_messages and version.tokens <= max_tokens:
+            return version
+    return replace(turn, messages=(), tokens=0)
+
+
+def _fit(turns: Iterable[StoredTurn], max_messages: int, max_tokens: int) -> bool:
+    known = list(turns)
+    return (
+        sum(len(turn.messages) for turn in known) <= max_messages
+        and sum(turn.tokens for turn in known) <= max_tokens
+    )
+
+
+def _present(turns: Iterable[StoredTurn]) -> list[StoredTurn]:
+    return [turn for turn in turns if turn.messages]
+
+
+FOLDER: Final = "conversations"
+MAX_TEXT: Final = 4_000
+"""Characters kept of a sentence or an answer."""
+MAX_WAITING: Final = 200
+LEAST_LOGGED: Final = 4
+"""Shorter texts are in too many lines to be forgotten by."""
+
+type Line = Mapping[str, Any]
+
+
+class ConversationLog:
+    """The files of one entry. Writing never delays a turn; a failure is reported once."""
+
+    def __init__(self, hass: HomeAssistant, entry_id: str, *, enabled: bool) -> None:
+        self._hass = hass
+        self._enabled = enabled
+        self.folder = folder_of(hass, entry_id)
+        self._waiting: list[Line] = []
+        self._lock = asyncio.Lock()
+        self._failed = False
+        self.unforgotten = False
+        """Whether lines are still in the files that were to go."""
+
+    @callback
+    def note(self, said: str, answer: str, at: datetime, **details: Any) -> None:
+        """Write a turn down, soon."""
+        if not self._enabled or len(self._waiting) >= MAX_WAITING:
+            return
+        known = {key: value for key, value in details.items() if value not in (None, [], "")}
+        line = {"at": dt_util.as_local(at).isoformat(timespec="seconds"), **known}
+        self._waiting.append({**line, "said": masked_line(said), "answer": masked_line(answer)})
+        if len(self._waiting) == 1:
+            self._hass.async_create_background_task(self.async_flush(), "home_agent conversation log")
+
+    async def async_flush(self) -> None:
+        """Write what waits."""
+        async with self._lock:
+            lines, self._waiting = self._waiting, []
+            if lines:
+                await self._async_do(_append, lines)
+
+    async def async_forget(
+        self, texts: Iterable[str] = (), *, person: str | None = None, conversation: str | None = None
+    ) -> None:
+        """Remove the lines that contain a text, or that are of a person or of a conversation."""
+        wanted = [folded for text in texts if len(folded := fold_letters(text).strip(" .!?")) >= LEAST_LOGGED]
+
+        def is_unwanted(line: Line) -> bool:
+            held = fold_letters(f"{line.get('said')} {line.get('answer')}")
+            return (
+                (person is not None and line.get("person") == person)
+                or (conversation is not None and line.get("conversation") == conversation)
+                or any(text in held for text in wanted)
+            )
+
+        if wanted or person is not None or conversation is not None:
+            await self.async_flush()
+            async with self._lock:
+                self.unforgotten = not await self._async_do(_without, is_unwanted)
+
+    async def async_of_person(self, person: str) -> list[Line]:
+        """Return the lines of a person, the oldest first."""
+        await self.async_flush()
+        async with self._lock:
+            lines = await self._hass.async_add_executor_job(_lines, self.folder)
+        return [line for line in lines if line.get("person") == person]
+
+    async def async_clear(self) -> None:
+        """Delete all files."""
+        async with self._lock:
+            self._waiting = []
+            self.unforgotten = not await self._async_do(_delete_before, date.max)
+
+    async def async_prune(self, days: float) -> None:
+        """Delete older files; 0 days keep everything."""
+        if days > 0:
+            async with self._lock:
+                await self._async_do(_delete_before, (dt_util.now() - timedelta(days=days)).date())
+
+    async def _async_do(self, work: Callable[[Path, Any], None], what: Any) -> bool:
+        """Work on the files in a thread; return whether that worked."""
+        try:
+            await self._hass.async_add_executor_job(work, self.folder, what)
+            self._failed = False
+        except (OSError, WriteError) as err:
+            if not self._failed:
+                LOGGER.warning("The conversation log cannot be written: %s", err)
+            self._failed = True
+        return not self._failed
+
+
+def folder_of(hass: HomeAssistant, entry_id: str) -> Path:
+    """Return where the files of an entry are, whatever it is called by now."""
+    return Path(hass.config.path(DOMAIN, FOLDER, entry_id))
+
+
+def masked_line(text: str) -> str:
+    """Return a text with private patterns masked."""
+    text = text[:MAX_TEXT]
+    return masked(text, [*find_patterns(text, (), lambda _id: False), *find_numbers(text)])
+
+
+def _append(folder: Path, lines: Sequence[Line]) -> None:
+    """Add lines to the files of their days, readable by their owner only."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for line in lines:
+        file = os.open(folder / f"{line['at'][:10]}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(file, "a", encoding="utf-8") as out:
+            out.write(f"{json.dumps(line, ensure_ascii=False)}\n")
+
+
+def _without(folder: Path, is_unwanted: Callable[[Line], bool]) -> None:
+    """Write files again without lines; a line that cannot be read goes too."""
+    for path in folder.glob("*.jsonl"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [text for text in lines if (line := _read(text)) is not None and not is_unwanted(line)]
+        if not kept:
+            path.unlink()
+        elif len(kept) < len(lines):
+            write_utf8_file_atomic(str(path), "".join(f"{text}\n" for text in kept), private=True)
+
+
+def _lines(folder: Path) -> list[Line]:
+    """Return all lines that can be read; none where there are no files, or none that can be opened."""
+    found: list[Line] = []
+    for path in sorted(folder.glob("*.jsonl")):
+        with suppress(OSError):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            found += [line for text in lines if (line := _read(text)) is not None]
+    return found
+
+
+def _read(text: str) -> Line | None:
+    """Return a line; None for one that cannot be read."""
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def _delete_before(folder: Path, day: date) -> None:
+    """Delete the files of earlier days, and the folder with the last of them."""
+    for path in folder.glob("*.jsonl"):
+        if path.stem < day.isoformat():
+            path.unlink()
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
 
 STORE_KEY = f"{DOMAIN}.history"
 STORE_VERSION = 1
@@ -33,17 +556,6 @@ LEAST_CHARS = 8
 """Shorter texts are not looked for: they are in half of all turns."""
 
 type Conversations = dict[str, Conversation]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationInfo:
-    """A conversation in an overview."""
-
-    history_id: str
-    first_at: datetime
-    last_at: datetime
-    message_count: int
-    tokens: int
 
 
 class ConversationHistoryManager(StoredFile):
@@ -88,9 +600,7 @@ class ConversationHistoryManager(StoredFile):
         When they no longer fit the window moves on by half, and then stays where it begins for many
         turns, so that a model server finds the same beginning in its cache.
         """
-        conversation = self._find(entry_id, history_id)
-        if conversation is None:
-            return []
+        conversation = self.find(entry_id, history_id)
         turns, moved = conversation.window(max_messages, max_tokens)
         if moved is not conversation:
             self._entries[entry_id][history_id] = moved
@@ -98,21 +608,9 @@ class ConversationHistoryManager(StoredFile):
         return [*summary, *(message.copy() for turn in turns for message in turn.messages)]
 
     @callback
-    def reads_outside(self, entry_id: str, history_id: str) -> bool:
-        """Return whether the window, where it begins now, holds text from an untrusted source."""
-        conversation = self._find(entry_id, history_id)
-        return conversation is not None and conversation.reads_outside
-
-    @callback
-    def wants_summary(self, entry_id: str, history_id: str, *, max_messages: int, max_tokens: int) -> bool:
-        """Return whether a conversation should be summarised before its window moves on."""
-        conversation = self._find(entry_id, history_id)
-        return conversation is not None and conversation.wants_summary(max_messages, max_tokens)
-
-    @callback
     def keep_summary(self, entry_id: str, history_id: str, summary: str) -> None:
         """Keep a summary until the window moves on; nothing if the conversation no longer exists."""
-        if (conversation := self._find(entry_id, history_id)) is not None:
+        if (conversation := self.find(entry_id, history_id)).turns:
             self._entries[entry_id][history_id] = conversation.with_summary(summary)
             if any(turn.persist for turn in conversation.turns):
                 self._store.schedule()
@@ -148,48 +646,9 @@ class ConversationHistoryManager(StoredFile):
             self._store.schedule()
 
     @callback
-    def about(self, entry_id: str, history_id: str) -> tuple[str, ...]:
-        """Return the entities that a conversation was about last."""
-        conversation = self._find(entry_id, history_id)
-        return conversation.about if conversation else ()
-
-    @callback
-    def persons(self, entry_id: str, history_id: str) -> set[str]:
-        """Return the ids of the known speakers of a conversation."""
-        return {turn.person for turn in self.turns(entry_id, history_id) if turn.person is not None}
-
-    @callback
-    def has(self, entry_id: str, history_id: str) -> bool:
-        """Return whether anything is known of a conversation."""
-        return self._find(entry_id, history_id) is not None
-
-    @callback
-    def last_at(self, entry_id: str, history_id: str) -> datetime | None:
-        """Return when the last turn of a conversation ended."""
-        conversation = self._find(entry_id, history_id)
-        return conversation.last_at if conversation else None
-
-    @callback
-    def turns(self, entry_id: str, history_id: str) -> tuple[StoredTurn, ...]:
-        """Return all that is kept of a conversation."""
-        conversation = self._find(entry_id, history_id)
-        return conversation.turns if conversation else ()
-
-    @callback
-    def conversations(self, entry_id: str) -> list[ConversationInfo]:
-        """Return the conversations of an entry, the newest first."""
-        known = self._entries.get(entry_id, {})
-        infos = [
-            ConversationInfo(
-                history_id=history_id,
-                first_at=conversation.turns[0].at,
-                last_at=conversation.last_at,
-                message_count=conversation.message_count,
-                tokens=conversation.tokens,
-            )
-            for history_id, conversation in known.items()
-        ]
-        return sorted(infos, key=lambda info: info.last_at, reverse=True)
+    def find(self, entry_id: str, history_id: str) -> Conversation:
+        """Return a conversation; one without turns if nothing is known of it."""
+        return self._entries.get(entry_id, {}).get(history_id) or Conversation()
 
     @callback
     def clear(self, entry_id: str | None = None, history_id: str | None = None) -> int:
@@ -203,10 +662,13 @@ class ConversationHistoryManager(StoredFile):
         )
         if removed:
             self._store.schedule()
-        self._hass.async_create_task(
-            self._async_clear_disk(everything=entry_id is None and history_id is None),
-            "home_agent clear history",
-        )
+
+        async def clear_disk() -> None:
+            await self._store.async_flush()
+            if entry_id is None and history_id is None:
+                await self._store.async_forget_set_aside()
+
+        self._hass.async_create_task(clear_disk(), "home_agent clear history")
         return removed
 
     @callback
@@ -254,19 +716,13 @@ class ConversationHistoryManager(StoredFile):
             return 0
         oldest = (now or dt_util.utcnow()) - timedelta(days=retention_days)
         removed = self._remove(
-            lambda entry, _history, conversation: entry_id in (None, entry) and conversation.last_at < oldest
+            lambda entry, _history, conversation: (
+                entry_id in (None, entry) and conversation.turns[-1].at < oldest
+            )
         )
         if removed:
             self._store.schedule()
         return removed
-
-    async def _async_clear_disk(self, *, everything: bool) -> None:
-        await self._store.async_flush()
-        if everything:
-            await self._store.async_forget_set_aside()
-
-    def _find(self, entry_id: str, history_id: str) -> Conversation | None:
-        return self._entries.get(entry_id, {}).get(history_id)
 
     def _remove(self, is_unwanted: Callable[[str, str, Conversation], bool]) -> int:
         unwanted = [
@@ -286,7 +742,7 @@ class ConversationHistoryManager(StoredFile):
         tokens = sum(conversation.tokens for conversation in conversations.values())
         if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
             return
-        for history_id in sorted(conversations, key=lambda key: conversations[key].last_at):
+        for history_id in sorted(conversations, key=lambda key: conversations[key].turns[-1].at):
             if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
                 return
             if len(conversations) > 1:

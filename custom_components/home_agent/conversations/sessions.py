@@ -30,7 +30,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenSession:
     """A conversation that is in progress."""
 
     history_id: str
@@ -45,7 +45,7 @@ class ConversationSessionManager(StoredFile):
     def __init__(self, hass: HomeAssistant, has_history: Callable[[str, str], bool]) -> None:
         self._hass = hass
         self._has_history = has_history
-        self._entries: dict[str, dict[str, _Open]] = {}
+        self._entries: dict[str, dict[str, _OpenSession]] = {}
         self._forgetful: set[str] = set()
         self._store = KeptStore(hass, STORE_KEY, self._content, version=STORE_VERSION)
 
@@ -100,7 +100,7 @@ class ConversationSessionManager(StoredFile):
             elif open_session.history_id != conversation_id:
                 session = Session(conversation_id, is_new=True)
         if key:
-            self._set(entry_id, key, _Open(session.history_id, now))
+            self._set(entry_id, key, _OpenSession(session.history_id, now))
         return session
 
     @callback
@@ -137,7 +137,7 @@ class ConversationSessionManager(StoredFile):
             self._hass.async_create_task(self._store.async_flush(), "home_agent clear sessions")
         return ended
 
-    def _set(self, entry_id: str, key: str, session: _Open) -> None:
+    def _set(self, entry_id: str, key: str, session: _OpenSession) -> None:
         sessions = self._entries.setdefault(entry_id, {})
         sessions.pop(key, None)
         sessions[key] = session
@@ -172,17 +172,19 @@ def _key(device_id: str | None, user_id: str | None) -> str | None:
     return f"device:{device_id}{BETWEEN}{user_id}" if user_id else f"device:{device_id}"
 
 
-def _parse(data: Content) -> tuple[dict[str, dict[str, _Open]], Exception | None]:
+def _parse(data: Content) -> tuple[dict[str, dict[str, _OpenSession]], Exception | None]:
     """Return the valid part of a store, and the problems of the rest."""
     problem: Exception | None = None
-    entries: dict[str, dict[str, _Open]] = {}
+    entries: dict[str, dict[str, _OpenSession]] = {}
     stored: Any = data.get("entries")
     if not isinstance(stored, dict):
         return {}, ValueError("no entries")
     for entry_id, sessions in stored.items():
         try:
             entries[entry_id] = {
-                str(key): _Open(str(session["history_id"]), read_moment(session["last"]), restored=True)
+                str(key): _OpenSession(
+                    str(session["history_id"]), read_moment(session["last"]), restored=True
+                )
                 for key, session in sessions.items()
             }
         except UNREADABLE as err:

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, Final
 
+from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant, State, callback
+from homeassistant.helpers import area_registry as ar, device_registry as dr
+from homeassistant.helpers.script import script_stack_cv
 from homeassistant.util.ulid import ulid_now
 
 if TYPE_CHECKING:
@@ -137,6 +140,9 @@ surface: Final[ContextVar[Surface | None]] = ContextVar("home_agent_surface", de
 written_in: Final[ContextVar[int | None]] = ContextVar("home_agent_written_in", default=None)
 """The chat in which a person writes, where the channel has chats."""
 
+sent_pictures: Final[ContextVar[list[str] | None]] = ContextVar("home_agent_sent_pictures", default=None)
+"""Pictures, as data URLs, that a channel passes with the next sentence. Only the first turn takes them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
@@ -193,3 +199,100 @@ async def async_is_member(hass: HomeAssistant, speaker: Speaker) -> bool:
     user_id = speaker.context.user_id
     user = await hass.auth.async_get_user(user_id) if user_id else None
     return user is not None and user.is_active and user.is_admin
+
+
+ASSIST_PIPELINE: Final = "assist_pipeline"
+
+
+class Presentation(Enum):
+    """Whether an answer is spoken or shown."""
+
+    SPOKEN = auto()
+    SHOWN = auto()
+    UNKNOWN = auto()
+    """No pipeline asked: an action or an API did, and may do either."""
+
+
+async def async_speaker(
+    hass: HomeAssistant,
+    user_input: conversation.ConversationInput,
+    owners: Iterable[Mapping[str, Any]] = (),
+) -> Speaker:
+    """Return the speaker of a sentence; `owners` says the owners of devices.
+
+    A satellite has a device and, as a rule, no user; the chat dialog has a user and no device, even when its
+    microphone is used. The owner of a device tells who the speaker is, but grants no one that person's
+    rights.
+    """
+    presented = presentation(hass, user_input)
+    voice = bool(user_input.device_id or user_input.satellite_id) or presented is Presentation.SPOKEN
+    return replace(
+        await async_speaker_at(hass, user_input.context, user_input.language, user_input.device_id, owners),
+        voice=voice,
+        shown=presented is Presentation.SHOWN or surface.get() is Surface.TELEGRAM,
+        surface=_surface(user_input, voice=voice),
+        chat=written_in.get(),
+    )
+
+
+async def async_speaker_at(
+    hass: HomeAssistant,
+    context: Context,
+    language: str,
+    device_id: str | None,
+    owners: Iterable[Mapping[str, Any]] = (),
+) -> Speaker:
+    """Return who speaks in the name of a context at a device, and their location."""
+    area_id = floor_id = None
+    if device_id and (device := dr.async_get(hass).async_get(device_id)):
+        area_id = dr.async_get_effective_area_id(hass, device)
+        if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
+            floor_id = area.floor_id
+    person = await async_person_of_user(hass, context.user_id)
+    person = person or person_of_device(hass, owners, device_id)
+    return Speaker(
+        context=context,
+        language=language,
+        device_id=device_id,
+        area_id=area_id,
+        floor_id=floor_id,
+        person=person.name or None if person else None,
+        person_id=person.id if person else None,
+    )
+
+
+def _surface(user_input: conversation.ConversationInput, *, voice: bool) -> Surface:
+    """Return the channel that a person uses.
+
+    A satellite has no user, and neither has an automation. `home_agent.process` says that it is one, and
+    `conversation.process` names no device. What runs because of something else has a parent context; a
+    satellite never has. A script has the user who started it, but its sentences are not spoken by a person.
+
+    What a channel says of itself comes last: an automation that runs because of what a person wrote there
+    inherits it.
+    """
+    told, context = surface.get(), user_input.context
+    if told is Surface.AUTOMATION:
+        return told
+    by_script = bool(script_stack_cv.get())
+    if by_script if context.user_id else (context.parent_id is not None or not voice):
+        return Surface.AUTOMATION
+    return told or (Surface.VOICE if voice else Surface.CHAT)
+
+
+def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput) -> Presentation:
+    """Return how the running pipeline that asks this sentence presents the answer."""
+    if ASSIST_PIPELINE not in hass.config.components:
+        return Presentation.UNKNOWN
+    from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE  # noqa: PLC0415
+
+    # The latest first.
+    pipelines = list(hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values())
+    for events in (run.events for runs in pipelines for run in reversed(runs.values())):
+        told = {event.type.value: event.data or {} for event in events}
+        asked = told.get("intent-start", {})
+        if "intent-end" in told or "run-end" in told or asked.get("intent_input") != user_input.text:
+            continue
+        if asked.get("conversation_id") == user_input.conversation_id:
+            return Presentation.SPOKEN if told["run-start"].get("tts_output") else Presentation.SHOWN
+    return Presentation.UNKNOWN

@@ -9,7 +9,7 @@ from homeassistant.generated.languages import LANGUAGES
 from homeassistant.helpers.translation import async_get_translations
 
 from ..languages import DEFAULT, find, languages, languages_with, nearest, table, words
-from ..languages.phrases import all_words as all_entries
+from ..languages.lexicon import all_words as all_entries
 from ..texts import fold, is_unspaced
 from .house import EntityRecord, HouseSnapshot
 

@@ -53,32 +53,31 @@ _AS_TYPED: Final = str.maketrans({"\u02bc": "'", "\u200b": None})
 async def async_load(hass: HomeAssistant) -> None:
     """Read all files off the event loop, so that every later look-up is answered from memory."""
     await hass.async_add_executor_job(files)
-    hass.async_add_executor_job(_spell)
+    for language in languages():
+        hass.async_add_executor_job(words_to_99, language)
 
 
 @cache
 def files() -> Mapping[str, Mapping[str, Any]]:
     """Return the tables of all languages, by language and section."""
-    return {path.stem: _with_nouns(read_file(path)) for path in sorted(FOLDER.glob("*.json"))}
+    tables = {path.stem: read_file(path) for path in sorted(FOLDER.glob("*.json"))}
+    for sections in tables.values():
+        # To the everyday words of each class belong the words that name it elsewhere in the file.
+        classes = sections.get("concepts", {}).get("classes", {})
+        for key, own in classes.items():
+            nouns = [
+                noun.rstrip("*")
+                for section, name in (("names", "domains"), ("topics", "kinds"))
+                for noun in sections.get(section, {}).get(name, {}).get(key, ())
+                if " " not in noun
+            ]
+            classes[key] = " ".join(dict.fromkeys((*own, *nouns)))
+    return tables
 
 
 def read_file(path: Path) -> dict[str, Any]:
     """Return the sections of a file as they are written, with lists of entries."""
     sections: dict[str, Any] = _entries("", json.loads(path.read_text(encoding="utf-8")))
-    return sections
-
-
-def _with_nouns(sections: dict[str, Any]) -> dict[str, Any]:
-    """Add to the everyday words of each class of entities the words that name it elsewhere in the file."""
-    classes = sections.get("concepts", {}).get("classes", {})
-    for key, own in classes.items():
-        nouns = [
-            noun.rstrip("*")
-            for section, name in (("names", "domains"), ("topics", "kinds"))
-            for noun in sections.get(section, {}).get(name, {}).get(key, ())
-            if " " not in noun
-        ]
-        classes[key] = " ".join(dict.fromkeys((*own, *nouns)))
     return sections
 
 
@@ -142,11 +141,6 @@ def words_to_99(language: str) -> tuple[str, ...]:
     engine = RbnfEngine.for_language("no" if language == "nb" else language)
     spelt = (engine.format_number(number, ruleset_names=_COUNTING).text for number in range(10, 100))
     return tuple(number.translate(_AS_TYPED) for number in spelt)
-
-
-def _spell() -> None:
-    for language in languages():
-        words_to_99(language)
 
 
 @cache

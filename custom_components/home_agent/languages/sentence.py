@@ -35,55 +35,25 @@ CLOCK: Final = "clocktime"
 MEASURE: Final = "measure"
 """Stands for a percent or degree sign."""
 
+QUESTIONS: Final = (
+    *("openers", "past", "asking", "whether", "particles", "copulas", "requests", "commands", "joins"),
+    *("switching", "reasons", "negations", "late_negations", "unrelated", "not_forbidden", "staying"),
+    *("stating", "orders", "asks", "tells", "greetings", "states", "when", "lead"),
+)
+TIMES: Final = (
+    *("soon", "during", "lengths", "amounts", "at", "sure_at", "clock", "later", "repeated", "when", "if"),
+    *("only", "polite", "statements"),
+)
 TABLES: Final[Mapping[str, Sequence[str]]] = {
-    **{
-        name: (f"questions.{name}",)
-        for name in (
-            *(
-                "openers",
-                "past",
-                "asking",
-                "whether",
-                "particles",
-                "copulas",
-                "requests",
-                "commands",
-                "joins",
-            ),
-            *("switching", "alternatives", "unrelated", "reasons", "negations", "late_negations", "too"),
-            *("not_forbidden", "staying", "stating", "orders", "asks", "tells", "greetings"),
-        )
-    },
-    "states": ("questions.states",),
-    "asked_when": ("questions.when",),
+    **{name: (f"questions.{name}",) for name in QUESTIONS},
+    **{f"time_{name}": (f"times.{name}",) for name in TIMES},
     "polite": ("answers.fillers",),
-    "lead": ("questions.lead",),
     "fillers": (
-        "answers.fillers",
-        "answers.yes",
-        "questions.fillers",
-        "questions.greetings",
-        "questions.lead",
+        *("answers.fillers", "answers.yes"),
+        *("questions.fillers", "questions.greetings", "questions.lead"),
     ),
     "excepting": ("quantities.excepting",),
     "self": ("memory.self",),
-    **{
-        f"time_{name}": (f"times.{name}",)
-        for name in (
-            *(
-                "soon",
-                "soon_behind",
-                "during",
-                "during_behind",
-                "lengths",
-                "amounts",
-                "at",
-                "sure_at",
-                "clock",
-            ),
-            *("later", "repeated", "when", "if", "only", "polite", "statements"),
-        )
-    },
 }
 UNITS: Final = ("second", "minute", "hour", "day", "week")
 _QUOTED: Final = lazy_regex(r"[\"“„«»][^\"“”„«»]{1,80}[\"”“«»]")
@@ -92,7 +62,7 @@ _CLOCKS: Final = lazy_regex(r"\b\d{1,2}(?::|h(?=\d))\d{2}\b")
 _JOINED: Final = lazy_regex(r"(\d)(?=[^\W\d_])")
 
 
-class Kind(Enum):
+class Mood(Enum):
     """What a sentence is as a whole: the first of these that one of its clauses is."""
 
     STORY = auto()
@@ -118,7 +88,7 @@ class Wait(StrEnum):
 class Sentence:
     """What a sentence says for certain."""
 
-    kind: Kind = Kind.REMARK
+    kind: Mood = Mood.REMARK
     only_asks: bool = False
     """Whether it is a question and no word of it could be an order."""
     only_forbids: bool = False
@@ -148,18 +118,27 @@ def read(text: str, language: str) -> Sentence:
     shown = f"{text[:MAX_CHARS]}\n{text[-MAX_CHARS:]}" if len(text) > 2 * MAX_CHARS else text
     lexicon = _lexicon(own)
     parts = [_Clause(clause, lexicon.all_matches(clause.words), own) for clause in clauses(_prepared(shown))]
-    kind = next((kind for kind in Kind if any(part.kind is kind for part in parts)), Kind.REMARK)
+    kind = next((kind for kind in Mood if any(part.kind is kind for part in parts)), Mood.REMARK)
     if is_long:
         return Sentence(kind=kind, without_exceptions=text)
+    forms = [part.form for part in parts]
+    only_asks = _Form.QUESTION in forms and _Form.ORDER not in forms
+    if only_asks:  # what is neither may address somebody before the question
+        first = forms.index(_Form.QUESTION)
+        only_asks = sum(len(part.said) for part in parts) <= MAX_WORDS and not any(
+            part.form is _Form.OTHER and (index > first or len(part.said) > MAX_ADDRESS)
+            for index, part in enumerate(parts)
+        )
     content = [part for part in parts if not part.is_filler]
-    one = content[0] if len(content) == 1 and kind in (Kind.ORDER, Kind.REMARK) else None
-    is_plain = one is not None and one.is_one_thing and (kind is Kind.ORDER or one.is_wish)
+    negated = [verdict for part in content for verdict in part.negated()]
+    one = content[0] if len(content) == 1 and kind in (Mood.ORDER, Mood.REMARK) else None
+    is_plain = one is not None and one.is_one_thing and (kind is Mood.ORDER or one.is_wish)
     is_joined = is_plain and one is not None and one.is_joined
     exceptions = tuple(thing for part in parts for thing in part.exceptions)
     return Sentence(
         kind=kind,
-        only_asks=_only_asks(parts),
-        only_forbids=_only_forbids(content),
+        only_asks=only_asks,
+        only_forbids=True in negated and False not in negated,
         is_plain=is_plain and own in languages_with("questions.orders"),
         is_joined=is_joined,
         waits=one.waits if one is not None and is_plain and not is_joined else frozenset(),
@@ -213,25 +192,6 @@ def _prepared(text: str) -> str:
     return _JOINED.sub(r"\1 ", _CLOCKS.sub(CLOCK, text))
 
 
-def _only_asks(parts: Sequence[_Clause]) -> bool:
-    if not 0 < sum(len(part.said) for part in parts) <= MAX_WORDS:
-        return False
-    forms = [part.form for part in parts]
-    if _Form.ORDER in forms or _Form.QUESTION not in forms:
-        return False
-    first = forms.index(_Form.QUESTION)
-    return not any(
-        form is _Form.OTHER and (index > first or len(part.said) > MAX_ADDRESS)
-        for index, (form, part) in enumerate(zip(forms, parts, strict=True))
-    )
-
-
-def _only_forbids(parts: Sequence[_Clause]) -> bool:
-    """Return whether all verbs are negated, and nothing beside them could name what is to be done."""
-    negated = [verdict for part in parts for verdict in part.negated()]
-    return True in negated and False not in negated
-
-
 class _Form(Enum):
     """What the words and the order of a clause make it."""
 
@@ -267,17 +227,12 @@ class _Clause:
         self.is_asked = clause.is_asked
         self._language = language
         self._at = dict(matches)
-        for name in ("past", "asking", "reasons"):
-            self._at[name] = self._unless(name, "requests")
-        self._at["requests"] = self._unless("requests", "past")
-
-    def _unless(self, name: str, other: str) -> dict[int, Match]:
-        """Return the matches of a table that are not the beginning of a longer phrase of another one."""
-        return {
-            index: match
-            for index, match in self._at[name].items()
-            if match >= self._at[other].get(index, Match())
-        }
+        for name in ("past", "asking", "reasons"):  # without beginnings of longer phrases that request
+            self._at[name] = {
+                index: match
+                for index, match in self._at[name].items()
+                if match >= self._at["requests"].get(index, Match())
+            }
 
     # --- what it is
 
@@ -319,16 +274,25 @@ class _Clause:
         at, starts, end = self._at, self._starts, len(self.said)
         if min(starts - at["lead"].keys(), default=end) >= end:
             return _Form.LEAD
-        if self._begins_with_switching():
-            return _Form.ORDER
+        asks = {index for name in ("openers", "past", "asking") for index in at[name]}
+        switched = (_ends(at["switching"]) & (starts | at["joins"].keys())) - {0, 1, end}
+        if any(min(asks | at["copulas"].keys(), default=0) > index for index in switched):
+            return _Form.ORDER  # "lights off, and is a window open"
         about = bool(at["states"])
-        has_when = bool(starts & at["asked_when"].keys()) and (self.is_asked or bool(at["copulas"]))
+        has_when = bool(starts & at["when"].keys()) and (self.is_asked or bool(at["copulas"]))
         is_past = bool(starts & at["past"].keys()) or (has_when and not self._orders)
         asks_why = bool(starts & at["reasons"].keys()) and not any(
             index > min(starts & at["reasons"].keys()) for index in at["negations"]
         )
         if is_past or (asks_why and (about or self._orders)):
-            return _Form.ORDER if self._orders_beside_question() else _Form.QUESTION
+            # An order beside it begins a part, or follows a question that is complete: "why is it on again
+            # turn it off". A verb behind the words that ask is the question's: "did you turn on the light".
+            asked = {**at["past"], **at["reasons"]}
+            begun = max((place for place in _ends(asked) if place <= min(asked) + MAX_SUBJECT), default=0)
+            told = [index for name in ("states", "switching") for index in at[name] if index >= begun]
+            complete = min((*told, begun + MAX_SUBJECT))
+            beside = (index for index in self._orders if index in starts or index > complete)
+            return _Form.QUESTION if next(beside, None) is None else _Form.ORDER
         if self._orders:
             return _Form.ORDER
         if at["asking"] and max(at["whether"], default=-1) > min(at["asking"]):
@@ -338,80 +302,37 @@ class _Clause:
         wishes: AbstractSet[int] = at["requests"].keys()
         if has_form and about and at["copulas"]:
             wishes -= _covered(at["polite"])
-        if wishes or (at["too"] and not self.is_asked):
+        if wishes:
             return _Form.ORDER
         has_verb = bool(at["copulas"] or at["openers"])
         is_switching = not has_verb and any(end == place for place in _ends(at["switching"]))
         has_mark = self.is_asked and (about or bool(at["copulas"])) and not is_switching
         return _Form.QUESTION if has_form or has_mark else _Form.OTHER
 
-    def _orders_beside_question(self) -> bool:
-        """Return whether an order stands beside a question about the past, or about a reason.
-
-        Its verb begins a part, or follows a question that is complete: "why is it on again turn it off". A
-        verb right behind the words that ask is the question's own: "did you turn on the light".
-        """
-        at = self._at
-        asked = {**at["past"], **at["reasons"]}
-        begun = max((end for end in _ends(asked) if end <= min(asked) + MAX_SUBJECT), default=0)
-        told = [index for name in ("states", "switching") for index in at[name] if index >= begun]
-        complete = min((*told, begun + MAX_SUBJECT))
-        if any(index in self._starts or index > complete for index in self._orders):
-            return True
-        wishes = at["requests"].keys() - _ends(asked) - _covered(asked)
-        return bool(wishes) and (bool(self._orders) or self._wishes_behind(wishes, begun))
-
-    def _wishes_behind(self, wishes: AbstractSet[int], begun: int) -> bool:
-        """Return whether a part behind a question wishes something: "j'ai froid, tu peux monter ...?"."""
-        behind = [index for index in self._starts if index > begun]
-        first = min(behind, default=len(self.said))
-        return any(first <= wish > max(self._at["asking"], default=-1) for wish in wishes)
-
-    def _begins_with_switching(self) -> bool:
-        """Return whether an order without a verb precedes a question: "lights off, and is a window open?"."""
-        at = self._at
-        end = next((index for index in sorted(self._starts) if index), len(self.said))
-        while end and (
-            polite := [
-                at["polite"][index].words
-                for index in at["polite"]
-                if index + at["polite"][index].words == end
-            ]
-        ):
-            end -= max(polite)
-        for index in (index for index, match in at["joins"].items() if index + match.words == end):
-            end = index
-        asks = any(index >= end for name in ("openers", "past", "asking") for index in at[name])
-        asks = asks and not any(index >= end for index in at["alternatives"])
-        has_verb = any(index < end for name in ("openers", "copulas", "past", "asking") for index in at[name])
-        return asks and end in _ends(at["switching"]) and end > 1 and not has_verb
-
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> Mood:
         """What the clause is, to whoever answers it."""
         at, end = self._at, len(self.said)
         first = {name: at[name].get(self._first, Match()) for name in ("tells", "asks", "orders")}
         own = _ends(at["self"])  # "I lie down" orders nothing, and "leave it like that" neither
         wanted = {index for name in ("commands", "orders") for index in at[name] if index not in own}
         if wanted and wanted <= at["staying"].keys():
-            return Kind.REMARK
+            return Mood.REMARK
         if first["tells"].words and first["tells"] >= first["orders"]:
-            return Kind.STORY
+            return Mood.STORY
         if at["tells"] and not self._orders and not first["orders"].words:
-            return Kind.STORY
-        is_condition = self._orders and not self.is_asked and self._first in at["time_when"]
-        asks = first["asks"] > first["orders"] and not is_condition
-        if self.form in (_Form.QUESTION, _Form.LEAD) or asks:
-            return Kind.QUESTION
+            return Mood.STORY
+        if self.form in (_Form.QUESTION, _Form.LEAD) or first["asks"] > first["orders"]:
+            return Mood.QUESTION
         ends = {end, *(region.start for region in self.marks)}  # "lights off at ten pm"
         is_switched = not at["copulas"] and not ends.isdisjoint(_ends(at["states"]) | _ends(at["switching"]))
         if first["orders"].words or (self.form is _Form.ORDER and (wanted or is_switched)):
-            return Kind.ORDER
+            return Mood.ORDER
         if self.is_asked and self.form is not _Form.ORDER:
-            return Kind.QUESTION
+            return Mood.QUESTION
         if is_switched:
-            return Kind.ORDER
-        return Kind.QUESTION if self._first in at["greetings"] and not self._orders else Kind.REMARK
+            return Mood.ORDER
+        return Mood.QUESTION if self._first in at["greetings"] and not self._orders else Mood.REMARK
 
     @cached_property
     def _first(self) -> int:
@@ -458,9 +379,7 @@ class _Clause:
             return False
         if any(later - verb > 1 for verb, later in pairwise(sorted(self._orders))):
             return False
-        numbers = sum(any(map(str.isdigit, word.plain)) for word in self.said)
-        ways = {self.said[index].plain for index in at["switching"]}
-        return len(ways) <= 1 and not (starts and numbers > 1)
+        return len({self.said[index].plain for index in at["switching"]}) <= 1
 
     @property
     def is_joined(self) -> bool:
@@ -491,20 +410,17 @@ class _Clause:
                     yield False
                 continue
             doubts = (*at["excepting"], *at["time_only"], *others)
-            yield not (self.is_asked or any(index in part for index in doubts)) and self._is_negated(
-                part, verbs
-            )
-
-    def _is_negated(self, part: range, verbs: Sequence[int]) -> bool:
-        if any(later - verb > 1 for verb, later in pairwise(verbs)):
-            return False
-        at, start, verb = self._at, part.start, verbs[0]
-        while start in at["lead"] or start in at["polite"]:
-            start += max(at["lead"].get(start, Match()), at["polite"].get(start, Match())).words
-        if verb <= start:
-            return any(index in part for index in at["late_negations"])
-        # "I can't see, turn on the light" has other words between the two.
-        return verb in _ends(at["negations"]) or start in at["negations"]
+            is_doubtful = any(index in part for index in doubts)
+            if self.is_asked or is_doubtful or any(later - verb > 1 for verb, later in pairwise(verbs)):
+                yield False
+                continue
+            start, verb = part.start, verbs[0]
+            while start in at["lead"] or start in at["polite"]:
+                start += max(at["lead"].get(start, Match()), at["polite"].get(start, Match())).words
+            if verb <= start:
+                yield any(index in part for index in at["late_negations"])
+            else:  # "I can't see, turn on the light" has other words between the two
+                yield verb in _ends(at["negations"]) or start in at["negations"]
 
     @cached_property
     def _excepted(self) -> list[range]:
@@ -558,14 +474,7 @@ class _Clause:
     def marks(self) -> Mapping[range, Wait]:
         """The words that say when, and what they say."""
         at, marks = self._at, dict[range, Wait]()
-        conditions = {**at["time_when"], **at["time_if"]}
-        polite = {
-            place
-            for index, match in at["time_polite"].items()
-            if match >= conditions.get(index, Match())
-            for place in range(index, index + match.words)
-        }
-        polite |= _covered(at["things"])  # "luz de noche" is a lamp
+        polite = _covered(at["time_polite"]) | _covered(at["things"])  # "luz de noche" is a lamp
         index = 0
         while index < len(self.said):
             mark = None if index in polite else self._mark_at(index)
@@ -580,10 +489,6 @@ class _Clause:
         for name, wait in (("time_soon", Wait.TIME), ("time_during", Wait.LENGTH)):
             if (match := at[name].get(index)) and (end := self._length(index + match.words)):
                 return end, wait
-        if end := self._length(index):
-            for name, wait in (("time_soon_behind", Wait.TIME), ("time_during_behind", Wait.LENGTH)):
-                if match := at[name].get(end):
-                    return end + match.words, wait
         if end := self._clock(index):
             return end, Wait.TIME
         tables = [("time_repeated", Wait.REPEATED), ("time_later", Wait.TIME), ("time_when", Wait.CONDITION)]
@@ -681,27 +586,26 @@ def _own_words(language: str) -> frozenset[str]:
 
 
 def _read_unspaced(text: str, language: str) -> Sentence:
-    parts = clauses(text[:MAX_CHARS])
-    kinds = [_kind_unspaced(part, language) for part in parts]
-    only_asks = Kind.QUESTION in kinds and Kind.ORDER not in kinds and Kind.STORY not in kinds
-    kind = next((kind for kind in Kind if kind in kinds), Kind.REMARK)
-    return Sentence(kind=kind, only_asks=only_asks and len(text) <= MAX_CHARS, without_exceptions=text)
-
-
-def _kind_unspaced(clause: Clause, language: str) -> Kind:
-    rest, asks = _take_out(clause.joined, language, "asking")
-    asks = asks and _take_out(clause.joined, language, "whether")[1]
-    if _take_out(clause.joined, language, "tells")[1]:
-        return Kind.STORY
-    wishes = not asks and _take_out(rest, language, "requests")[1]
-    without_states, is_about = _take_out(rest, language, "states")
-    if _take_out(without_states, language, "commands")[1] or _take_out(without_states, language, "orders")[1]:
-        return Kind.ORDER
-    if wishes:
-        return Kind.ORDER if is_about else Kind.REMARK
-    if asks or _take_out(clause.joined, language, "particles")[1] or (is_about and clause.is_asked):
-        return Kind.QUESTION
-    return Kind.REMARK
+    kinds = set[Mood]()
+    for clause in clauses(text[:MAX_CHARS]):
+        rest, asks = _take_out(clause.joined, language, "asking")
+        asks = asks and _take_out(clause.joined, language, "whether")[1]
+        wishes = not asks and _take_out(rest, language, "requests")[1]
+        without_states, is_about = _take_out(rest, language, "states")
+        orders = any(_take_out(without_states, language, name)[1] for name in ("commands", "orders"))
+        if _take_out(clause.joined, language, "tells")[1]:
+            kinds.add(Mood.STORY)
+        elif orders or (wishes and is_about):
+            kinds.add(Mood.ORDER)
+        elif not wishes and (
+            asks or _take_out(clause.joined, language, "particles")[1] or (is_about and clause.is_asked)
+        ):
+            kinds.add(Mood.QUESTION)
+    return Sentence(
+        kind=next((kind for kind in Mood if kind in kinds), Mood.REMARK),
+        only_asks=kinds == {Mood.QUESTION} and len(text) <= MAX_CHARS,
+        without_exceptions=text,
+    )
 
 
 def _take_out(text: str, language: str, name: str) -> tuple[str, bool]:

@@ -19,7 +19,7 @@ from ..idle import IdleQueue
 from ..inference.models import Message
 from ..knowledge.speaker import Speaker
 from ..languages import languages, words
-from ..languages.phrases import any_of
+from ..languages.lexicon import any_of
 from ..regex import composed, lazy_regex
 from ..safety.firewall import firewall
 from ..texts import fold_letters, words as split

@@ -8,7 +8,7 @@ import re
 from typing import Final, NamedTuple
 
 from ..languages import languages, words as table_words
-from ..languages.phrases import all_words, any_of
+from ..languages.lexicon import all_words, any_of
 from ..regex import composed, lazy_regex
 from ..safety.spoken_numbers import spells_number
 from ..texts import fold_letters, words

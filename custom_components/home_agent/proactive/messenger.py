@@ -9,7 +9,7 @@ from homeassistant.components import persistent_notification
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase
 from ..const import (
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_MAX_PER_DAY,
@@ -18,11 +18,11 @@ from ..const import (
     DOMAIN,
     LOGGER,
 )
-from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..knowledge.speaker import PERSON
 from ..quiet_hours import Hours
+from ..texts import without_embeds
 from ..tools.own_calls import async_notify
 from ..tools.people import Route, async_write_to, chats_of, read_targets, route_to
 from ..tools.resolving.resolver import plain

@@ -22,7 +22,7 @@ from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase
 from ..channels.phones import EVENT_PHONE, async_user_of_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..domains import DOMAINS
@@ -33,9 +33,9 @@ from ..knowledge.speaker import Speaker, async_person_of_user, persons
 from ..memory.learner.habits import KnownHabit, async_sentence, clock, days_key
 from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
 from ..regex import lazy_regex
+from ..safety.frozen import ServiceCall
 from ..tools.automating.files import AutomationRefusedError, async_add, async_check, entity_of
 from ..tools.automating.records import Change, OwnAutomation, OwnAutomations
-from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from ..tools.people import user_id_of
 from .messenger import Messenger, speakable

@@ -27,7 +27,7 @@ from homeassistant.helpers.event import (
 from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase
 from ..channels.asking import Asker, Lead, Receivers
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS, LOGGER
 from ..errors import ValidationError

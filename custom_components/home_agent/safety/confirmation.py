@@ -26,12 +26,12 @@ from ..const import (
     EVENT_CONFIRMATION_RESOLVED,
     LOGGER,
 )
-from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
 from ..store import UNREADABLE, KeptStore, StoredFile, read_moment, read_text_or_none
+from ..texts import without_embeds
 from .frozen import CallOrigin, Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
 from .journal import AuditFields, AuditKind, Journal
 from .spoken_numbers import matches

@@ -11,9 +11,8 @@ from typing import Any, Final
 from homeassistant.helpers.redact import REDACTED
 
 from ..languages import languages, words
-from ..literals import opened
 from ..regex import lazy_regex
-from ..texts import fold, leaves
+from ..texts import fold, leaves, opened
 
 UNPARSED: Final = "_unparsed"
 """Key of arguments that were not JSON, so that the guard can answer them."""

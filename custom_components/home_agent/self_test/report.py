@@ -8,7 +8,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
-from ..agent.phrases import async_phrase
+from ..agent.describe import async_phrase
 from ..self_test_reports import CaseReport, Report, Score
 from .cases import Capability, Case
 

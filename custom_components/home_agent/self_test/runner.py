@@ -12,9 +12,7 @@ from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import llm
 
-from ..agent.honesty import may_answer_order
-from ..agent.model_errors import as_agent_error
-from ..agent.streaming import as_tool_input, filter_for, written_calls
+from ..agent.llm import as_tool_input, filter_for, may_answer_order, written_calls
 from ..const import (
     CONF_KEEP_ALIVE,
     CONF_MODEL,
@@ -39,6 +37,7 @@ from ..inference.models import (
     MessageCall,
     ModelServerError,
     Priority,
+    as_agent_error,
 )
 from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker

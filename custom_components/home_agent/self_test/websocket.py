@@ -28,7 +28,7 @@ from homeassistant.components.websocket_api.decorators import require_admin, web
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 
-from ..agent.phrases import async_error_sentence
+from ..agent.describe import async_error_sentence
 from ..agents import async_find_agent
 from ..const import DOMAIN
 from ..errors import HomeAgentError

@@ -13,11 +13,10 @@ from homeassistant.util import dt as dt_util
 from ..channels.asking import Asker, Receivers
 from ..channels.choosing import NO, YES, Chooser
 from ..const import DOMAIN
-from ..embeds import without_embeds
 from ..errors import ValidationError
 from ..runtime import Agent
 from ..safety.confirmation import ActionOutcome
-from ..texts import one_line
+from ..texts import one_line, without_embeds
 from ..tools.proposing import PROPOSED
 from .base import Service
 

@@ -10,7 +10,7 @@ from homeassistant.core import ServiceCall, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 
-from ..agent.gathering import asked_about
+from ..agent.request import asked_about
 from ..const import DOMAIN
 from ..entity import conversation_entity
 from ..errors import NotErased
@@ -105,7 +105,7 @@ async def _async_clear_history(call: ServiceCall, entry: Agent) -> ClearedRespon
     conversation_id = call.data.get("conversation_id")
     history_id = None if conversation_id is None else memory.history_id(conversation_id)
     caller = await async_person_of_user(call.hass, call.context.user_id)
-    if history_id is None or shared.history.persons(entry.entry_id, history_id) - {caller and caller.id}:
+    if history_id is None or shared.history.find(entry.entry_id, history_id).persons - {caller and caller.id}:
         await async_require_admin(call)
     memory.note_cleared(conversation_id)
     entry.runtime_data.turn_log.clear(history_id)

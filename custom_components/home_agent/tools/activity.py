@@ -17,6 +17,7 @@ from homeassistant.util.json import JsonValueType
 from ..domains.base import STATE
 from ..errors import ValidationError
 from ..knowledge.house import HouseSnapshot
+from ..knowledge.speaker import Speaker
 from ..planned.commands import Cancellation, PlannedCommands
 from ..planned.records import Owner, PlannedCommand
 from ..safety.firewall.own_values import texts_in
@@ -25,7 +26,7 @@ from ..timers.timers import Timer, told_days
 from ..timespans import format_local
 from .automating.records import Change, OwnAutomations
 from .automating.undoing import async_undo_change, change_rows, last_change
-from .base import HomeAgentTool, PartlyFailed, Speaker, TargetsFailed, ToolOutput, ToolRun
+from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
 from .causes import async_why
 from .control.mentions import mention
 from .control.planning import (

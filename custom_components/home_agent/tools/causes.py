@@ -25,11 +25,12 @@ from ..knowledge.house import EntityRecord
 from ..knowledge.speaker import async_is_member, persons
 from ..regex import lazy_regex
 from ..safety.firewall.own_values import is_own_state, without_outside
+from ..safety.frozen import ServiceCall
 from ..safety.ledger import RecordedAction
 from ..texts import as_number, clean
 from ..timespans import format_local
 from ..when import Period, read_asked
-from .base import ServiceCall, ToolRun
+from .base import ToolRun
 from .differences import COMPARED, differences
 from .query.past import MAX_CHANGES
 from .query.present import Member, Report, StateFilter

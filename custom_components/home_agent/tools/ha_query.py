@@ -20,11 +20,12 @@ from ..domains import DOMAINS
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.names import MARGIN, content_words, labels_in, name_index, squash, without_article
+from ..knowledge.speaker import Speaker
 from ..knowledge.spoken_words import domain_words
 from ..languages import DEFAULT
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
-from .base import HomeAgentTool, Speaker, ToolRun
+from .base import HomeAgentTool, ToolRun
 from .causes import PRIVATE, async_add_causes, async_explain_now, async_happened, async_why
 from .control.mentions import Mention, mention
 from .query.past import MAX_HISTORY_ENTITIES, async_history

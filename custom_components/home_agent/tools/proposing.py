@@ -7,9 +7,8 @@ from homeassistant.core import HomeAssistant
 
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.speaker import Speaker
-from ..safety.frozen import MAX_THINGS, CallDraft, CallOrigin, Draft
+from ..safety.frozen import MAX_THINGS, CallDraft, CallOrigin, Draft, ServiceCall
 from ..safety.rules import Verdict
-from .base import ServiceCall
 from .control.planning import calls_of, plan
 from .control.values import Units
 from .guard import Guard

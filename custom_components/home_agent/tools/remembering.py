@@ -18,7 +18,7 @@ from ..domains import DOMAINS
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.names import without_article
 from ..knowledge.speaker import persons
-from ..languages.phrases import all_words
+from ..languages.lexicon import all_words
 from ..memory.memories import MAX_CONTENT, Memories, SaveOutcome, make_memory
 from ..memory.profile import CALLED, CONFIDENCE, HOUSEHOLD, MAX_NAME, SINGLE, Profile, default_sensitivity
 from ..memory.records import (

@@ -13,8 +13,9 @@ from ..const import CONF_ALLOW_SCRIPTS, CONF_TOOLS_DISABLED
 from ..errors import ToolExecutionError, ValidationError
 from ..knowledge.house import HouseSnapshot
 from ..languages.sentence import Wait
+from ..safety.frozen import ServiceCall
 from ..texts import leaves, one_line
-from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
+from .base import HomeAgentTool, ToolOutput, ToolRun
 from .calls.schema import MAX_CHARS, JsonSchema
 from .control.arguments import TIME_SLOTS
 from .control.asked import check_asked, check_times

@@ -7,9 +7,7 @@ from typing import NamedTuple
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.speech import SpeechFilter
-from custom_components.home_agent.agent.speech.filter import MAX_BLOCK
-from custom_components.home_agent.agent.speech.markdown import MarkdownReader
+from custom_components.home_agent.agent.speech import MAX_BLOCK, MarkdownReader, SpeechFilter
 from tests.helpers.examples import many
 
 TOOLS = ("ha_control", "ha_query", "store_memory", "weather", "my-tool")
@@ -246,13 +244,6 @@ def test_a_suspicion_that_grows_too_large_is_given_up(surface: bool) -> None:
     assert speech.feed(" and on").text == " and on"
 
 
-@pytest.mark.parametrize("surface", [True, False])
-def test_a_call_that_is_too_large_is_cut(surface: bool) -> None:
-    spoken = read(["<tool_call>", *["x" * 1000] * 50, "</tool_call>Done."], voice=surface)
-    assert spoken.text == "Done."
-    assert [len(call) for call in spoken.calls] == [MAX_BLOCK]
-
-
 PLAIN = [
     ("**Bold** and *it* and ***both*** and __strong__ and _em_.", "Bold and it and both and strong and em."),
     ("~~no~~ yes, about ~20", "no yes, about ~20"),
@@ -336,16 +327,6 @@ def test_a_chat_keeps_its_markdown() -> None:
         "| a | b |\n|---|---|\n\n```yaml\nlight:\n  - id: 1\n```\n<https://d.e> &amp; `x`"
     )
     assert chat(reply) == reply
-
-
-WORDS = ["The", " kitchen", " light", " is", " on", ".", " It", " has", " 60", " %", " brightness", "."]
-
-
-@pytest.mark.parametrize("surface", [True, False])
-def test_words_are_let_out_at_once(surface: bool) -> None:
-    speech = SpeechFilter(voice=surface, tool_names=TOOLS)
-    assert [speech.feed(word).text for word in WORDS] == WORDS
-    assert speech.flush().text == ""
 
 
 @pytest.mark.parametrize("surface", [True, False])

@@ -7,8 +7,7 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.channels.telegram import MAX_UNITS, as_html, pieces
-from custom_components.home_agent.embeds import literal
-from custom_components.home_agent.texts import visible
+from custom_components.home_agent.texts import literal, visible
 from tests.servers.telegram_server import wrong_message
 
 MARKS = st.text(st.sampled_from("ab c\n`*_~[]()<>&#-.😀/:"), max_size=400) | st.sampled_from(

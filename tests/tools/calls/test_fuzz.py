@@ -8,17 +8,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.speech.calls import CallText
+from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.speaker import Speaker
+from custom_components.home_agent.safety.redaction import UNPARSED
 from custom_components.home_agent.tools.calls.arguments import fit
-from custom_components.home_agent.tools.calls.names import (
-    INTENTS,
-    TEXT_NAMES,
-    UNPARSED,
-    adapt,
-    is_known,
-)
+from custom_components.home_agent.tools.calls.names import INTENTS, TEXT_NAMES, adapt, is_known
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, callback

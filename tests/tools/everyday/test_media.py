@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
+from custom_components.home_agent.knowledge.speaker import Speaker
+from custom_components.home_agent.safety.frozen import ServiceCall
 from custom_components.home_agent.safety.rules import Verdict
-from custom_components.home_agent.tools.base import ServiceCall, Speaker
 from custom_components.home_agent.tools.everyday.media_tool import MAX_BROWSED, is_harmless
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.media_player import MediaClass

@@ -4,7 +4,7 @@ import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
-from custom_components.home_agent.tools.base import Speaker
+from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools.ha_query import find_all
 from custom_components.home_agent.tools.resolving.resolver import Target, resolve
 from homeassistant.core import Context

@@ -9,8 +9,8 @@ import pytest
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.knowledge.names import distance, word_similarity
+from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.texts import fold
-from custom_components.home_agent.tools.base import Speaker
 from custom_components.home_agent.tools.resolving.resolver import Target, resolve, says_all
 from homeassistant.core import Context
 

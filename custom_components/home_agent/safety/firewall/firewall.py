@@ -13,7 +13,7 @@ from typing import Any, Final
 import unicodedata
 
 from ...languages import languages_with, table, words
-from ...languages.phrases import GAP, NEVER, any_of, either
+from ...languages.lexicon import GAP, NEVER, any_of, either
 from ...regex import composed, lazy_regex
 from ...texts import is_unspaced
 

@@ -15,7 +15,7 @@ import unicodedata
 
 from homeassistant.util import dt as dt_util
 
-from ...languages.phrases import all_words
+from ...languages.lexicon import all_words
 from ...regex import lazy_regex
 from ...texts import UNSPACED, fold_letters, is_unspaced, pairs
 

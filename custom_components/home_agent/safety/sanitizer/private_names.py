@@ -22,7 +22,7 @@ from homeassistant.helpers import (
 from ...idle import in_slices
 from ...knowledge.names import Phrases
 from ...languages import find, languages_with, words as listed
-from ...languages.phrases import all_words, any_of
+from ...languages.lexicon import all_words, any_of
 from ...memory.sentences import holds_secret
 from ...regex import composed, lazy_regex
 from ...texts import fold_letters, is_unspaced, words

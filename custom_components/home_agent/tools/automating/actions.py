@@ -12,10 +12,10 @@ from homeassistant.helpers import llm
 from ...domains import DOMAINS, domains_of, verbs
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
-from ...literals import opened
+from ...safety.frozen import ServiceCall
 from ...safety.redaction import is_secret
-from ...texts import fold, leaves, one_line
-from ..base import ServiceCall, ToolRun
+from ...texts import fold, leaves, one_line, opened
+from ..base import ToolRun
 from ..calls.arguments import fit
 from ..calls.names import adapt
 from ..control.arguments import read_args

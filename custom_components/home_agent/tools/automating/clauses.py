@@ -21,8 +21,7 @@ from ...knowledge.names import squash
 from ...knowledge.speaker import entity_of_person
 from ...knowledge.spoken_words import state_meanings
 from ...languages import DEFAULT
-from ...literals import opened
-from ...texts import as_number, first_name, fold
+from ...texts import as_number, first_name, fold, opened
 from ...timers.timers import EVERY_DAY
 from ...when import read_clock, read_days, read_length
 from ..base import ToolRun

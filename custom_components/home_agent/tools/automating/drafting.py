@@ -9,8 +9,9 @@ import yaml
 from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
+from ...safety.frozen import ServiceCall
 from ...texts import leaves, one_line
-from ..base import ServiceCall, ToolRun
+from ..base import ToolRun
 from ..resolving.resolver import plain
 from .actions import ActionReader, Step
 from .clauses import TEMPLATE_MARKS, ClauseReader, Config, StateWords, check_plain

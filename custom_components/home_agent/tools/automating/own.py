@@ -12,9 +12,10 @@ from homeassistant.helpers import entity_registry as er
 from ...errors import PermissionDenied, ValidationError
 from ...knowledge.names import called, content_words, word_similarity
 from ...knowledge.speaker import Speaker
+from ...safety.frozen import ServiceCall
 from ...safety.rules import Verdict
 from ...texts import words
-from ..base import ServiceCall, ToolRun
+from ..base import ToolRun
 from ..resolving.resolver import MAX_ERROR, listed
 from .files import AUTOMATION, entity_of
 from .records import OwnAutomation, OwnAutomations, as_values, entities_of_clause

@@ -16,8 +16,8 @@ from homeassistant.helpers import llm
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.names import squash
-from ...literals import ARGUMENT_KEYS, opened
 from ...regex import lazy_regex
+from ...texts import ARGUMENT_KEYS, opened
 from ..base import HomeAgentTool
 from ..control.arguments import value_words
 from ..resolving.resolver import NO_VALUE, SLOT_WORDS, SLOTS, texts

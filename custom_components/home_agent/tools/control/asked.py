@@ -15,8 +15,9 @@ from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import content_words, word_similarity
 from ...languages.sentence import Sentence, Wait, read, times_in
+from ...safety.frozen import ServiceCall
 from ...texts import words
-from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..base import HomeAgentTool, ToolRun
 from ..resolving.resolver import Target
 from ..turn_calls import TurnCalls
 from .mentions import Mention, mention

@@ -26,9 +26,10 @@ from ...errors import (
 )
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import word_similarity
+from ...safety.frozen import ServiceCall
 from ...safety.ledger import EarlierState
 from ...texts import fold
-from ..base import PartlyFailed, ServiceCall, TargetsFailed, ToolRun
+from ..base import PartlyFailed, TargetsFailed, ToolRun
 from ..resolving.resolver import listed
 from ..results import ControlResult
 from ..vetted import GATED_OFF

@@ -14,8 +14,9 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ...errors import ToolExecutionError
 from ...safety.firewall.own_values import texts_in, texts_repeated
+from ...safety.frozen import ServiceCall
 from ...safety.rules import BLOCKED, Effect, RuleSet
-from ..base import ServiceCall, ToolRun
+from ..base import ToolRun
 from .base import TEXT, CustomTool, Templates, Text, rendered
 
 TARGETS: Final = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")

@@ -17,7 +17,14 @@ from homeassistant.util.ulid import ulid_now
 from ...const import CONF_ALLOW_AUTOMATIONS, CONF_ALLOW_SCRIPTS
 from ...errors import WAITS, ChangedSinceAsked, PermissionDenied, ValidationError
 from ...knowledge.house import HouseSnapshot
-from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenCall, FrozenPlan, frozen_call
+from ...safety.frozen import (
+    AutomationChange,
+    FrozenAutomation,
+    FrozenCall,
+    FrozenPlan,
+    ServiceCall,
+    frozen_call,
+)
 from ...safety.journal import AuditKind
 from ...safety.rules import Verdict
 from ...texts import leaves
@@ -44,7 +51,7 @@ from ..automating.own import (
     seen_automations,
 )
 from ..automating.records import ID_PREFIX, Change, OwnAutomation, OwnAutomations
-from ..base import HomeAgentTool, ServiceCall, TargetsFailed, ToolRun
+from ..base import HomeAgentTool, TargetsFailed, ToolRun
 from ..ha_control import ControlTool
 from ..own_calls import async_switch_automation
 from ..planned_rows import OUTSIDE

@@ -14,10 +14,11 @@ from ...domains.features import supports
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import squash
+from ...safety.frozen import ServiceCall
 from ...texts import one_line
 from ...timespans import format_local
 from ...when import Period, end_of, forms, read, read_clock, read_moment, start_of
-from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..base import HomeAgentTool, ToolRun
 from .choosing import choose_one, named, permitted, records_of
 
 DOMAIN: Final = "calendar"

@@ -18,8 +18,9 @@ from ...domains.features import feature_bits, supports
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import phrase_similarity, squash
+from ...safety.frozen import ServiceCall
 from ...texts import fold, one_line
-from ..base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
+from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..control.asked import check_asked
 from ..control.planning import Expectation, Settling
 from ..telling import Told

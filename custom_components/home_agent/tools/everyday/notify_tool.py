@@ -25,8 +25,7 @@ from ...knowledge.names import PERSONAL, rooms_of_owner, squash, without_article
 from ...knowledge.speaker import async_is_member, persons
 from ...knowledge.spoken_words import kinds_of_room, stop_words
 from ...languages import languages
-from ...languages.lexicon import QUESTION_MARKS
-from ...languages.phrases import all_words
+from ...languages.lexicon import QUESTION_MARKS, all_words
 from ...languages.sentence import Wait, times_in
 from ...memory.memories import Memories
 from ...memory.profile import Profile
@@ -36,12 +35,12 @@ from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import TELL, Message, Owner, PlannedCommand
 from ...planned.schedule import Schedule
 from ...safety.disclosure import DataCategory
-from ...safety.frozen import FrozenCall, FrozenPlan
+from ...safety.frozen import FrozenCall, FrozenPlan, ServiceCall
 from ...safety.sanitizer.origins import neutral_words
 from ...safety.sanitizer.private_names import ordinary_words
 from ...safety.spoken_numbers import number_words
 from ...texts import first_name, fold, is_unspaced, one_line, words
-from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import MAX_ALIKE, NO_CODES, Timing, read_timing
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, rooms_of

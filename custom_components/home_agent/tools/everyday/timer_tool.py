@@ -16,9 +16,10 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ConfirmationNeeded, ValidationError
 from ...knowledge.names import called
+from ...knowledge.speaker import Speaker
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import languages, table
-from ...languages.sentence import Kind, read
+from ...languages.sentence import Mood, read
 from ...memory.sentences import is_own_words
 from ...planned.commands import Cancellation, PlannedCommands
 from ...planned.records import Owner, PlannedCommand
@@ -28,7 +29,7 @@ from ...texts import fold, one_line, words
 from ...timers.timers import DAYS, MAX_TIMERS, Repeat, Timer, Timers, told_days
 from ...timespans import format_local, format_span
 from ...when import FORMS, Period, at_clock, read as read_when, read_days, read_length, read_moment
-from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
+from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..control.asked import is_planted
 from ..control.telling import tell_names
 from ..planned_rows import (
@@ -232,7 +233,7 @@ class TimerTool(HomeAgentTool):
         )
         await self._timers.async_set(timer, counts=read_length(when, speaker.language) is not None)
         result: dict[str, JsonValueType] = {"set": _as_result(timer)}
-        is_order = read(name, speaker.language).kind is Kind.ORDER
+        is_order = read(name, speaker.language).kind is Mood.ORDER
         if is_order or not domain_words().keys().isdisjoint(fold(name).split()):
             result["note"] = ONLY_REMINDS
         return result

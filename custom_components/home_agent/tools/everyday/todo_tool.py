@@ -15,10 +15,11 @@ from ...domains.features import supports
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
+from ...safety.frozen import ServiceCall
 from ...texts import one_line, words
 from ...timespans import format_local
 from ...when import read_moment, start_of
-from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
+from ..base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun, as_list
 from ..telling import Told
 from .choosing import choose_one, permitted, records_of
 

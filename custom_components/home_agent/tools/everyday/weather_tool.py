@@ -12,9 +12,10 @@ from homeassistant.util.json import JsonValueType
 
 from ...domains.features import supports
 from ...errors import ValidationError
+from ...safety.frozen import ServiceCall
 from ...texts import one_line
 from ...when import forms, read_moment
-from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..base import HomeAgentTool, ToolRun
 from .choosing import choose_one, records_of
 
 DOMAIN: Final = "weather"

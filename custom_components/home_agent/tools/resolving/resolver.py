@@ -29,6 +29,7 @@ from ...knowledge.names import (
     without_article,
     word_similarity,
 )
+from ...knowledge.speaker import Speaker
 from ...knowledge.spoken_words import (
     all_words,
     asks_for_all,
@@ -44,10 +45,8 @@ from ...knowledge.spoken_words import (
     words_of,
 )
 from ...languages import DEFAULT, languages
-from ...literals import parsed
 from ...regex import lazy_regex
-from ...texts import fold, one_line
-from ..base import Speaker
+from ...texts import fold, one_line, parsed
 from .family_words import meant_by, names_room, read_parts, room_and_kinds
 
 NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))

@@ -1,0 +1,1034 @@
+"""Calls that a model writes into its answer: how they are known, and how they are read."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+import html
+from itertools import islice
+import re
+from typing import Any, Final, NamedTuple
+
+from ..regex import lazy_regex
+from ..texts import ARGUMENT_KEYS, NAME_KEYS, EmbedFilter, is_word, parsed, read_arguments
+
+MAX_CALLS: Final = 10
+"""Calls that are read, and places where one could begin that are looked at."""
+MAX_CHARS: Final = 20_000
+MAX_VALUE: Final = 5_000
+"""Characters of one argument in XML."""
+
+_NAME: Final = r"[A-Za-z_][\w.:-]{0,80}"
+_QUOTE_MARKS: Final = ('<|"|>', "<escape>")
+EDGES: Final = " \t`*->.;"
+"""Characters that may surround a call on its line."""
+
+_HAS_NAME: Final = lazy_regex(rf"""["']?(?:{"|".join(NAME_KEYS)})["']?\s{{0,9}}:""")
+_HAS_ARGUMENTS: Final = lazy_regex(rf"""["']?(?:{"|".join(ARGUMENT_KEYS)})["']?\s{{0,9}}:""")
+_INTENT_START: Final = lazy_regex(r"Hass[A-Z]\w{0,61}")
+_WORD_START: Final = lazy_regex(r"\b\w")
+
+_TAG: Final = lazy_regex(
+    r"\[CALL_ID\]\w{1,40}|<[|\uff5c/]{0,2}[A-Za-z_][\w:.\u2581-]{0,40}[|\uff5c]?>|\[/?[A-Z_]{3,20}\]"
+)
+_INVOKE: Final = lazy_regex(rf"<(?:\w+:)?(?:invoke\s+name=|function[= ](?:name=)?)[\"']?({_NAME})[\"']?\s*>")
+_XML_ARGUMENT: Final = lazy_regex(
+    rf"<(?:\w+:)?parameter(?:\s+name)?=[\"']?([\w.-]{{1,60}})[\"']?[^>]{{0,40}}>\s{{0,20}}(.{{0,{MAX_VALUE}}}?)\s{{0,20}}</(?:\w+:)?parameter>",
+    re.DOTALL,
+)
+_KEY_TAGS: Final = lazy_regex(
+    rf"<arg_key>\s{{0,5}}([\w.-]{{1,60}})\s{{0,5}}</arg_key>\s{{0,20}}<arg_value>(.{{0,{MAX_VALUE}}}?)</arg_value>",
+    re.DOTALL,
+)
+_NAME_PAIR: Final = lazy_regex(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s{{0,9}}:\s{{0,9}}[\"']({_NAME})[\"']")
+_ARGUMENTS_PAIR: Final = lazy_regex(
+    rf"[\"'](?:{'|'.join(ARGUMENT_KEYS)})[\"']\s{{0,9}}:\s{{0,9}}"
+    r"(?:(?=(?P<object>\{))|(?P<text>\"(?:[^\"\\]|\\.)*+\"|null))"
+)
+_CALL: Final = lazy_regex(
+    rf"(?<![\w.:-])({_NAME}?)(?:(?=\()|(?::\d{{0,4}})?(?:\s{{1,5}}(?:commentary|json|code)){{0,3}}\s{{0,5}}"
+    r"(?:`{3}\w{0,10}\s{0,5})?(?=\{))"
+)
+_PAIR: Final = lazy_regex(
+    r"(?:^|[\s,;])(?:[-*]\s*)?(\w{1,40})\s?[:=]\s*(\"[^\"]*\"|'[^']*'|\[[^\]]*\]|.+?)"
+    r"(?=[\s,;]+(?:[-*]\s*)?\w{1,40}\s?[:=]|\s*$)",
+    re.MULTILINE,
+)
+_BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
+
+
+class ScanResult(NamedTuple):
+    """The result of a scanner: the block's text extends to `body`, reading continues at `next`."""
+
+    body: int
+    next: int
+    done: bool
+
+
+class Balanced:
+    """A block in brackets; brackets in quotes do not count."""
+
+    def __init__(self, bracket: str) -> None:
+        self._open = bracket
+        self._outside = re.compile(rf"[\"'{re.escape(bracket + _BRACKETS[bracket])}]")
+        self._depth = 0
+        self._quote = ""
+        self._before = ""
+
+    def scan(self, text: str, start: int, *, final: bool) -> ScanResult:  # noqa: ARG002 - a bracket is never cut
+        """Read on until the last bracket closes."""
+        at = start
+        while mark := (_QUOTED[self._quote] if self._quote else self._outside).search(text, at):
+            before = text[mark.start() - 1] if mark.start() > start else self._before
+            at = mark.end()
+            if mark[0] == "\\":
+                if at == len(text):
+                    return ScanResult(at - 1, at - 1, done=False)
+                at += 1
+            elif self._quote:
+                self._quote = ""
+            elif mark[0] == '"' or (mark[0] == "'" and not before.isalnum()):
+                self._quote = mark[0]
+            elif mark[0] != "'":
+                self._depth += 1 if mark[0] == self._open else -1
+                if not self._depth:
+                    return ScanResult(at, at, done=True)
+        self._before = text[-1]
+        return ScanResult(len(text), len(text), done=False)
+
+
+_QUOTED: Final = {'"': lazy_regex(r'["\\]'), "'": lazy_regex(r"['\\\n]")}
+
+
+class CallNames:
+    """The names by which a call written as text is known."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        ordered = sorted(filter(None, names), key=len, reverse=True)
+        body = "|".join([r"Hass[A-Z]\w{1,60}", *map(re.escape, ordered)])
+        self.pattern = re.compile(rf"(?:{body})(?!\w)")
+        self._quoted = re.compile(rf"""["'](?:{body})["']""")
+        self.trigger = re.compile(rf"[<\[{{`]|\b(?:{'|'.join(['Hass[A-Z]', *map(re.escape, ordered)])})")
+        self._prefixes = frozenset(
+            name[:end] for name in (*ordered, "Hass") for end in range(1, len(name) + 1)
+        )
+        self._longest = max(map(len, self._prefixes))
+
+    def pending(self, text: str, start: int) -> int:
+        """Return where a name begins that the end of the text may be cut out of, else the end."""
+        for word in _WORD_START.finditer(text, max(start, len(text) - self._longest)):
+            if text[word.start() :] in self._prefixes:
+                return word.start()
+        return len(text)
+
+    def cut(self, text: str, start: int) -> bool:
+        """Return whether the text ends within a name that begins at `start`."""
+        tail = text[start : start + max(self._longest, 66) + 1]
+        return tail in self._prefixes or _INTENT_START.fullmatch(tail) is not None
+
+    def in_json(self, raw: str) -> bool:
+        """Return whether JSON, or an attempt at JSON, calls a tool."""
+        return bool((_HAS_NAME.search(raw) and _HAS_ARGUMENTS.search(raw)) or self._quoted.search(raw))
+
+
+call_names: Final = lru_cache(maxsize=16)(CallNames)
+"""The patterns of some names are the same from turn to turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """One call; `args` is None if its arguments cannot be read, and `name` is empty if there was none."""
+
+    name: str
+    args: dict[str, Any] | None
+
+
+@dataclass(slots=True)
+class CallText:
+    """A piece of a reply that was taken for calls."""
+
+    raw: str
+    alone: bool
+    """Whether the piece has its lines for itself; amid a sentence, it may be about a call."""
+    arguments: bool = False
+    """Whether the piece is the arguments of calls without the names of their tools."""
+
+    def read(self, is_tool: Callable[[str], bool]) -> list[WrittenCall]:
+        """Return the calls; `is_tool` tells whether a name is a tool."""
+        text = self.raw[:MAX_CHARS]
+        for mark in _QUOTE_MARKS:
+            text = text.replace(mark, '"')
+        bare = self.alone and self.arguments
+        for read in (_from_tags, _from_json):
+            calls = list(islice(read(text, is_tool), MAX_CALLS))
+            if calls and (not bare or all(is_tool(call.name) for call in calls)):
+                return calls
+        if bare:
+            value = parsed(unfenced(text))
+            values = value if isinstance(value, list) else [value]
+            return [WrittenCall("", args) for args in values if isinstance(args, dict)][:MAX_CALLS]
+        if not self.alone:
+            return []
+        plain = _TAG.sub(" ", text).strip().strip("`").strip()
+        name = _name_in(plain)
+        calls = list(islice(_from_brackets(plain, is_tool), MAX_CALLS))
+        if calls or not is_tool(name):
+            return calls
+        pairs = {pair[1]: parsed(pair[2]) for pair in _PAIR.finditer(plain, len(name))}
+        return [WrittenCall(name, pairs or None)]
+
+
+def unfenced(text: str) -> str:
+    """Return the text inside a code fence, or the text itself."""
+    body = text.strip().strip("`").strip()
+    return body if body[:1] in ("{", "[") else body.partition("\n")[2].strip() or body
+
+
+def _from_tags(text: str, _is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
+    starts = list(_INVOKE.finditer(text))
+    for start, following in zip(starts, [*starts[1:], None], strict=False):
+        body = text[start.end() : following.start() if following else len(text)]
+        args = {pair[1]: parsed(pair[2].strip()) for pair in _XML_ARGUMENT.finditer(body)}
+        opening = body.find("{")
+        yield WrittenCall(start[1], args if args or opening < 0 else _arguments(body, opening)[0])
+    if not starts and (args := {pair[1]: parsed(pair[2].strip()) for pair in _KEY_TAGS.finditer(text)}):
+        yield WrittenCall(_name_in(_TAG.sub(" ", text.partition("<arg_key>")[0]).strip()), args)
+
+
+def _from_json(text: str, is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
+    at = 0
+    while name := _NAME_PAIR.search(text, at):
+        following = _NAME_PAIR.search(text, name.end())
+        at = following.start() if following else len(text)
+        pair = _ARGUMENTS_PAIR.search(text, name.end(), at)
+        if pair and pair["object"]:
+            args, at = _arguments(text, pair.end())
+            yield WrittenCall(name[1], args)
+        elif pair:
+            yield WrittenCall(name[1], read_arguments(parsed(pair["text"]) or "{}"))
+        elif is_tool(name[1]):
+            yield WrittenCall(name[1], None)
+
+
+def _from_brackets(text: str, is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
+    at = 0
+    while call := _CALL.search(text, at):
+        at = call.end() + 1
+        if is_tool(name := _name_in(call[1])):
+            args, at = _arguments(text, call.end())
+            yield WrittenCall(name, args)
+
+
+def _name_in(text: str) -> str:
+    """Return the name at the beginning of a text, without a number behind it."""
+    name = re.match(_NAME, text)
+    return re.sub(r":\d{1,4}\Z", "", name[0].rstrip(".:-")) if name else ""
+
+
+def _arguments(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    """Return the arguments in the brackets that open at `at`, None if unreadable, and where they end."""
+    step = Balanced(text[at]).scan(text, at, final=True)
+    if not step.done:
+        return None, len(text)
+    inner = text[at : step.next] if text[at] == "{" else text[at + 1 : step.next - 1].strip()
+    return read_arguments(inner or "{}"), step.next
+
+
+def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Return where a pattern ends that may be empty."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+_SPACES: Final = lazy_regex(r"\s+")
+_ENDS: Final = frozenset(
+    ".,;:!?\u2026\u3002\uff01\uff1f\u3001\uff0c\uff1a\uff1b\u060c\u061f\u0964\u2013\u2014"
+)
+_QUOTES: Final = frozenset("\"'\u201d\u2019\u00bb)")
+_CLOSING: Final = frozenset(".,;:!?)\u2026\u3002\uff01\uff1f\u3001\uff0c")
+_WIDE: Final = lazy_regex("[\u3040-\u30ff\u3400-\u9fff]")
+_WIDE_MARKS: Final = {",": "\u3001", ".": "\u3002"}
+_WIDE_MARK: Final = lazy_regex("[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
+_MAX_SPACE: Final = 200
+
+
+class Flow:
+    """Joins pieces of text.
+
+    White space waits for the text behind it, so none is left at the end. Written out as it came,
+    or as one space where `collapse` is set.
+    """
+
+    def __init__(self, *, collapse: bool) -> None:
+        self._collapse = collapse
+        self._out: list[str] = []
+        self._space = ""
+        self._gap = ""
+        """The white space before something that was taken out."""
+        self._removed = False
+        self._mark = ""
+        self.last = ""
+        """The last two characters that were written."""
+
+    def write(self, text: str) -> None:
+        """Add text."""
+        core = text.lstrip()
+        if len(core) < len(text):
+            self._add_space(text[: len(text) - len(core)])
+        if not core:
+            return
+        body = core.rstrip()
+        said = _SPACES.sub(" ", body) if self._collapse else body
+        if self._space or self._mark or self._removed:
+            said = self._joint(said[0]) + said
+            self._space = self._gap = self._mark = ""
+            self._removed = False
+        self._out.append(said)
+        self.last = said[-2:] if len(said) > 1 else self.last[-1:] + said
+        if len(body) < len(core):
+            self._add_space(core[len(body) :])
+
+    def removed(self) -> None:
+        """Note that something was taken out here."""
+        if not self._removed:
+            self._gap, self._space = self._space, ""
+            self._removed = True
+
+    def mark(self, mark: str) -> None:
+        """Put a pause, `,` or `.`, before the next text, unless there is one already."""
+        if self._mark != ".":
+            self._mark = mark
+
+    def take(self) -> str:
+        """Return the text that was written since the last call."""
+        text = "".join(self._out)
+        self._out.clear()
+        return text
+
+    def _add_space(self, space: str) -> None:
+        if len(self._space) < _MAX_SPACE:
+            self._space = (self._space + space)[:_MAX_SPACE]
+
+    def _joint(self, following: str) -> str:
+        """Return what comes between what was written and the next text."""
+        if not self.last:
+            return ""
+        last = self.last[-1]
+        if self._mark:
+            is_ended = last in _ENDS or (last in _QUOTES and self.last[0] in _ENDS)
+            pause = "" if is_ended else _WIDE_MARKS[self._mark] if _WIDE.match(last) else self._mark
+            return pause if _WIDE_MARK.match(pause or last) else pause + " "
+        space = self._space
+        if self._removed:
+            if following in _CLOSING:
+                return ""
+            space = max(space, self._gap, key=lambda text: (text.count("\n"), len(text)))
+            would_stick = following.isalnum() and (last.isalnum() or last in _ENDS or last in _QUOTES)
+            if not space and would_stick and not (_WIDE.match(last) and _WIDE.match(following)):
+                space = " "
+        return " " if space and self._collapse else space
+
+
+_PICTOGRAPHS: Final = (
+    "\u2190-\u2191\u2193-\u21d1\u21d3-\u21ff"
+    "\u231a\u231b\u2328\u23cf\u23e9-\u23fa"
+    "\u2500-\u279b\u279d-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"
+    "\ue000-\uf8ff\U0001f000-\U0001faff"
+)
+_UNSPOKEN: Final = (
+    "\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f"
+    "\u00ad\u200b\u2060\ufeff\ufffd\ufffc\x00-\x08\x0b\x0c\x0e-\x1f\x7f"
+)
+"""Modifiers of pictographs, and invisible characters."""
+_JOINER: Final = "\u200d"
+"""Part of some scripts, and of a pictograph that it follows."""
+_PAUSES: Final = "\u2192\u21d2\u279c\u27f6\u2022"
+"""Arrows and dots between words."""
+
+_LINE_WINDOW: Final = 400
+"""Characters that decide the kind of a line; no pattern of a line reaches further."""
+_BULLETS: Final = "-*+\u2022\u25aa\u25e6\u2023\u00b7"
+_LINE: Final = lazy_regex(
+    r"(?P<blank>[ \t]{0,200}\n)"
+    r"|(?P<fence>[ \t]{0,80}(?:`{3,9}|~{3,9})[ \t]{0,8}(?P<language>[^\n`]{0,60})(?:\n|\Z))"
+    r"|(?P<rule>[ \t]{0,8}(?:(?:-[ \t]{0,2}){3,90}|(?:\*[ \t]{0,2}){3,90}|(?:_[ \t]{0,2}){3,90}"
+    r"|=[= \t]{0,200}|\|[ \t:|]{0,20}-[ \t:|-]{0,350})(?:\n|\Z))"
+    r"|(?P<row>[ \t]{0,8}\|)"
+    r"|(?P<heading>[ \t]{0,3}#{1,6}[ \t]{1,9})"
+    rf"|(?P<item>[ \t]{{0,200}}[{_BULLETS}][ \t]{{1,9}}(?:\[[ xX]\][ \t]{{1,9}})?)"
+    r"|(?P<number>[ \t]{0,200}\d{1,3}[.)][ \t])"
+    r"|(?P<quote>[ \t]{0,200}>[ \t]?)"
+)
+_LINE_PART: Final = lazy_regex(
+    rf"[ \t]*+(?:#{{1,6}}[ \t]*|>[ \t]?|[{_BULLETS}][ \t]*(?:\[[ xX]?\]?[ \t]*)?"
+    r"|\d{1,3}[.)]?|[-*_= \t]+|`{1,9}[ \t]*[^\n`]{0,60}|~{1,9}[ \t]*[^\n`]{0,60}|\|[ \t:|-]*)?\Z"
+)
+"""The beginning of a line that does not show yet what the line is."""
+_INDENT: Final = lazy_regex(r"[ \t]*")
+
+_SPOKEN_FENCES: Final = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md"))
+"""Fences with prose in them; any other is code, which is left out."""
+_FENCE_END: Final = lazy_regex(r"[ \t]{0,12}(?:`{3,9}|~{3,9})[ \t]{0,12}(?=\n|\Z)")
+_FENCE_WINDOW: Final = 40
+
+_BREAKS: Final = "blockquote br dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table td th tr ul"
+_LINE_BREAKS: Final = frozenset(_BREAKS.split())
+"""HTML tags that end a line."""
+_VALUE: Final = r"(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|[^\s\"'<>=]{1,300})"
+_VALUE_PART: Final = r"(?:\"[^\"\n]{0,300}\"?|'[^'\n]{0,300}'?|[^\s\"'<>=]{1,300})"
+_ATTRIBUTES: Final = rf"(?:\s{{1,9}}[\w:-]{{1,30}}={_VALUE}){{0,12}}"
+_ADDRESS_PART: Final = r"(?:h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|w{1,3})"
+
+_MARK: Final = lazy_regex(
+    rf"[*_~`\[\]{{}}!<&\\(\n|\u3010{_PAUSES}{_JOINER}{_UNSPOKEN}{_PICTOGRAPHS}]|\b(?i:https?://|www\.)"
+)
+"""Where something other than text may begin."""
+_TOKEN: Final = lazy_regex(
+    r"(?P<newline>\n)"
+    r"|(?P<emphasis>\*{1,4}|_{1,4}|~{1,4})"
+    r"|(?P<ticks>`{1,9})"
+    r"|(?P<removed>\[(?:\^[^\]\s]{1,30}|\d{1,3})\](?!\()|\u3010[^\u3011\n]{0,80}\u3011"
+    r"|<(?:https?://|mailto:)[^\s<>]{0,380}>)"
+    r"|(?P<label>\](?:(?P<target>\()|\[[^\]\n]{0,100}\])?)"
+    r"|(?P<image>!(?=\[))"
+    rf"|(?P<tag></?(?P<name>[a-z][a-z0-9]{{0,12}}){_ATTRIBUTES}\s{{0,9}}/?>)"
+    r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)"
+    r"|(?P<escaped>\\(?:[!-/:-@\[-`{-~]|(?=\n)))"
+    r"|(?P<address>\(?(?:https?://|www\.))"
+    r"|(?P<cell>\|)"
+    rf"|(?P<pause>[{_PAUSES}])"
+    rf"|(?P<pictograph>[{_PICTOGRAPHS}]+)"
+    rf"|(?P<joiner>{_JOINER})"
+    rf"|(?P<dropped>[\[{{}}{_UNSPOKEN}])",
+    re.IGNORECASE,
+)
+_TOKEN_PART: Final = lazy_regex(
+    r"(?:\*{1,4}|_{1,4}|~{1,4}|`{1,8}"
+    r"|\[(?:\^[^\]\s]{0,30}|\d{0,3})\]?|\u3010[^\u3011\n]{0,80}|\](?:\[[^\]\n]{0,100})?|!|\\"
+    rf"|&(?:#?|#\d{{1,7}}|#x[0-9a-f]{{0,6}}|[a-z][a-z0-9]{{0,30}})|\({_ADDRESS_PART}?"
+    r"|<(?:(?:https?://|mailto:)[^\s<>]{0,380}"
+    r"|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|m(?:a(?:i(?:l(?:to?)?)?)?)?)"
+    rf"|</?(?:[a-z][a-z0-9]{{0,12}}{_ATTRIBUTES}"
+    rf"(?:\s{{1,9}}(?:[\w:-]{{1,30}}(?:={_VALUE_PART}?)?)?)?/?)?)\Z",
+    re.IGNORECASE,
+)
+"""Text that may become another token with the next piece."""
+_TOKEN_WINDOW: Final = 400
+"""Characters within which a token ends."""
+_LITERAL_IN_CODE: Final = frozenset("*_~[]!<&\\|(")
+_CODE_TICKS: Final = 2
+"""Back-ticks of code within a line."""
+_MID_WORD: Final = lazy_regex(r"[^\W_]+")
+_WORD_CHAR: Final = lazy_regex(r"\w")
+_SILENT: Final = lazy_regex(f"[{_UNSPOKEN}{_PICTOGRAPHS}]+")
+
+_ADDRESS_CUT: Final = lazy_regex(rf"\b{_ADDRESS_PART}\Z", re.IGNORECASE)
+_ADDRESS_WINDOW: Final = 8
+_ADDRESS: Final = lazy_regex('[^\\s<>"`|\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]*')
+_ADDRESS_TAIL: Final = lazy_regex(r"[.,;:!?)'*_~\]}\u00bb\u201d\u2019\u2026]{1,16}\Z")
+"""Characters that end a sentence rather than an address."""
+_ADDRESS_TAIL_MAX: Final = 16
+_TARGET_MARK: Final = lazy_regex(r"[()\n]")
+
+
+class MarkdownReader:
+    """Converts markdown to the text that a person would read aloud.
+
+    Each method that reads takes the text, a position and whether nothing more will come, and returns where
+    to go on, None while the text does not tell yet.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+        self._held = ""
+        self._previous = "\n"
+        self._new_line = True
+        self._blank = False
+        self._kind = ""
+        """What the line before was."""
+        self._code = False
+        self._emphasis = False
+        self._pictograph = False
+        """Nothing was written since a pictograph."""
+        self._prose_fence = False
+        self._skip: Callable[[str, int, bool], int | None] | None = None
+        self._depth = 0
+        """Open brackets of an address."""
+
+    def write(self, text: str, *, final: bool = False) -> None:
+        """Take the next piece; `final` if nothing more will come, or something was taken out behind it."""
+        text = self._held + text
+        at = 0
+        while at < len(text):
+            read = self._skip or (self._line if self._new_line else self._inline)
+            after = read(text, at, final)
+            if after is None:
+                break
+            if after > at:
+                self._previous = text[after - 1]
+            at = after
+        self._held = text[at:]
+
+    def _say(self, text: str) -> None:
+        self._pictograph = False
+        self._flow.write(text)
+
+    def _line(self, text: str, at: int, final: bool) -> int | None:
+        if not final and len(text) - at < _LINE_WINDOW and _LINE_PART.match(text, at):
+            return None
+        marker = _LINE.match(text, at)
+        kind = (marker and marker.lastgroup) or "text"
+        end = marker.end() if marker else end_of(_INDENT, text, at)
+        char = text[end : end + 1]
+        if marker and kind in ("blank", "rule", "fence"):
+            self._blank = True
+            if kind == "fence":
+                if self._prose_fence or marker["language"].strip().lower() in _SPOKEN_FENCES:
+                    self._prose_fence = not self._prose_fence
+                else:
+                    self._skip = self._code_block
+        elif kind == "text" and not self._blank and (char.islower() or (end > at and self._kind == "item")):
+            self._say(" ")  # goes on with the sentence before
+            self._new_line = False
+        elif kind != "quote":  # the line begins behind the mark of a quotation
+            kind = "item" if kind == "number" else kind
+            if self._kind:
+                self._flow.mark("," if kind == self._kind == "item" else ".")
+            self._kind = kind
+            self._blank = self._new_line = False
+            if marker and marker.lastgroup == "number":
+                self._say(marker[0])
+        return end
+
+    def _inline(self, text: str, at: int, final: bool) -> int | None:
+        if at == 0 and _WORD_CHAR.match(self._previous) and (word := _MID_WORD.match(text)):
+            self._say(word[0])
+            return word.end()
+        mark = _MARK.search(text, at)
+        end = mark.start() if mark else len(text)
+        if not mark and not final:
+            cut = _ADDRESS_CUT.search(text, max(at, end - _ADDRESS_WINDOW))
+            end = cut.start() if cut else end
+        if end > at:
+            self._say(text[at:end])
+            return end
+        char = text[at]
+        is_literal = self._code and char in _LITERAL_IN_CODE
+        ends_sentence = char == "!" and is_word(self._previous)
+        may_be_cut = not (final or is_literal or ends_sentence) and len(text) - at < _TOKEN_WINDOW
+        if not mark or (may_be_cut and _TOKEN_PART.match(text, at)):
+            return None
+        token = None if is_literal else _TOKEN.match(text, at, at + _TOKEN_WINDOW)
+        if token is None:
+            self._say(char)
+            return at + 1
+        if said := self._spoken(token):
+            self._say(said)
+        else:
+            self._note(token)
+        return token.end()
+
+    def _spoken(self, token: re.Match[str]) -> str:
+        """Return the spoken text of a token; most have none."""
+        match token.lastgroup:
+            case "entity":
+                return _SILENT.sub("", html.unescape(token[0]))
+            case "escaped":
+                return token[0][1:]
+            case "emphasis":
+                is_said = self._is_sign(token[0], token.string[token.end() : token.end() + 1])
+            case "image":
+                is_said = is_word(self._previous)
+            case "cell":
+                is_said = self._kind != "row"
+            case kind:
+                is_said = kind == "joiner" and not self._pictograph
+        return token[0] if is_said else ""
+
+    def _note(self, token: re.Match[str]) -> None:
+        """Note what a token that is not spoken means for the text behind it."""
+        match token.lastgroup:
+            case "newline":
+                self._new_line = True
+                self._code = self._emphasis = False
+            case "ticks":
+                self._code = len(token[0]) <= _CODE_TICKS and not self._code
+            case "cell" | "pause":
+                self._flow.mark(",")
+            case "removed" | "pictograph":
+                self._flow.removed()
+                self._pictograph = token.lastgroup == "pictograph"
+            case "address":
+                self._flow.removed()
+                self._skip, self._depth = self._address, int(token[0][0] == "(")
+            case "label":
+                if self._previous == "[":
+                    self._flow.removed()
+                if token["target"]:
+                    self._skip, self._depth = self._target, 1
+            case "tag":
+                self._new_line = token["name"].lower() in _LINE_BREAKS
+
+    def _is_sign(self, run: str, after: str) -> bool:
+        """Return whether stars, underscores or tildes mean something, as in 2*3, on_hold and ~20.
+
+        Stars are also signs in 3 * 4 and before a footnote; others open or close emphasis.
+        """
+        before, last, is_single = self._previous, self._flow.last[-1:], len(run) == 1
+        if before == run[0]:
+            return False
+        if run[0] != "*":
+            return is_single if run[0] == "~" else is_word(before) and is_word(after)
+        opens, closes = bool(after) and not after.isspace(), not before.isspace()
+        if not opens and not closes:
+            return is_single or last.isdigit()
+        if not self._emphasis and closes and (before.isdigit() and after.isdigit() if opens else is_single):
+            return True
+        self._emphasis = opens and not (closes and self._emphasis)
+        return False
+
+    def _address(self, text: str, at: int, final: bool) -> int | None:
+        """Skip an address, but not the punctuation behind it."""
+        end = end_of(_ADDRESS, text, at)
+        tail = _ADDRESS_TAIL.search(text, max(at, end - _ADDRESS_TAIL_MAX), end)
+        stop = tail.start() if tail else end
+        if end == len(text) and not final:
+            return stop if stop > at else None
+        self._skip = None
+        return stop + 1 if self._depth and text.startswith(")", stop) else stop
+
+    def _target(self, text: str, at: int, _final: bool) -> int:
+        while mark := _TARGET_MARK.search(text, at):
+            at = mark.end()
+            self._depth += {"(": 1, ")": -1}.get(mark[0], 0)
+            if mark[0] == "\n" or not self._depth:
+                self._skip = None
+                return mark.start() if mark[0] == "\n" else at
+        return len(text)
+
+    def _code_block(self, text: str, at: int, final: bool) -> int | None:
+        end = text.find("\n", at) + 1
+        if self._previous == "\n":
+            if not end and not final and len(text) - at < _FENCE_WINDOW:
+                return None
+            if fence := _FENCE_END.match(text, at):
+                self._skip = None
+                self._new_line = True
+                return fence.end()
+        return end or len(text)
+
+
+_WINDOW: Final = 48
+"""Longest mark that may be cut at the end of a piece."""
+_THINK: Final = "think thinking thought thoughts reason reasoning reflection seed:think"
+_RESULTS: Final = "tool_response tool_responses tool_result tool_results function_response"
+_CALLS: Final = (
+    "tool_call tool_calls toolcall function_call function_calls function invoke minimax:tool_call "
+    "seed:tool_call"
+)
+_THINK_ENDS: Final = "end_thinking end_of_thought"
+_CALL_ENDS: Final = "tool_call_end tool_calls_end tool_calls_section_end end_action end_function_call"
+_PLAIN: Final = {
+    "think": _THINK,
+    "result": _RESULTS,
+    "call": f"{_CALLS} start_function_call",
+    "noise": "s bos eos pad unk end_of_turn endoftext answer final_answer response inst",
+    "header": "start_of_turn",
+}
+_BARRED: Final = {
+    "think": "start_thinking begin_of_thought",
+    "call": "tool_calls_begin tool_calls_section_begin tool_call_begin start_action python_tag",
+    "header": "start im_start start_header_id start_of_role turn channel",
+    "role": "user system observation tool developer ipython",
+}
+PLAIN_TAGS: Final = {name: kind for kind, names in _PLAIN.items() for name in names.split()}
+"""What tags mean that are known by their name alone, `<name>`, `<name|>` and `[NAME]`.
+
+Behind a `header` a role or a channel follows, as in `<|channel|>analysis<|message|>`. A `role` is that of
+another participant, and a `result` was invented: both are dropped like a thought. `noise` is dropped, and
+what follows is text.
+"""
+BARRED_TAGS: Final = PLAIN_TAGS | {name: kind for kind, names in _BARRED.items() for name in names.split()}
+"""What tags in bars mean, `<|name|>`; one that is not listed is noise."""
+OWN_ROLES: Final = frozenset(("assistant", "model", "ai", "bot", "answer", "final", "commentary"))
+OTHER_ROLES: Final = frozenset(
+    ("user", "human", "system", "tool", "developer", "ipython", "observation", "function")
+)
+THINK_ROLES: Final = frozenset(("analysis", "thought", "think", "thinking", "reasoning"))
+CALL_FENCES: Final = frozenset(("tool_code", "tool_call", "tool_calls", "function_call"))
+
+TAG: Final = lazy_regex(
+    r"<(?P<bar>[|\uff5c])?(?P<slash>/)?(?P<name>[A-Za-z_][\w:.\u2581-]{0,40})"
+    r"(?P<rest>[\s=/][^<>]{0,200}?)?(?P<bar2>[|\uff5c])?>"
+    r"|\[(?P<end>/)?(?P<square>THINK|think|TOOL_CALLS|TOOL_RESULTS|INST)\]"
+)
+TAG_PART: Final = lazy_regex(
+    r"<(?P<bar>[|\uff5c])?/?(?P<name>[A-Za-z_][\w:.\u2581-]{0,40})?(?P<rest>[\s=/][^<>]{0,200})?[|\uff5c]?\Z"
+    r"|\[/?[A-Z_]{0,12}\Z|\[/?think\Z"
+)
+HEADER: Final = lazy_regex(
+    r"[ \t]{0,9}+([A-Za-z_]{0,20}+)((?:[^<\n]|<\|constrain\|>){0,120}+)"
+    r"(?:(?P<token><\|message\|>|(?=<(?:[^|]|\|(?!(?:constrain|message)\|>)[^<>]{0,40}>)))|\n|(?=[^<\n]))"
+)
+HEADER_CHARS: Final = 200
+
+_END_OF_TURN: Final = (
+    r"<\|(?:im_end|eot_id|eom_id|end|return|call|end_of_text|endoftext)\|>|</s>|<end_of_turn>|<turn\|>"
+)
+_HEADER_AHEAD: Final = (
+    r"(?=<\|(?:start|im_start|start_header_id|channel|assistant)\|>|<start_of_turn>|<\|(?:turn|channel)>"
+    r"|<\uff5cAssistant\uff5c>)"
+)
+
+
+def _closing(names: str, ends: str = "end") -> re.Pattern[str]:
+    """Return the pattern of the end of a block; in a name, `_` also matches its look-alike."""
+    name, end = (words.replace(" ", "|").replace("_", "[_\u2581]") for words in (names, ends))
+    return lazy_regex(
+        rf"<[|\uff5c]?/(?:{name})\s{{0,8}}[|\uff5c]?>|<(?:{name})\|>|\[/(?:{name})\]"
+        rf"|<[|\uff5c]?(?:{end})[|\uff5c]?>|{_END_OF_TURN}|{_HEADER_AHEAD}",
+        re.IGNORECASE,
+    )
+
+
+THINK_CLOSE: Final = _closing(f"{_THINK} channel", _THINK_ENDS)
+CALL_CLOSE: Final = _closing(_CALLS, _CALL_ENDS)
+HEADED_CALL_CLOSE: Final = lazy_regex(_END_OF_TURN)
+TURN_CLOSE: Final = lazy_regex(_HEADER_AHEAD)
+DROPPED: Final = {"think": THINK_CLOSE, "result": _closing(_RESULTS), "role": TURN_CLOSE}
+"""How what is neither spoken nor called ends."""
+FENCE_CLOSE: Final = lazy_regex(r"`{3}")
+LINES_CLOSE: Final = lazy_regex(r"\n[ \t]{0,8}(?=\n)")
+MAX_BLOCK: Final = 20_000
+"""Characters of a suspected block that are held back, and of a call that are kept."""
+
+_OBJECT: Final = lazy_regex(r"\{\s{0,20}(?:[\"']|[A-Za-z_]\w{0,40}\s{0,4}:)")
+_OBJECT_PART: Final = lazy_regex(r"\{\s{0,20}(?:[A-Za-z_]\w{0,40}\s{0,4})?\Z")
+_LIST_START: Final = lazy_regex(r"\[\s{0,20}")
+_FENCE: Final = lazy_regex(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?\s{0,40}")
+_TICKS: Final = lazy_regex(r"`{1,9}")
+_FENCE_TICKS: Final = 3
+_AFTER_NAME: Final = lazy_regex(r"\(|[:\s]{0,3}\{")
+_AFTER_PART: Final = lazy_regex(r"[:\s]{0,3}\Z")
+_KEY: Final = lazy_regex(r"[ \t]{0,4}(?:[ \t]|\n(?:- ?)?)\w{1,20} ?[:=]")
+_KEY_PART: Final = lazy_regex(r"[ \t]{0,5}(?:\n(?:- ?)?)?(?:(?<!\w)\w{1,20} ?)?\Z")
+_ARGUMENTS: Final = lazy_regex(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
+_WORD: Final = lazy_regex(r"\w+")
+_MAX_NAME: Final = 64
+
+
+class UntilClose:
+    """A block that ends with a mark, or never."""
+
+    def __init__(self, close: re.Pattern[str], starts: str = "<[`") -> None:
+        self._close = close
+        self._starts = starts
+
+    def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
+        """Read on until the mark, or to where it may have been cut off."""
+        if mark := self._close.search(text, start):
+            return ScanResult(mark.start(), mark.end(), done=True)
+        floor = max(start, len(text) - _WINDOW)
+        cuts = [cut for sign in self._starts if not final and (cut := text.find(sign, floor)) >= 0]
+        end = min(cuts, default=len(text))
+        return ScanResult(end, end, done=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Block:
+    """A stretch of the reply whose end is not known yet."""
+
+    scanner: UntilClose | Balanced
+    thought: bool = False
+    certain: bool = False
+    """Is taken out whatever it contains, and however long it grows."""
+    is_call: Callable[[str], bool] = lambda _: True
+    raw: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, text: str) -> None:
+        """Keep raw text, within bounds."""
+        if text and self.size < MAX_BLOCK:
+            self.raw.append(text[: MAX_BLOCK - self.size])
+            self.size += len(self.raw[-1])
+
+
+def _thought(close: re.Pattern[str]) -> _Block:
+    return _Block(scanner=UntilClose(close), thought=True, certain=True)
+
+
+@dataclass(slots=True)
+class Spoken:
+    """What a piece of a reply added."""
+
+    text: str = ""
+    """To be spoken, or shown in a chat."""
+    thinking: str = ""
+
+
+class SpeechFilter:
+    """Filters one reply as it arrives.
+
+    The result does not depend on how the reply was cut. A voice gets plain sentences; a chat keeps
+    markdown, emoji and addresses, but no pictures, which a browser would fetch on its own. Neither gets
+    thoughts, calls or special tokens. White space at the end of a reply is not given out.
+
+    Each method that reads takes the text and a position, and returns where to go on, None to wait for more.
+    """
+
+    def __init__(
+        self,
+        *,
+        voice: bool,
+        tool_names: Collection[str] = (),
+        are_arguments: Callable[[str], bool] = lambda _: False,
+        starts_thinking: bool = False,
+    ) -> None:
+        """Start a reply; `starts_thinking` for models whose prompt has opened a thought already.
+
+        `are_arguments` tells whether an object, or a list of them, holds arguments without a tool's name.
+        """
+        self._names = call_names(frozenset(tool_names))
+        self._are_arguments = are_arguments
+        self._voice = voice
+        self._block: _Block | None = _thought(THINK_CLOSE) if starts_thinking else None
+        self._held = ""
+        self._previous = "\n"
+        self._alone = True
+        """Nothing was said on this line that would make a sentence of a call."""
+        self._final = False
+        """Nothing more will come."""
+        self._on_line: list[CallText] = []
+        """Calls that ended on this line."""
+        self._thinking: list[str] = []
+        self._flow = Flow(collapse=voice)
+        self._markdown = MarkdownReader(self._flow) if voice else None
+        self._shown = EmbedFilter()
+        self.calls: list[CallText] = []
+        """What was taken for calls."""
+        self.unopened_thought = False
+        """A thought ended that never began; such models need `starts_thinking`."""
+
+    def feed(self, text: str) -> Spoken:
+        """Take the next piece and return the text that is certain by now."""
+        return self._read(text) if text else Spoken()
+
+    def flush(self) -> Spoken:
+        """Return the text that was held back, at the end of the reply."""
+        self._final = True
+        return self._read("")
+
+    def _read(self, piece: str) -> Spoken:
+        text = self._held + piece
+        at = 0
+        while at < len(text):
+            after = (
+                self._read_text(text, at) if self._block is None else self._read_block(self._block, text, at)
+            )
+            if after is None:
+                break
+            at = after
+        self._held = text[at:]
+        if self._final:
+            if self._block is not None:
+                self._block.add(self._held)
+                self._held = ""
+                self._end_block(self._block)
+            if self._markdown:
+                self._markdown.write("", final=True)
+        said = self._flow.take()
+        shown = self._shown.feed(said, final=self._final) if said or self._final else ""
+        thinking, self._thinking = "".join(self._thinking), []
+        return Spoken(shown, thinking)
+
+    def _read_text(self, text: str, at: int) -> int | None:
+        """Take text up to the next opening, and the opening."""
+        if at == 0 and _WORD.match(self._previous) and (word := _WORD.match(text)):
+            return self._say(text, 0, word.end())
+        found = self._names.trigger.search(text, at)
+        end = len(text) if self._final else self._names.pending(text, at)
+        start = found.start() if found else end
+        if start > at:
+            self._say(text, at, start)
+        after = self._open(text, start) if found else None
+        if after is None and found and self._final:
+            return self._say(text, start, start + 1)
+        return start if after is None and start > at else after
+
+    def _read_block(self, block: _Block, text: str, at: int) -> int | None:
+        step = block.scanner.scan(text, at, final=self._final)
+        room = MAX_BLOCK - block.size
+        if not block.certain and step.body - at > room:
+            block.add(text[at : step.body])
+            self._release(block)
+            return at + room
+        if block.thought:
+            self._thinking.append(text[at : step.body])
+        else:
+            block.add(text[at : step.next])
+        if step.done:
+            self._end_block(block)
+            return step.next
+        return step.next if step.next > at else None
+
+    def _end_block(self, block: _Block) -> None:
+        raw = "".join(block.raw)
+        is_call = not block.thought and block.is_call(raw)
+        if not (is_call or block.certain):
+            self._release(block)
+            return
+        self._block = None
+        self._remove(0, " ")
+        if is_call and len(self.calls) < MAX_CALLS:
+            text = raw.strip()
+            self.calls.append(CallText(text, self._alone, self._are_arguments(unfenced(text))))
+            self._on_line.append(self.calls[-1])
+
+    def _release(self, block: _Block) -> None:
+        """Return a block to the text if it is not a call."""
+        self._block = None
+        raw = "".join(block.raw)
+        self._say(raw, 0, len(raw))
+
+    def _say(self, text: str, at: int, end: int) -> int:
+        text = text[at:end]
+        (self._markdown or self._flow).write(text)
+        _, broken, tail = text.rpartition("\n")
+        self._previous = text[-1]
+        self._alone = not tail.strip(EDGES) and (bool(broken) or self._alone)
+        line, broken, _ = text.partition("\n")
+        for call in self._on_line:
+            call.alone = call.alone and not line.strip(EDGES)
+        if broken:
+            self._on_line.clear()
+        return end
+
+    def _remove(self, end: int, previous: str = ">") -> int:
+        """Leave something out that ends there; `previous` represents it for the text after it."""
+        if self._markdown:
+            self._markdown.write("", final=True)
+        self._flow.removed()
+        self._previous = previous
+        return end
+
+    def _begin(self, block: _Block, text: str, at: int, end: int) -> int:
+        """Begin a block with what was read of it."""
+        self._block = block
+        block.add(text[at:end])
+        return end
+
+    # What may begin.
+
+    def _open(self, text: str, at: int) -> int | None:
+        match text[at]:
+            case "<" | "[" if tag := TAG.match(text, at):
+                return self._tag(text, tag)
+            case "<":
+                part = TAG_PART.match(text, at)
+                name = (part and part["name"]) or ""
+                is_cut = part and (part["bar"] or not part["rest"] or name.lower() in BARRED_TAGS)
+                return None if is_cut else self._say(text, at, at + 1)
+            case "[":
+                return self._list(text, at)
+            case "{" if _OBJECT.match(text, at):
+                return self._data(text, at, at, certain=self._voice)
+            case "{":
+                return None if _OBJECT_PART.match(text, at) else self._say(text, at, at + 1)
+            case "`":
+                return self._ticks(text, at)
+        return self._name(text, at)
+
+    def _data(self, text: str, at: int, end: int, *, certain: bool, scanner: UntilClose | None = None) -> int:
+        """Begin a block of JSON, which calls a tool; alone on its lines, it may be arguments."""
+        alone = self._alone
+        block = _Block(
+            scanner=scanner or Balanced(text[at]),
+            is_call=lambda raw: self._names.in_json(raw) or (alone and self._are_arguments(unfenced(raw))),
+            certain=certain,
+        )
+        return self._begin(block, text, at, end)
+
+    def _tag(self, text: str, tag: re.Match[str]) -> int | None:
+        at, end = tag.span()
+        name = (tag["name"] or tag["square"]).lower().replace("\u2581", "_")
+        is_barred = tag["bar"] is not None
+        kind = BARRED_TAGS.get(name, "noise") if is_barred else PLAIN_TAGS.get(name)
+        is_half = tag["bar2"] and not is_barred
+        if kind is None and not (is_half and name in BARRED_TAGS):
+            return self._say(text, at, at + 1)
+        if self._previous == "`" and kind in ("think", "call", "result"):
+            if end == len(text) and not self._final:
+                return None
+            if text[end : end + 1] == "`":
+                return self._remove(end) if self._voice else self._say(text, at, end)
+        if tag["slash"] or tag["end"] or is_half:
+            self.unopened_thought = self.unopened_thought or kind == "think"
+            return self._remove(end)
+        if kind == "header":
+            return self._header(text, at, end)
+        if kind == "call":
+            return self._begin(_Block(scanner=UntilClose(CALL_CLOSE), certain=True), text, at, end)
+        return self._begin(_thought(DROPPED[kind]), text, at, end) if kind in DROPPED else self._remove(end)
+
+    def _header(self, text: str, at: int, end: int) -> int | None:
+        """Take the role or the channel behind a header token, and what is said of its message."""
+        header = HEADER.match(text, end) or (HEADER.match(f"{text}\n", end) if self._final else None)
+        if header is None:
+            return None if len(text) - end < HEADER_CHARS and not self._final else self._remove(end)
+        role, after = header[1].lower(), min(header.end(), len(text))
+        if "to=" in header[2]:
+            return self._begin(_Block(scanner=UntilClose(HEADED_CALL_CLOSE), certain=True), text, at, end)
+        if role in THINK_ROLES or role in OTHER_ROLES:
+            close = THINK_CLOSE if role in THINK_ROLES else TURN_CLOSE
+            return self._begin(_thought(close), text, at, after)
+        if role not in OWN_ROLES:
+            return self._remove(end)
+        return self._remove(after if header["token"] is not None or not header[2].strip() else header.end(1))
+
+    def _list(self, text: str, at: int) -> int | None:
+        inner = end_of(_LIST_START, text, at)
+        if text.startswith("{", inner):
+            return self._data(text, at, at, certain=self._voice)
+        name = self._names.pattern.match(text, inner)
+        if name and text.startswith("(", name.end()):
+            return self._begin(_Block(scanner=Balanced("[")), text, at, at)
+        if inner == len(text) or self._names.cut(text, inner) or TAG_PART.match(text, at):
+            return None
+        return self._say(text, at, at + 1)
+
+    def _ticks(self, text: str, at: int) -> int | None:
+        ticks = end_of(_TICKS, text, at)
+        fence = _FENCE.match(text, at) if ticks - at >= _FENCE_TICKS else None
+        body = fence.end() if fence else ticks
+        if not self._final and (body == len(text) or (fence and self._names.cut(text, body))):
+            return None
+        if fence is None:
+            return self._say(text, at, ticks)
+        scanner = UntilClose(FENCE_CLOSE)
+        if fence[1].lower() in CALL_FENCES or self._names.pattern.match(text, body):
+            return self._begin(_Block(scanner=scanner, certain=True), text, at, body)
+        if text.startswith(("{", "["), body):
+            is_certain = self._voice and text[body] == "{"
+            return self._data(text, at, body, certain=is_certain, scanner=scanner)
+        return self._say(text, at, ticks)
+
+    def _name(self, text: str, at: int) -> int | None:
+        """Take a call that begins with the name of a tool; a quoted one stays in a chat."""
+        if self._names.cut(text, at) and not self._final:
+            return None
+        name = self._names.pattern.match(text, at)
+        if name is None or (self._previous == "`" and not self._voice):
+            end = max(end_of(_WORD, text, at), at + 1)
+            is_cut = end == len(text) and end - at < _MAX_NAME and not self._final
+            return None if is_cut else self._say(text, at, end)
+        is_spelled = "_" in name[0] or "." in name[0] or not name[0].islower()
+        if after := _AFTER_NAME.match(text, name.end()):
+            block = _Block(scanner=Balanced(after[0][-1]))
+            if after[0] == "(" and not is_spelled:
+                block.is_call = lambda raw: _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
+            return self._begin(block, text, at, at)
+        may_be_lines = is_spelled and self._alone
+        if may_be_lines and _KEY.match(text, name.end()):
+            lines = _Block(scanner=UntilClose(LINES_CLOSE, "\n"), certain=True)
+            return self._begin(lines, text, at, name.end())
+        part = _AFTER_PART.match(text, name.end()) or (may_be_lines and _KEY_PART.match(text, name.end()))
+        return None if part and not self._final else self._say(text, at, name.end())
