@@ -46,7 +46,7 @@ from .store import StoredFile
 from .timers.timers import Timers, TimerStore
 from .tools.automating.records import AutomationStore
 from .tools.base import HomeAgentTool
-from .tools.custom.recipes import CustomTools
+from .tools.custom import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outside.outgoing import Outgoing
 from .tools.planned_runs import PlannedRuns

@@ -12,7 +12,7 @@ from custom_components.home_agent.safety.frozen import CallOrigin
 from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.safety.reading import Reader
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from custom_components.home_agent.tools.vetted import is_vetted

@@ -12,7 +12,7 @@ from custom_components.home_agent.safety.ledger import Ledger
 from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.safety.reading import Reader
 from custom_components.home_agent.tools.base import Speaker, ToolRun
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.ha_query import QueryTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.auth.models import User

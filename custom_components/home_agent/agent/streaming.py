@@ -23,8 +23,7 @@ from ..literals import read_arguments
 from ..regex import lazy_regex
 from ..safety.redaction import UNPARSED
 from ..texts import fold
-from ..tools.calls.arguments import are_arguments, tool_of
-from ..tools.calls.names import TEXT_NAMES, is_known
+from ..tools.calls.repair import TEXT_NAMES, are_arguments, is_known, tool_of
 from ..tools.calls.schema import bounded
 from .honesty import AnswerGate
 from .log import LogDelta

@@ -53,7 +53,7 @@ from ..safety.policy import Policy
 from ..settings import AgentConfig, settings_of
 from ..tools.activity import ActivityTool
 from ..tools.base import HomeAgentTool
-from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
+from ..tools.custom import DATA_CUSTOM_TOOLS
 from ..tools.everyday import everyday_tools
 from ..tools.everyday.automation_tool import automation_tools
 from ..tools.everyday.notify_tool import NotifyTool

@@ -39,7 +39,7 @@ from ..runtime import HomeAgentData
 from ..self_test_reports import Progress, Report, SelfTestResult
 from ..texts import plain
 from ..tools.base import HomeAgentTool
-from ..tools.calls.arguments import fit as fit_call
+from ..tools.calls.repair import fit as fit_call
 from ..tools.control.arguments import read_args
 from ..tools.control.planning import plan
 from ..tools.control.values import Units

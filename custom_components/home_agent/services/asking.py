@@ -18,7 +18,7 @@ from ..errors import ValidationError
 from ..runtime import Agent
 from ..safety.confirmation import ActionOutcome
 from ..texts import one_line
-from ..tools.proposing import PROPOSED
+from ..tools.control.planning import PROPOSED
 from .base import Service
 
 MAX_QUESTION: Final = 500

@@ -26,7 +26,7 @@ from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
 from ..tools.activity import ActivityTool, last_changing_turn
 from ..tools.calls.schema import MAX_TOOL_NAME
-from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
+from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
 from ..tools.native import NATIVE
 from .base import CommonService, Response, Service, async_caller, llm_context
 

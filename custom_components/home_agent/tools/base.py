@@ -16,7 +16,7 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenCall, ServiceCall
 from ..safety.sanitizer.origins import PUBLIC
-from .telling import Told
+from .results import Told
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""

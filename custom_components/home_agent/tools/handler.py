@@ -55,17 +55,17 @@ from ..safety.sanitizer.origins import Origins
 from .automating.files import AutomationRefusedError
 from .automating.own import check_administrator, unattended
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
-from .calls.arguments import fit
-from .calls.names import Adapted, adapt
+from .calls.repair import Adapted, adapt, fit
 from .calls.schema import TOO_LARGE, bounded
 from .control.asked import check_calls, named_by_person
 from .guard import Guard
+from .intents import inner_name, intent_of
 from .native import disclosed_by_all
-from .outside.behind import inner_name, intent_of
 from .outside.other_apis import declared_by_tool, source_of
 from .outside.outgoing import Leaving, Outgoing, texts_of
 from .results import (
     ControlResult,
+    Told,
     envelope,
     envelope_of,
     failed,
@@ -74,7 +74,6 @@ from .results import (
     succeeded,
     together,
 )
-from .telling import Told
 from .turn_calls import CallRecord, TurnCalls, call_key, entities_of
 from .vetted import is_spoken
 from .waiting import check_contents, check_unchanged

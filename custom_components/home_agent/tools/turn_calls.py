@@ -25,8 +25,7 @@ from ..safety.redaction import redacted
 from ..safety.sanitizer.origins import Origins
 from ..texts import leaves
 from .calls.schema import MAX_ERROR, with_request
-from .results import ControlResult, failed, succeeded
-from .telling import Told
+from .results import ControlResult, Told, failed, succeeded
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""

@@ -25,7 +25,7 @@ from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import cut, leaves, visible
 from .automating.records import entities_of_clause
-from .outside.behind import inner_name
+from .intents import inner_name
 from .vetted import entities_in, is_message, registry_ids
 
 MAX_VALUE: Final = 60

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.tools.calls.arguments import READING, fit
+from custom_components.home_agent.tools.calls.repair import READING, fit
 from custom_components.home_agent.tools.calls.schema import MAX_ERROR
 from custom_components.home_agent.tools.energy import EnergyTool
 from custom_components.home_agent.tools.ha_control import ControlTool

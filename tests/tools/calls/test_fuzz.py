@@ -11,12 +11,12 @@ import pytest
 from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.calls.arguments import fit
-from custom_components.home_agent.tools.calls.names import (
+from custom_components.home_agent.tools.calls.repair import (
     INTENTS,
     TEXT_NAMES,
     UNPARSED,
     adapt,
+    fit,
     is_known,
 )
 from custom_components.home_agent.tools.turn_calls import TurnCalls

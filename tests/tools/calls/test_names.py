@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.tools.calls.arguments import fit
-from custom_components.home_agent.tools.calls.names import UNPARSED, adapt, is_known
+from custom_components.home_agent.tools.calls.repair import UNPARSED, adapt, fit, is_known
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from tests.helpers.agent import async_agent

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.agent.streaming import filter_for, written_calls
-from custom_components.home_agent.tools.calls.names import UNPARSED
+from custom_components.home_agent.tools.calls.repair import UNPARSED
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent, speech
 from tests.helpers.native_tools import LIGHT, TOOLS

@@ -7,7 +7,7 @@ import pytest
 
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.control.arguments import clean, normalise, read_verb
 from custom_components.home_agent.tools.control.values import Units, read_color
 from custom_components.home_agent.tools.ha_control import ControlTool

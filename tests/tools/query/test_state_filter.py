@@ -7,7 +7,7 @@ import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import House
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.ha_query import QueryTool
 from homeassistant.core import HomeAssistant
 from tests.helpers.query_house import QueryHouse

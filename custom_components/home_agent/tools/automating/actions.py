@@ -16,8 +16,7 @@ from ...literals import opened
 from ...safety.redaction import is_secret
 from ...texts import fold, leaves, one_line
 from ..base import ServiceCall, ToolRun
-from ..calls.arguments import fit
-from ..calls.names import adapt
+from ..calls.repair import adapt, fit
 from ..control.arguments import read_args
 from ..control.planning import plan
 from ..control.scripts import SCRIPT, plan_script

@@ -15,9 +15,9 @@ from homeassistant.util.json import json_loads
 from ...const import DOMAIN, LOGGER
 from ...texts import cut
 from ..calls.schema import JsonSchema
+from . import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .base import MAX_REASON, TEXT, CustomTool, Recipe, Templates, by_type
 from .mcp import McpImport, McpServer, McpTool
-from .recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .rest import RestTool
 from .service import ServiceTool, TemplateTool
 
