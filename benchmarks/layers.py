@@ -82,7 +82,7 @@ async def _async_none(*_args: Any, **_options: Any) -> list[str]:
 _fit = repair.fit
 
 
-def _unrepaired(*args: Any, **options: Any) -> repair.Fitted:
+def _unrepaired(*args: Any, **options: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return arguments that fit as they are. Raises ValidationError."""
     with patch.object(repair, "_read", lambda written, *_rest, **_options: written):
         return _fit(*args, **options)

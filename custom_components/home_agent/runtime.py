@@ -243,7 +243,7 @@ class HomeAgentData:
     @callback
     def set_custom_tools(self, tools: CustomTools) -> None:
         """Offer the tools of the YAML beside our own; turns under way go on with those they have."""
-        self.handler.set_tools([*self.own_tools, *tools.make(self.settings, self.outgoing)])
+        self.handler.set_tools([*self.own_tools, *tools.make(self.settings)])
         self.tool_schemas.write(self.handler.tools.values())
 
     @callback

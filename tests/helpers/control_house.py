@@ -321,4 +321,4 @@ class Control:
             reader=Reader(self.hass, Policy(self.hass, DEFAULTS), speaker, None),
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
-        return await self.tool.async_run(fit(self.tool, args).args, run)
+        return await self.tool.async_run(fit(self.tool, args)[0], run)

@@ -83,7 +83,7 @@ class QueryHouse:
             reader=Reader(self.hass, Policy(self.hass, DEFAULTS), speaker, await self._async_user()),
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
-        return json_loads(json_dumps(await tool.async_run(fit(tool, args).args, run)))
+        return json_loads(json_dumps(await tool.async_run(fit(tool, args)[0], run)))
 
     async def _async_user(self) -> User | None:
         user = await self.hass.auth.async_get_user(self.context.user_id or "")

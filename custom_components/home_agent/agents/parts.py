@@ -233,7 +233,7 @@ class AgentParts:
     @cached_property
     def handler(self) -> ToolHandler:
         """What runs calls of the agent's own tools and of the household's, each through the guard."""
-        custom = self._hass.data[DATA_CUSTOM_TOOLS].make(self.settings, self.outgoing)
+        custom = self._hass.data[DATA_CUSTOM_TOOLS].make(self.settings)
         return ToolHandler(
             self._hass,
             self.house,

@@ -174,8 +174,7 @@ class Guard:
 
     def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it waits for a confirmation, with the effects that the question lists."""
-        contents = self.contents(call, speaker, user)
-        return frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
+        return frozen_call(call, self.contents(call, speaker, user))
 
     async def async_make(self, call: ServiceCall, speaker: Speaker) -> Any:
         """Make a call that was let through; return the response of a script that is waited for, else None.

@@ -176,7 +176,7 @@ class ActionReader:
                 raise ValidationError(f"actions: {name[:40]!r} is not available. Give {FORMS}")
             args = dict(parts[0].call.tool_args)
         try:
-            return fit(control, args).args
+            return fit(control, args)[0]
         except ValidationError as err:
             raise ValidationError(f"actions: {err}"[:300]) from err
 

@@ -415,17 +415,8 @@ _NUMBER: Final = lazy_regex(
 _TRUTHS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """Arguments that fit, for a tool of our own as its schema makes them."""
-
-    args: dict[str, Any]
-    rules: tuple[str, ...] = ()
-    """What was put in order, each kind of repair once."""
-
-
-def fit(tool: llm.Tool, args: Mapping[str, Any]) -> Fitted:
-    """Return arguments that fit the tool, repaired if need be; what fits is left as it is.
+def fit(tool: llm.Tool, args: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return arguments that fit the tool, and each kind of repair once; what fits is left as it is.
 
     Raises ValidationError naming every slot that does not fit.
     """
@@ -440,13 +431,13 @@ def fit(tool: llm.Tool, args: Mapping[str, Any]) -> Fitted:
         if any(ordered.get(slot, value) not in (value, [value]) for slot, value in found.items()):
             rules[READING] = None
         check_texts(ordered, tool.max_text)
-        return Fitted(check(tool, ordered), tuple(rules))
+        return check(tool, ordered), tuple(rules)
     try:
         check(tool, written)
     except ValidationError:
         written = _read(written, json_schema(tool), SLOT_WORDS, rules, tool.name, only_needed=True)
         check(tool, written)
-    return Fitted(written, tuple(rules))
+    return written, tuple(rules)
 
 
 def _read(
@@ -614,5 +605,5 @@ def _takes(tool: llm.Tool, args: Mapping[str, Any]) -> bool:
     if unknown and not (tool.name == CONTROL and unknown <= value_words()):
         return False
     with suppress(ValidationError):
-        return bool(fit(tool, args).args)
+        return bool(fit(tool, args)[0])
     return False

@@ -273,9 +273,7 @@ async def async_act_later(
             outcome.fail(entity_id, f"was refused: {err}")
             continue
         if waiting is None and schedule and is_planted(run, [entity_id], repeats=bool(schedule.days)):
-            waiting = tuple(
-                frozen_call(call.domain, call.service, call.entity_ids, call.data) for call in calls
-            )
+            waiting = tuple(map(frozen_call, calls))
         if waiting is None:
             free.append(entity_id)
         else:

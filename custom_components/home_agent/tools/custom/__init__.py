@@ -12,7 +12,6 @@ from homeassistant.util.hass_dict import HassKey
 from ...const import CONF_MCP_WRITES, CONF_TOOLS_DISABLED, DOMAIN
 
 if TYPE_CHECKING:
-    from ..outside.outgoing import Outgoing
     from .base import CustomTool, Recipe
     from .mcp import McpImport
 
@@ -51,10 +50,10 @@ class CustomTools:
     """The tools that are left out, by the id of their repair issue."""
     following: list[CALLBACK_TYPE] = field(default_factory=list)
 
-    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> list[CustomTool]:
+    def make(self, settings: Mapping[str, Any]) -> list[CustomTool]:
         """Return the tools for one agent, without those that its options switch off."""
         return [
-            recipe.make(settings, outgoing)
+            recipe.make(settings)
             for recipe in self.known()
             if recipe.name not in settings[CONF_TOOLS_DISABLED]
             and (settings[CONF_MCP_WRITES] or not recipe.optional)

@@ -25,10 +25,10 @@ from homeassistant.util.json import JsonValueType, json_loads
 from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy_regex
 from ...texts import leaves
-from ..base import HomeAgentTool, ToolRun
+from ..base import HomeAgentTool, Leaving, ToolRun
 from ..calls.schema import MAX_CHARS, JsonSchema
 from ..outside.fetch import async_session, is_local_name
-from ..outside.outgoing import Leaving, Outgoing, declared_by
+from ..outside.outgoing import declared_by
 
 MAX_REASON: Final = 120
 SINGLE: Final = lazy_regex(r"\s*\{\{-?((?:(?!\{\{|\}\}).)*?)-?\}\}\s*", re.DOTALL)
@@ -330,9 +330,9 @@ class Recipe:
     optional: bool = False
     """Whether only agents whose options let MCP tools change things have it."""
 
-    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> CustomTool:
+    def make(self, settings: Mapping[str, Any]) -> CustomTool:
         """Return the tool for an agent with these options."""
-        return self.kind(self, settings, outgoing)
+        return self.kind(self, settings)
 
 
 class CustomTool(HomeAgentTool):
@@ -353,13 +353,12 @@ class CustomTool(HomeAgentTool):
     host = ""
     """The server that is asked, if one is."""
 
-    def __init__(self, recipe: Recipe, settings: Mapping[str, Any], outgoing: Outgoing) -> None:
+    def __init__(self, recipe: Recipe, settings: Mapping[str, Any]) -> None:
         self.name = self.title = recipe.name
         self.description = recipe.description
         self.parameters: JsonSchema = recipe.parameters
         self._settings = settings
         self._hass = recipe.hass
-        self._outgoing = outgoing
         self.configure(recipe.handler)
 
     @classmethod
@@ -385,16 +384,15 @@ class CustomTool(HomeAgentTool):
         for text in leaves(args):
             if isinstance(text, str) and run.hass.states.get(text) is not None and not run.reader.sees(text):
                 raise PermissionDenied("An entity does not exist or is not exposed to the assistant")
-        if self.leaves:
-            await self._outgoing.async_check(self._leaving(args), run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        if self.leaves:
-            self._outgoing.note_sent(self._leaving(args), run)
         return await self.async_handle(variables_of(self.parameters.written.get("properties", {}), args), run)
 
-    def _leaving(self, args: Mapping[str, Any]) -> Leaving:
+    @override
+    def leaving(self, args: Mapping[str, Any]) -> Leaving | None:
+        if not self.leaves:
+            return None
         return Leaving(
             tool=self.name,
             args=args,
@@ -402,4 +400,5 @@ class CustomTool(HomeAgentTool):
             declared=declared_by(self.parameters.written) | {self.description or ""},
             only_reads=self.only_reads(args),
             private=self.private_words,
+            allowing="If this tool is to have it, the person writes private_words: true into its handler.",
         )

@@ -11,7 +11,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
 from ...inference.queue import Caller
-from ...safety.frozen import FrozenLook, frozen_call
+from ...safety.frozen import FrozenCall, FrozenLook
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..people import People
@@ -86,7 +86,10 @@ class CameraTool(HomeAgentTool):
             entity_id=chosen.entity_id,
             question=question,
             look=look,
-            sends=tuple(frozen_call(NOTIFY, route.service, (), shown) for route in phones),
+            sends=tuple(
+                FrozenCall(domain=NOTIFY, service=route.service, entity_ids=(), data=shown)
+                for route in phones
+            ),
         )
         seen = await run.guard.async_look(frozen, run.speaker, run.draft)
         result: dict[str, JsonValueType] = {"camera": name, "seen": seen}
