@@ -22,13 +22,13 @@ from homeassistant.helpers import config_validation as cv, llm
 from homeassistant.helpers.event import async_call_later
 from homeassistant.util.json import JsonValueType
 
-from ...const import CONF_MCP_WRITES, CONF_REST_ALLOWED_HOSTS, DOMAIN, LOGGER
+from ...const import CONF_MCP_WRITES, DOMAIN, LOGGER
 from ...errors import PermissionDenied, ToolExecutionError
 from ...inference.transport import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
-from ..outside.fetch import CONNECT, is_allowed, is_local_name, plain_errors
+from ..outside.fetch import CONNECT, plain_errors
 from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
 from .base import (
     CONTROL,
@@ -44,7 +44,6 @@ from .base import (
     header_name,
     without_keys,
 )
-from .rest import AUTH, Auth, read_auth
 
 VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol that are spoken, the one that is asked for first."""
@@ -60,6 +59,7 @@ MAX_WORDS: Final = 300
 CLOSE_TIMEOUT: Final = 5
 MAX_SESSION_ID: Final = 512
 
+REFUSED_KEY: Final = "The MCP server refuses the credentials of this tool. The person has to correct them"
 LIST_CHANGED: Final = "notifications/tools/list_changed"
 _METHOD_NOT_FOUND: Final = -32601
 
@@ -106,11 +106,8 @@ class McpServer:
     hass: HomeAssistant
     url: str
     headers: Mapping[str, Text]
-    auth: Auth | None
     connection: Connection
-    private_words: bool
-    read_only: bool | None
-    """What the household says of its tools; None leaves it to the server to say that they only read."""
+    """Where the household does not say whether its tools only read, the server does."""
     include: Sequence[str]
     exclude: Sequence[str]
     """Names of tools with wildcards."""
@@ -138,7 +135,8 @@ class McpServer:
         """Return how a tool is called; None for one that changes something and was not let in."""
         if tool.only_reads:
             return McpHandler(self, tool.name, None)
-        return None if self.read_only is None else McpHandler(self, tool.name, self.read_only)
+        read_only = self.connection.read_only
+        return None if read_only is None else McpHandler(self, tool.name, read_only)
 
     async def async_tools(self) -> Mapping[str, RemoteTool]:
         """Return the server's tools, asked for once in a while.
@@ -161,23 +159,21 @@ class McpServer:
         """Return the result in time; credentials that can be renewed get a second attempt."""
         try:
             async with self.connection.in_time("MCP server"):
-                for is_last in (self.auth is None or not self.auth.renewable, True):
+                for is_last in (not self.connection.renewable, True):
                     try:
                         return await ask()
                     except Unauthorized:
                         self._session, self._listed = None, float("-inf")
-                        if self.auth is not None:
-                            self.auth.forget(self._sent)
+                        if self.connection.auth is not None:
+                            self.connection.auth.forget(self._sent)
                         if is_last:
                             break
         except ToolExecutionError as err:
             raise ToolExecutionError(without_keys(str(err), self._secrets())) from err
-        raise ToolExecutionError(
-            "The MCP server refuses the credentials of this tool. The person has to correct them"
-        )
+        raise ToolExecutionError(REFUSED_KEY)
 
     def _secrets(self) -> set[str]:
-        of_auth = self.auth.secrets() if self.auth is not None else []
+        of_auth = self.connection.auth.secrets() if self.connection.auth is not None else []
         return {*of_auth, self._sent, *(text.source for text in self.headers.values())}
 
     async def _current(self) -> Mapping[str, RemoteTool]:
@@ -238,37 +234,33 @@ class McpServer:
 
     async def _request(self, method: str, params: Object, session: _Session) -> Object:
         """Send a request and return its result; one that is broken off is cancelled on the server too."""
-        number = next(self._ids)
+        number, answered = next(self._ids), 0
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         try:
-            return await self._exchange(body, session)
+            response = await self._post(body, session)
+            with closing(response), plain_errors():
+                if method == "initialize":
+                    session.id = str(response.headers.get("Mcp-Session-Id", ""))
+                    is_printable = session.id.isascii() and (not session.id or session.id.isprintable())
+                    if len(session.id) > MAX_SESSION_ID or not is_printable:
+                        raise ToolExecutionError("The MCP server gives a session that cannot be used")
+                async for message in _messages(response):
+                    if message.get("method") == LIST_CHANGED:
+                        self._listed = float("-inf")
+                        if self.on_change is not None:
+                            self.on_change()
+                    if message.get("id") == number and "method" not in message:
+                        return _result(message)
+                    if "method" in message and "id" in message and answered < MAX_ANSWERED:
+                        answered += 1
+                        # It may ask whether we are there, and nothing else.
+                        unknown = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
+                        reply: Object = {"result": {}} if message["method"] == "ping" else unknown
+                        await self._tell({"jsonrpc": "2.0", "id": message["id"], **reply}, session)
         except asyncio.CancelledError:
             if method != "initialize":
                 self.hass.async_create_background_task(self._cancel(number, session), "home_agent mcp")
             raise
-
-    async def _exchange(self, body: Object, session: _Session) -> Object:
-        answered = 0
-        response = await self._post(body, session)
-        with closing(response), plain_errors():
-            if body["method"] == "initialize":
-                session.id = str(response.headers.get("Mcp-Session-Id", ""))
-                is_printable = session.id.isascii() and (not session.id or session.id.isprintable())
-                if len(session.id) > MAX_SESSION_ID or not is_printable:
-                    raise ToolExecutionError("The MCP server gives a session that cannot be used")
-            async for message in _messages(response):
-                if message.get("method") == LIST_CHANGED:
-                    self._listed = float("-inf")
-                    if self.on_change is not None:
-                        self.on_change()
-                if message.get("id") == body["id"] and "method" not in message:
-                    return _result(message)
-                if "method" in message and "id" in message and answered < MAX_ANSWERED:
-                    answered += 1
-                    # It may ask whether we are there, and nothing else.
-                    unknown = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
-                    reply: Object = {"result": {}} if message["method"] == "ping" else unknown
-                    await self._tell({"jsonrpc": "2.0", "id": message["id"], **reply}, session)
         raise ToolExecutionError("The MCP server ended its answer without a result")
 
     async def _tell(self, body: Object, session: _Session) -> None:
@@ -285,8 +277,8 @@ class McpServer:
         """Send a message and return the answer. Raises ToolExecutionError for a refusal."""
         headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
         connect = partial(self.connection.session, self.hass)
-        if self.auth is not None:
-            self._sent = CONTROL.sub("", await self.auth.async_header(connect, {}))
+        if (auth := self.connection.auth) is not None:
+            self._sent = CONTROL.sub("", await auth.async_header(connect, {}))
             headers["Authorization"] = self._sent
         headers |= {
             "Accept": "application/json, text/event-stream",
@@ -307,7 +299,12 @@ class McpServer:
             raise _SessionLost
         if response.status == HTTPStatus.UNAUTHORIZED:
             raise Unauthorized
-        raise ToolExecutionError(_refusal(response.status))
+        if response.status < HTTPStatus.BAD_REQUEST:
+            raise ToolExecutionError(
+                "The MCP server redirects, which is not followed. The person has to correct its address"
+            )
+        answered = f"The MCP server answered with status {response.status}"
+        raise ToolExecutionError(REFUSALS.get(response.status, answered))
 
 
 async def _messages(response: ClientResponse) -> AsyncIterator[Object]:
@@ -340,16 +337,13 @@ def _result(message: Object) -> Object:
     return result
 
 
-def _refusal(status: int) -> str:
-    if status < HTTPStatus.BAD_REQUEST:
-        return "The MCP server redirects, which is not followed. The person has to correct its address"
-    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
-        return "There is no MCP server with streamable HTTP at this address. The person has to correct it"
-    if status == HTTPStatus.FORBIDDEN:
-        return "The MCP server refuses the credentials of this tool. The person has to correct them"
-    return f"The MCP server answered with status {status}"
-
-
+REFUSALS: Final[Mapping[int, str]] = {
+    **dict.fromkeys(
+        (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED),
+        "There is no MCP server with streamable HTTP at this address. The person has to correct it",
+    ),
+    HTTPStatus.FORBIDDEN: REFUSED_KEY,
+}
 DEFAULT_SECONDS: Final = 15.0
 MAX_SECONDS: Final = 120
 RESERVED_HEADERS: Final = FORBIDDEN_HEADERS | {"mcp-session-id", "mcp-protocol-version", "accept"}
@@ -401,18 +395,14 @@ class McpTool(CustomTool):
                 TEXT, probatio.Length(max=MAX_NAME), probatio.NotIn(RAW_METHODS)
             ),
             probatio.Optional("headers", default=dict): {header_name(RESERVED_HEADERS): TEXT},
-            probatio.Optional("auth"): AUTH,
             probatio.Optional("include", default=lambda: ["*"]): _PATTERNS,
             probatio.Optional("exclude", default=list): _PATTERNS,
-            probatio.Optional("private_words", default=False): bool,
-            probatio.Optional("read_only"): bool,
             **connection_schema(DEFAULT_SECONDS, MAX_SECONDS),
         },
         _one_or_all,
     )
     untrusted = True
     _handler: McpHandler
-    _allowed: list[str]
 
     @override
     @classmethod
@@ -423,22 +413,16 @@ class McpTool(CustomTool):
             hass=templates.hass,
             url=config["server_url"],
             headers=fixed.value(config["headers"], "headers"),
-            auth=read_auth(config.get("auth"), fixed),
-            connection=Connection.of(config),
-            private_words=config["private_words"],
-            read_only=config.get("read_only"),
+            connection=Connection.of(config, fixed),
             include=config["include"],
             exclude=config["exclude"],
         )
-        return McpHandler(server, config["tool"], server.read_only) if "tool" in config else server
+        return McpHandler(server, config["tool"], config.get("read_only")) if "tool" in config else server
 
     @override
     def configure(self, handler: McpHandler) -> None:
         self._handler = handler
-        self.host = handler.server.host
-        self.leaves = not is_local_name(self.host)
-        self.private_words = handler.server.private_words
-        self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
+        self.ask_server(handler.server.host, handler.server.connection)
         # A call that is refused in any case needs no confirmation first.
         reads = handler.read_only is not False or not self._settings[CONF_MCP_WRITES]
         self.annotations = llm.ToolAnnotations(
@@ -451,8 +435,7 @@ class McpTool(CustomTool):
         handler = self._handler
         if handler.read_only is False and not self._settings[CONF_MCP_WRITES]:
             raise PermissionDenied("This tool changes something, which the options forbid (mcp_allow_writes)")
-        if not is_allowed(self.host, self._allowed):
-            raise PermissionDenied(f"The host {self.host} is not among the allowed ones (rest_allowed_hosts)")
+        self.check_host(self.host)
         args = {name: value for name, value in variables.items() if not isinstance(value, Undefined)}
         result = await handler.server.async_call(handler, args)
         content = _content_of(result)
@@ -528,12 +511,28 @@ class McpImport:
         sanitized = await async_sanitize(self.hass, functions)
         recipes: dict[str, Recipe] = {}
         refused: list[str] = []
-        for tool, one in zip(wanted, sanitized, strict=True):
-            recipe = self._recipe(tool, one, recipes)
-            if recipe is not None:
-                recipes[recipe.name] = recipe
-            if recipe is None:
+        for tool, function in zip(wanted, sanitized, strict=True):
+            name, handler = wire_name(f"{self.name}_{tool.name}"), self.server.handler(tool)
+            is_taken = name in recipes or imitates(name, self.reserved)
+            if function is None or handler is None or is_taken or len(recipes) >= MAX_IMPORTED:
                 refused.append(tool.name)
+                continue
+            try:
+                schema = JsonSchema(function["parameters"])
+            except (probatio.Error, ValueError, TypeError, RecursionError) as err:
+                problem = type(err).__name__
+                LOGGER.info("The arguments of the MCP tool %s are no JSON Schema: %s", name, problem)
+                refused.append(tool.name)
+                continue
+            recipes[name] = Recipe(
+                hass=self.hass,
+                name=name,
+                description=str(function["description"]),
+                parameters=schema,
+                kind=McpTool,
+                handler=handler,
+                optional=handler.read_only is False,
+            )
         async_report_refused(self.hass, f"mcp_{self.name}", self.name, refused)
         shown = [
             (recipe.name, recipe.description, str(recipe.parameters.written), recipe.handler)
@@ -581,30 +580,6 @@ class McpImport:
         """Take back what was reported."""
         self._report("")
         async_report_refused(self.hass, f"mcp_{self.name}", self.name, ())
-
-    def _recipe(
-        self, tool: RemoteTool, function: Mapping[str, Any] | None, taken: Mapping[str, Recipe]
-    ) -> Recipe | None:
-        """Return a tool as agents get it; None if it may not be offered, or cannot be called."""
-        name, handler = wire_name(f"{self.name}_{tool.name}"), self.server.handler(tool)
-        if function is None or handler is None or name in taken or imitates(name, self.reserved):
-            return None
-        if len(taken) >= MAX_IMPORTED:
-            return None
-        try:
-            schema = JsonSchema(function["parameters"])
-        except (probatio.Error, ValueError, TypeError, RecursionError) as err:
-            LOGGER.info("The arguments of the MCP tool %s are no JSON Schema: %s", name, type(err).__name__)
-            return None
-        return Recipe(
-            hass=self.hass,
-            name=name,
-            description=str(function["description"]),
-            parameters=schema,
-            kind=McpTool,
-            handler=handler,
-            optional=handler.read_only is False,
-        )
 
     def _report(self, error: str) -> None:
         issue_id = f"{UNREACHABLE}_{self.name}"
