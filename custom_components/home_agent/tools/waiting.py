@@ -154,8 +154,14 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
     match call:
         case FrozenIntent():
             return all(_is_told(one, written=written) for one in calls_of_intent(call))
+        case FrozenAutomation() if not written:
+            clauses = (*call.triggers, *call.conditions)
+            named = (*map(entities_of_clause, clauses), *(one.entity_ids for one in call.calls))
+            is_short = len(clauses) + len(call.steps) <= MAX_KINDS
+            is_short = is_short and all(len(entity_ids) <= MAX_THINGS for entity_ids in named)
+            return is_short and all(_is_told(one, written=False) for one in call.calls)
         case FrozenPlan() | FrozenAutomation():
-            return (written or _is_short(call)) and all(_is_told(one, written=written) for one in call.calls)
+            return all(_is_told(one, written=written) for one in call.calls)
         case FrozenCall() if is_message(call.domain, call.service):
             line = told_message(call.data, full=written)
         case FrozenCall() | FrozenTool():
@@ -182,15 +188,6 @@ def _is_visible(call: Frozen) -> bool:
             data = ()
     texts = (leaf for leaf in leaves(data, keys=True) if isinstance(leaf, str))
     return all(visible(text) == " ".join(text.split()) for text in texts)
-
-
-def _is_short(call: FrozenPlan | FrozenAutomation) -> bool:
-    """Return whether a spoken question names all that an automation is about; a plan is short anyway."""
-    if not isinstance(call, FrozenAutomation):
-        return True
-    clauses = (*call.triggers, *call.conditions)
-    named = (*map(entities_of_clause, clauses), *(one.entity_ids for one in call.calls))
-    return len(clauses) + len(call.steps) <= MAX_KINDS and all(len(ids) <= MAX_THINGS for ids in named)
 
 
 def _things(call: Frozen) -> Iterator[str]:

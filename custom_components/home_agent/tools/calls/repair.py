@@ -589,21 +589,18 @@ def tool_of(args: Mapping[str, Any], tools: Mapping[str, llm.Tool]) -> str | Non
     names_entities = bool(ids) and all("." in text and text.partition(".")[0] in DOMAINS for text in ids)
     if QUERY in tools and names_entities and args.keys() <= slots_of(json_schema(tools[QUERY])).keys():
         return QUERY
-    found = [name for name, tool in tools.items() if _takes(tool, args)]
-    return found[0] if len(found) == 1 else None
-
-
-def _takes(tool: llm.Tool, args: Mapping[str, Any]) -> bool:
-    """Return whether arguments have all that a tool needs, and nothing that it does not know."""
-    schema = json_schema(tool)
-    required = schema.get("required")
-    if not required or not set(required) <= args.keys():
-        return False
-    if tool.name == CONTROL and not set(SLOTS) & args.keys():
-        return False
-    unknown = args.keys() - slots_of(schema).keys()
-    if unknown and not (tool.name == CONTROL and unknown <= value_words()):
-        return False
-    with suppress(ValidationError):
-        return bool(fit(tool, args)[0])
-    return False
+    fitting: list[str] = []
+    for name, tool in tools.items():  # those that know all of it, and need nothing else
+        schema = json_schema(tool)
+        required, unknown = schema.get("required"), args.keys() - slots_of(schema).keys()
+        if not required or not set(required) <= args.keys():
+            continue
+        if tool.name == CONTROL:
+            if not set(SLOTS) & args.keys() or not unknown <= value_words():
+                continue
+        elif unknown:
+            continue
+        with suppress(ValidationError):
+            if fit(tool, args)[0]:
+                fitting.append(name)
+    return fitting[0] if len(fitting) == 1 else None
