@@ -13,9 +13,9 @@ from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.safety.reading import Reader
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
 from custom_components.home_agent.tools.calls.repair import fit
+from custom_components.home_agent.tools.guard import is_vetted
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
-from custom_components.home_agent.tools.vetted import is_vetted
 from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
 from homeassistant.components.cover import CoverDeviceClass, CoverEntity, CoverEntityFeature
 from homeassistant.components.fan import FanEntity, FanEntityFeature

@@ -31,7 +31,7 @@ from custom_components.home_agent.planned.schedule import Schedule
 from custom_components.home_agent.timers.timers import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
-from custom_components.home_agent.tools.vetted import is_vetted
+from custom_components.home_agent.tools.guard import is_vetted
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from scripts.lib import reference

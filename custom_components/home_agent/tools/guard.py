@@ -20,6 +20,7 @@ from homeassistant.core import Context, Event, EventStateChangedData, HomeAssist
 from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
 from homeassistant.helpers import entity_registry as er, intent, llm
 from homeassistant.helpers.event import async_track_state_change_event
+from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.util.hass_dict import HassKey
 
 from ..const import ASSISTANT, DOMAIN, LOGGER
@@ -64,21 +65,44 @@ from .intents import (
     values_of,
 )
 from .messages import Messages, heard_on, judged_as
-from .vetted import (
-    GATED_OFF,
-    check_administrator,
-    entities_in,
-    is_message,
-    is_offered,
-    is_spoken,
-    places_in,
-    target_keys,
-)
-from .waiting import check_contents, freeze, is_confirmed
+from .people import is_message, is_spoken
+from .waiting import check_contents, entities_in, freeze, is_confirmed
 
+TARGET_KEYS: Final = frozenset(
+    {
+        *("entity_id", "entity_ids", "area_id", "device_id", "floor_id", "label_id", "target"),
+        *("domain", "service"),
+    }
+)
+"""Keys of a call's data that would aim it at something else than what was checked."""
+
+ADMINISTRATOR: Final = "Only an administrator may do this, in a chat where they are signed in"
+GATED_OFF: Final = (
+    "Scenes and scripts are switched off for this assistant. An administrator can switch them on in its "
+    "options: Safety, Let it run scripts and scenes (allow_scripts_and_scenes)"
+)
+"""What is said where they are switched off."""
+PLACES: Final = ("area_id", "device_id", "floor_id", "label_id")
+MAX_DEPTH: Final = 20
 UNNAMED: Final = frozenset({"media_player", "todo", "calendar"})
 """What a turn may change after it has read text from outside, without the person naming it: a recipe is put
 on the list, and a song that was found is played where the person is."""
+
+
+def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:
+    """Return whether ha_control may call a service; `gated` lets scripts and scenes through."""
+    facts = DOMAINS[domain]
+    return service in facts.services and (gated or not facts.is_gated)
+
+
+def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:
+    """Return whether any tool may call a service on entities; `gated` lets scripts and scenes through."""
+    return service in DOMAINS[domain].writes or is_vetted(domain, service, gated=gated)
+
+
+def target_keys(data: Mapping[Any, Any]) -> list[str]:
+    """Return the keys of a call's data that would aim it at something else, however they are written."""
+    return sorted(key for key in map(str, data) if key.strip().casefold() in TARGET_KEYS)
 
 
 class CallKind(Enum):
@@ -286,19 +310,31 @@ class Guard:
         return Verdict.ALLOW
 
     def _is_for_administrators(self, judged: Judged) -> Verdict:
-        check_administrator(self._hass, judged.call, judged.user)
+        """Refuse what Home Assistant lets only administrators do.
+
+        It lets somebody unknown, such as a person at a satellite, do the same; not so with its own parts.
+        """
+        call, user, facts = judged.call, judged.user, DOMAINS[judged.call.domain]
+        if call.service in facts.admin_services and (user is None or not user.is_admin):
+            registry = er.async_get(self._hass)
+            entries = (registry.async_get(entity_id) for entity_id in call.entity_ids)
+            if user is not None or any(
+                entry and entry.platform in facts.system_platforms for entry in entries
+            ):
+                raise PermissionDenied(ADMINISTRATOR)
         return Verdict.ALLOW
 
     def _is_exposed_and_permitted(self, judged: Judged) -> Verdict:
         right, verb = (POLICY_READ, "read") if judged.kind is CallKind.READ else (POLICY_CONTROL, "control")
-        for entity_id in (*judged.call.entity_ids, *entities_in(self._hass, judged.call.data)):
+        data = judged.call.data
+        for entity_id in (*judged.call.entity_ids, *(entities_in(self._hass, data) if data else ())):
             if not self.is_exposed(entity_id) or not valid_entity_id(entity_id):
                 raise NotExposed("A target does not exist or is not exposed to the assistant")
             if right == POLICY_CONTROL and not self.policy.view.may_control(entity_id):
                 raise PermissionDenied(f"This agent may read {entity_id} but not control it")
             if judged.user is not None and not judged.user.permissions.check_entity(entity_id, right):
                 raise NotPermitted(f"The user may not {verb} {entity_id}")
-        for reached in places_in(self._hass, judged.call.data):
+        for reached in places_in(self._hass, data) if data else ():
             if not any(map(self.is_exposed, reached)):
                 raise PermissionDenied("An area or a device has nothing in it that is exposed")
         return Verdict.ALLOW
@@ -599,3 +635,24 @@ def script_service(hass: HomeAssistant, entity_id: str) -> str:
     """Return the name of the service that runs a script."""
     entry = er.async_get(hass).async_get(entity_id)
     return entry.unique_id if entry and entry.unique_id else entity_id.partition(".")[2]
+
+
+@callback
+def places_in(hass: HomeAssistant, value: Any) -> Iterator[frozenset[str]]:
+    """Yield the entities of each area, device, floor and label that a value names as a target."""
+    for key, named in _targets(value, MAX_DEPTH):
+        for one in named if isinstance(named, list | tuple | set) else (named,):
+            found = async_extract_referenced_entity_ids(hass, TargetSelection({key: [str(one)]}))
+            yield frozenset(found.referenced | found.indirectly_referenced)
+
+
+def _targets(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and depth:
+        for key, item in value.items():
+            if key in PLACES and item:
+                yield key, item
+            else:
+                yield from _targets(item, depth - 1)
+    elif isinstance(value, list | tuple) and depth:
+        for item in value:
+            yield from _targets(item, depth - 1)

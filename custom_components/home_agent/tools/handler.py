@@ -35,6 +35,7 @@ from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..knowledge.house import Snapshots
 from ..safety.confirmation import Confirmations, PendingAction
+from ..safety.disclosure import DataCategory
 from ..safety.firewall import firewall
 from ..safety.firewall.firewall import note_tools
 from ..safety.firewall.own_values import comes_from_outside, has_text, is_news
@@ -60,9 +61,10 @@ from .calls.schema import TOO_LARGE, bounded, with_request
 from .control.asked import check_calls, named_by_person
 from .guard import Guard
 from .intents import inner_name, intent_of
-from .native import disclosed_by_all
+from .native import disclosed_by
 from .outside.other_apis import declared_by_tool, source_of
 from .outside.outgoing import Outgoing, texts_of
+from .people import is_spoken
 from .results import (
     ControlResult,
     Told,
@@ -75,7 +77,6 @@ from .results import (
     together,
 )
 from .turn_calls import UNKNOWN, CallRecord, TurnCalls, call_key, entities_of
-from .vetted import is_spoken
 from .waiting import check_contents, check_unchanged
 
 NOT_JSON: Final = "The arguments were not valid JSON. Call again with a JSON object."
@@ -141,7 +142,10 @@ class ToolHandler:
         """Run one call and return its envelope, whatever happens."""
         try:
             parts = adapt(bounded(call), turn.tools)
-            turn.disclosure.record(call.id, disclosed_by_all(part.call.tool_name for part in parts))
+            discloses = DataCategory.NAMES
+            for part in parts:
+                discloses |= disclosed_by(part.call.tool_name)
+            turn.disclosure.record(call.id, discloses)
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
             if turn.draft and turn.unattended:
@@ -534,7 +538,8 @@ class ToolHandler:
 
 def _note_read(tool: llm.Tool, content: Mapping[str, Any], turn: TurnCalls) -> None:
     """Keep what a server has answered: its words may go back to it."""
-    if source := source_of(tool):
+    source = tool.source if isinstance(tool, HomeAgentTool) else source_of(tool)
+    if source:
         turn.origins.note_read(source, texts_of(content["result"]))
 
 

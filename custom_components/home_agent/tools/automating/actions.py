@@ -23,8 +23,8 @@ from ..control.scripts import SCRIPT, plan_script
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names, resolve_gated
+from ..people import NOTIFY
 from ..resolving.resolver import Target, resolve
-from ..vetted import NOTIFY
 from .clauses import MAX_ITEMS, as_duration, check_plain, read_for
 from .own import unattended
 

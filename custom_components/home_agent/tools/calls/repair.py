@@ -26,10 +26,10 @@ from ..base import HomeAgentTool
 from ..control.arguments import value_words
 from ..everyday.media_tool import MediaTool
 from ..everyday.notify_tool import NotifyTool, self_words
+from ..guard import is_vetted
 from ..ha_control import ControlTool
 from ..ha_query import QueryTool
 from ..resolving.resolver import LISTS, NO_VALUE, SLOT_WORDS, SLOTS, texts, tidy
-from ..vetted import is_vetted
 from .schema import MAX_ERROR, check, check_texts, choices_of, json_schema, slots_of, types_of
 
 CONTROL: Final = ControlTool.name

@@ -24,8 +24,7 @@ from ...timespans import format_local, format_span
 from ...when import NEVER, Coming, Sun, read, read_days, read_length
 from ..base import ToolRun
 from ..everyday.choosing import user_of
-from ..vetted import registry_ids
-from ..waiting import freeze
+from ..waiting import freeze, registry_ids
 from .arguments import TIME_SLOTS, is_about_time
 from .asked import FOR_FORMS, WHEN_FORMS, is_planted
 from .planning import ControlOutcome, Plan, async_carry_out, calls_of

@@ -30,9 +30,9 @@ from ...safety.frozen import MAX_THINGS
 from ...safety.ledger import EarlierState
 from ...texts import fold
 from ..base import PartlyFailed, ServiceCall, TargetsFailed, ToolRun
+from ..guard import GATED_OFF
 from ..resolving.resolver import listed
 from ..results import ControlResult
-from ..vetted import GATED_OFF
 from .arguments import STEP, normalise
 from .values import Units
 

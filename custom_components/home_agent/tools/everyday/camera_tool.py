@@ -14,8 +14,7 @@ from ...inference.queue import Caller
 from ...safety.frozen import FrozenCall, FrozenLook
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
-from ..people import People
-from ..vetted import NOTIFY
+from ..people import NOTIFY, People
 from .choosing import choose_one, records_of, user_of
 
 DOMAIN: Final = "camera"
