@@ -524,9 +524,7 @@ class Guard:
         look.seen.append(seen)
         self.journal.note(
             AuditKind.ACTION,
-            user_id=speaker.context.user_id,
-            device_id=speaker.device_id,
-            conversation_id=speaker.conversation_id,
+            speaker,
             service="camera.snapshot",
             targets=(look.entity_id,),
             success=True,

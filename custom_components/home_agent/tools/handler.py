@@ -404,12 +404,10 @@ class ToolHandler:
         finally:
             self.guard.journal.note(
                 AuditKind.ACTION,
+                speaker,
                 service=f"tool:{tool.name}",
                 success=error is None,
                 reason=error,
-                user_id=speaker.context.user_id,
-                device_id=speaker.device_id,
-                conversation_id=speaker.conversation_id,
             )
         return output
 

@@ -124,14 +124,6 @@ RESPONSE: Final = probatio.All(
 )
 
 
-def read_response(config: Mapping[str, Any], templates: Templates) -> ResponseReader:
-    """Return how a tool wants its answers read."""
-    written, path = config.get("path", ("", ()))
-    source = config.get("template")
-    template = templates.text(source, "response", "template", extra=EXTRA) if source else None
-    return ResponseReader(kind=config["format"], path=path, written=written, template=template)
-
-
 def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
     """Return the value of a path. Raises ToolExecutionError if there is none."""
     for number, step in enumerate(steps):
@@ -215,10 +207,18 @@ class RestTool(CustomTool):
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> RestHandler:
         """Return the request."""
+        response = config["response"]
+        written, path = response.get("path", ("", ()))
+        source = response.get("template")
         return RestHandler(
             method=config["method"],
             url=read_url(config["url"], templates),
-            response=read_response(config["response"], templates),
+            response=ResponseReader(
+                kind=response["format"],
+                path=path,
+                written=written,
+                template=templates.text(source, "response", "template", extra=EXTRA) if source else None,
+            ),
             connection=Connection.of(config, templates),
             content=templates.value({key: config[key] for key in CONTENT if key in config}),
         )

@@ -301,13 +301,11 @@ class AutomationTool(HomeAgentTool):
         self.own.note(made)
         run.guard.journal.note(
             AuditKind.ACTION,
+            run.speaker,
             service=f"{AUTOMATION}.{change.value}",
             targets=(made.automation.alias,) if made.after is None else (entity_id,),
             success=True,
             text=made.automation.sentence,
-            user_id=run.speaker.context.user_id,
-            device_id=run.speaker.device_id,
-            conversation_id=run.speaker.conversation_id,
         )
 
 

@@ -123,9 +123,9 @@ class Outgoing:
 
     def note(self, tool: str, query: str, sent: Sanitized, run: ToolRun, problem: str | None = None) -> None:
         """Keep what left, or was held back, in the audit log."""
-        speaker = run.speaker
         run.guard.journal.note(
             AuditKind.SEARCH,
+            run.speaker,
             tool=tool,
             query=query,
             sent=None if sent.blocked else sent.text or query,
@@ -133,9 +133,6 @@ class Outgoing:
             reason=", ".join(sent.found) or problem,
             error=problem if sent.found else None,
             tainted=run.tainted or None,
-            user_id=speaker.context.user_id,
-            device_id=speaker.device_id,
-            conversation_id=speaker.conversation_id,
         )
 
 
