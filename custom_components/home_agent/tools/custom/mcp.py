@@ -60,10 +60,13 @@ CLOSE_TIMEOUT: Final = 5
 MAX_SESSION_ID: Final = 512
 
 REFUSED_KEY: Final = "The MCP server refuses the credentials of this tool. The person has to correct them"
+SESSION_ID: Final = "Mcp-Session-Id"
 LIST_CHANGED: Final = "notifications/tools/list_changed"
 _METHOD_NOT_FOUND: Final = -32601
 
 type Object = dict[str, Any]
+type Session = dict[str, str]
+"""The headers that a server wants to see in each request after the first."""
 
 
 class _SessionLost(Exception):
@@ -85,20 +88,6 @@ class RemoteTool:
     schema: Object = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Session:
-    """What a server wants to see in each request after the first."""
-
-    version: str
-    id: str = ""
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Return the headers that belong to the session."""
-        known = {"MCP-Protocol-Version": self.version}
-        return known | ({"Mcp-Session-Id": self.id} if self.id else {})
-
-
 @dataclass(slots=True, kw_only=True)
 class McpServer:
     """A server, who we say we are, and a session that is started again if the server has lost it."""
@@ -115,7 +104,7 @@ class McpServer:
     """Called when the server says that its tools have changed."""
     _sent: str = ""
     """The Authorization header that was sent last."""
-    _session: _Session | None = None
+    _session: Session | None = None
     _tools: dict[str, RemoteTool] = field(default_factory=dict)
     _listed: float = float("-inf")
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -215,9 +204,9 @@ class McpServer:
                 self._session = None
         raise ToolExecutionError("The MCP server loses its sessions")
 
-    async def _begun(self) -> _Session:
+    async def _begun(self) -> Session:
         if self._session is None:
-            fresh = _Session(VERSIONS[0])
+            fresh: Session = {}
             params = {
                 "protocolVersion": VERSIONS[0],
                 "capabilities": {},
@@ -227,23 +216,24 @@ class McpServer:
             version = result.get("protocolVersion")
             if version not in VERSIONS:
                 raise ToolExecutionError("The MCP server speaks a version of the protocol that is not known")
-            fresh.version = str(version)
+            fresh["MCP-Protocol-Version"] = str(version)
             await self._tell({"jsonrpc": "2.0", "method": "notifications/initialized"}, fresh)
             self._session = fresh
         return self._session
 
-    async def _request(self, method: str, params: Object, session: _Session) -> Object:
+    async def _request(self, method: str, params: Object, session: Session) -> Object:
         """Send a request and return its result; one that is broken off is cancelled on the server too."""
         number, answered = next(self._ids), 0
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         try:
             response = await self._post(body, session)
             with closing(response), plain_errors():
-                if method == "initialize":
-                    session.id = str(response.headers.get("Mcp-Session-Id", ""))
-                    is_printable = session.id.isascii() and (not session.id or session.id.isprintable())
-                    if len(session.id) > MAX_SESSION_ID or not is_printable:
+                if method == "initialize" and (session_id := response.headers.get(SESSION_ID)):
+                    if len(session_id) > MAX_SESSION_ID or not (
+                        session_id.isascii() and session_id.isprintable()
+                    ):
                         raise ToolExecutionError("The MCP server gives a session that cannot be used")
+                    session[SESSION_ID] = session_id
                 async for message in _messages(response):
                     if message.get("method") == LIST_CHANGED:
                         self._listed = float("-inf")
@@ -263,17 +253,17 @@ class McpServer:
             raise
         raise ToolExecutionError("The MCP server ended its answer without a result")
 
-    async def _tell(self, body: Object, session: _Session) -> None:
+    async def _tell(self, body: Object, session: Session) -> None:
         (await self._post(body, session)).close()
 
-    async def _cancel(self, number: int, session: _Session) -> None:
+    async def _cancel(self, number: int, session: Session) -> None:
         params = {"requestId": number, "reason": "no longer needed"}
         body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
         with suppress(ToolExecutionError, TimeoutError, _SessionLost, Unauthorized):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._tell(body, session)
 
-    async def _post(self, body: Object, session: _Session) -> ClientResponse:
+    async def _post(self, body: Object, session: Session) -> ClientResponse:
         """Send a message and return the answer. Raises ToolExecutionError for a refusal."""
         headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
         connect = partial(self.connection.session, self.hass)
@@ -283,7 +273,7 @@ class McpServer:
         headers |= {
             "Accept": "application/json, text/event-stream",
             "Accept-Encoding": "identity",
-            **(session.headers if body.get("method") != "initialize" else {}),
+            **session,
         }
         with plain_errors():
             response = await connect(self.host).post(
@@ -295,7 +285,7 @@ class McpServer:
         response.close()
         if packed:
             raise ToolExecutionError("The MCP server packs its answer, which was not asked for")
-        if response.status == HTTPStatus.NOT_FOUND and session.id:
+        if response.status == HTTPStatus.NOT_FOUND and SESSION_ID in session:
             raise _SessionLost
         if response.status == HTTPStatus.UNAUTHORIZED:
             raise Unauthorized
@@ -438,28 +428,23 @@ class McpTool(CustomTool):
         self.check_host(self.host)
         args = {name: value for name, value in variables.items() if not isinstance(value, Undefined)}
         result = await handler.server.async_call(handler, args)
-        content = _content_of(result)
+        content: JsonValueType = result.get("structuredContent")
+        if isinstance(content, dict) and content:  # else its texts
+            # One value that is not an object is wrapped by servers under this name.
+            content = content["result"] if set(content) == {"result"} else content
+        else:
+            texts: list[str] = []
+            items = result.get("content")
+            for item in items if isinstance(items, list) else ():
+                if isinstance(item, dict):
+                    inner = item.get("resource") if item.get("type") == "resource" else item
+                    text = inner.get("text") if isinstance(inner, dict) else None
+                    other = f"({OTHER_KINDS.get(str(item.get('type')), 'something else')} that is not shown)"
+                    texts.append(text if isinstance(text, str) else other)
+            content = "\n".join(filter(None, texts))
         if result.get("isError") is True:
             raise ToolExecutionError(f"The tool of the MCP server failed: {str(content)[:MAX_FAILURE]}")
         return content
-
-
-def _content_of(result: Mapping[str, Any]) -> JsonValueType:
-    """Return the content of a result: its data if there is any, else its texts."""
-    data = result.get("structuredContent")
-    if isinstance(data, dict) and data:
-        # One value that is not an object is wrapped by servers under this name.
-        value: JsonValueType = data["result"] if set(data) == {"result"} else data
-        return value
-    content = result.get("content")
-    texts: list[str] = []
-    for item in content if isinstance(content, list) else ():
-        if isinstance(item, dict):
-            inner = item.get("resource") if item.get("type") == "resource" else item
-            text = inner.get("text") if isinstance(inner, dict) else None
-            other = f"({OTHER_KINDS.get(str(item.get('type')), 'something else')} that is not shown)"
-            texts.append(text if isinstance(text, str) else other)
-    return "\n".join(filter(None, texts))
 
 
 MAX_IMPORTED: Final = 50
