@@ -121,8 +121,8 @@ def test_limits(page: str, sentence: str, number: float) -> None:
 def test_services() -> None:
     """Each action has a section with each field that its form and its schema have."""
     forms = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
-    assert set(forms) == {*services.SERVICES, *services.COMMON}
-    assert all(section("docs/services.md", f"{DOMAIN}.{name}") for name in services.COMMON)
+    assert set(forms) == {*services.SERVICES, "reload"}
+    assert section("docs/services.md", f"{DOMAIN}.reload")
     for name, service in services.SERVICES.items():
         assert set(fields_of(forms[name])) == {
             *map(str, service.fields),
