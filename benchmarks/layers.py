@@ -21,8 +21,8 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from custom_components.home_agent.agent.speech import Spoken
-from custom_components.home_agent.tools.calls import arguments
-from custom_components.home_agent.tools.calls.names import Adapted
+from custom_components.home_agent.tools.calls import repair
+from custom_components.home_agent.tools.calls.repair import Adapted
 from tests.helpers.scenario_run import async_run
 from tests.helpers.scenarios import Result, Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
@@ -79,12 +79,12 @@ async def _async_none(*_args: Any, **_options: Any) -> list[str]:
     return []
 
 
-_fit = arguments.fit
+_fit = repair.fit
 
 
-def _unrepaired(*args: Any, **options: Any) -> arguments.Fitted:
+def _unrepaired(*args: Any, **options: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return arguments that fit as they are. Raises ValidationError."""
-    with patch.object(arguments, "_read", lambda written, *_rest, **_options: written):
+    with patch.object(repair, "_read", lambda written, *_rest, **_options: written):
         return _fit(*args, **options)
 
 

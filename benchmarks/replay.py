@@ -13,7 +13,7 @@ from custom_components.home_agent.agent.llm import filter_for, written_calls
 from custom_components.home_agent.const import CONF_POLICY_ALLOWED
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.calls.names import INTENTS, squashed
+from custom_components.home_agent.tools.calls.repair import INTENTS, squashed
 from custom_components.home_agent.tools.handler import ToolHandler
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.core import Context, HomeAssistant

@@ -82,7 +82,7 @@ from .settings import settings_of
 from .timers.timers import TimerStore
 from .timespans import read_span as read_span
 from .tools.automating.records import AutomationStore
-from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
+from .tools.custom import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 from .usage import UsageStore
 from .watching.server import ServerWatch
 

@@ -44,7 +44,7 @@ from .store import StoredFile
 from .timers.timers import Timers, TimerStore
 from .tools.automating.records import AutomationStore
 from .tools.base import HomeAgentTool
-from .tools.custom.recipes import CustomTools
+from .tools.custom import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outside.outgoing import Outgoing
 from .tools.planned_runs import PlannedRuns
@@ -241,7 +241,7 @@ class HomeAgentData:
     @callback
     def set_custom_tools(self, tools: CustomTools) -> None:
         """Offer the tools of the YAML beside our own; turns under way go on with those they have."""
-        self.handler.set_tools([*self.own_tools, *tools.make(self.settings, self.outgoing)])
+        self.handler.set_tools([*self.own_tools, *tools.make(self.settings)])
         self.tool_schemas.write(self.handler.tools.values())
 
     @callback

@@ -8,7 +8,7 @@ import pytest
 from custom_components.home_agent.domains import DOMAINS, async_load, gated_domains, verbs
 from custom_components.home_agent.domains.base import ANY
 from custom_components.home_agent.domains.features import feature_bits, feature_enum, feature_module
-from custom_components.home_agent.tools.vetted import is_vetted
+from custom_components.home_agent.tools.guard import is_vetted
 from homeassistant.components.cover import CoverEntityFeature
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er

@@ -13,10 +13,10 @@ from custom_components.home_agent.safety.frozen import CallOrigin, ServiceCall
 from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.safety.reading import Reader
 from custom_components.home_agent.tools.base import ToolRun
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
+from custom_components.home_agent.tools.guard import is_vetted
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
-from custom_components.home_agent.tools.vetted import is_vetted
 from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
 from homeassistant.components.cover import CoverDeviceClass, CoverEntity, CoverEntityFeature
 from homeassistant.components.fan import FanEntity, FanEntityFeature
@@ -322,4 +322,4 @@ class Control:
             reader=Reader(self.hass, Policy(self.hass, DEFAULTS), speaker, None),
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
-        return await self.tool.async_run(fit(self.tool, args).args, run)
+        return await self.tool.async_run(fit(self.tool, args)[0], run)

@@ -1,6 +1,7 @@
 """Custom tools as households write them: in files, read by Home Assistant itself."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
@@ -50,6 +51,22 @@ async def async_use(hass: HomeAssistant, tool: str, /, **parameters: Any) -> dic
     )
     assert said is not None
     return dict(said)
+
+
+@dataclass
+class OwnTools:
+    """An agent, and the folder of the configuration in which the tools of its household stand."""
+
+    agent: Agent
+    folder: Path
+
+    async def offer(self, tools: str, secrets: str = "") -> Mapping[str, Any]:
+        """Give the agent these tools."""
+        return await async_offer(self.agent, self.folder, tools, secrets)
+
+    async def use(self, tool: str, /, **parameters: Any) -> dict[str, Any]:
+        """Call a tool past the model, through the guard, and return its envelope."""
+        return await async_use(self.agent.hass, tool, **parameters)
 
 
 async def async_confirm(hass: HomeAssistant, envelope: Mapping[str, Any], user: MockUser) -> None:

@@ -13,7 +13,7 @@ from custom_components.home_agent.safety.ledger import Ledger
 from custom_components.home_agent.safety.policy import Policy
 from custom_components.home_agent.safety.reading import Reader
 from custom_components.home_agent.tools.base import ToolRun
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.ha_query import QueryTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.auth.models import User
@@ -84,7 +84,7 @@ class QueryHouse:
             reader=Reader(self.hass, Policy(self.hass, DEFAULTS), speaker, await self._async_user()),
             calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
-        return json_loads(json_dumps(await tool.async_run(fit(tool, args).args, run)))
+        return json_loads(json_dumps(await tool.async_run(fit(tool, args)[0], run)))
 
     async def _async_user(self) -> User | None:
         user = await self.hass.auth.async_get_user(self.context.user_id or "")

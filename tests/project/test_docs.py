@@ -30,7 +30,7 @@ from custom_components.home_agent.planned.schedule import Schedule
 from custom_components.home_agent.timers.timers import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
-from custom_components.home_agent.tools.vetted import is_vetted
+from custom_components.home_agent.tools.guard import is_vetted
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from scripts.lib import reference
@@ -120,8 +120,8 @@ def test_limits(page: str, sentence: str, number: float) -> None:
 def test_services() -> None:
     """Each action has a section with each field that its form and its schema have."""
     forms = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
-    assert set(forms) == {*services.SERVICES, *services.COMMON}
-    assert all(section("docs/services.md", f"{DOMAIN}.{name}") for name in services.COMMON)
+    assert set(forms) == {*services.SERVICES, "reload"}
+    assert section("docs/services.md", f"{DOMAIN}.reload")
     for name, service in services.SERVICES.items():
         assert set(fields_of(forms[name])) == {
             *map(str, service.fields),

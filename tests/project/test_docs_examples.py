@@ -11,7 +11,7 @@ import yaml
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools import ha_control, ha_query
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.energy import EnergyTool
 from custom_components.home_agent.tools.everyday.automation_tool import AutomationTool
 from custom_components.home_agent.tools.knowledge_tools import RetrieveKnowledgeTool
@@ -42,7 +42,7 @@ def test_json_examples(example: str) -> None:
     elif "triggers" in args and "actions" in args:
         assert AutomationTool.parameters(args) == args
     elif "action" in args:
-        assert fit(ha_control.ControlTool(), args).rules == ()
+        assert fit(ha_control.ControlTool(), args)[1] == ()
     elif "period" in args:
         assert EnergyTool.parameters(args) == args
     elif "query" in args:

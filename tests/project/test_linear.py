@@ -195,7 +195,7 @@ READERS = (
     *("memory.extractor", "memory.sentences"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
     *("safety.sanitizer.private_names", "safety.sanitizer.sanitizer"),
-    *("tools.calls.names", "context.kind_lines"),
+    *("tools.calls.repair", "context.kind_lines"),
     *("timespans", "tools.control.values", "when"),
     *("knowledge.names", "tools.resolving.resolver", "texts", "vector.lexical"),
 )

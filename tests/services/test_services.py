@@ -55,18 +55,15 @@ class TestProcess:
         assert made["parameters"] == ON[1]
         assert made["success"] is True
 
-    async def test_nothing_is_returned_where_nothing_is_asked_for(
+    async def test_a_response_is_optional_and_silence_costs_no_request(
         self, hass: HomeAssistant, model_server: ModelServer
     ) -> None:
-        await async_agent(hass, model_server)
-        await hass.services.async_call(DOMAIN, "process", {"text": "Hello"}, blocking=True)
-        assert len(model_server.chats) == 1
-
-    async def test_silence_costs_no_request(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         await async_agent(hass, model_server)
         with pytest.raises(probatio.Invalid):
             await call(hass, "process", text=" \n")
         assert not model_server.chats
+        await hass.services.async_call(DOMAIN, "process", {"text": "Hello"}, blocking=True)
+        assert len(model_server.chats) == 1
 
     async def test_the_conversation_goes_on(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         await async_agent(hass, model_server)
@@ -242,7 +239,8 @@ class TestClearConversation:
         with pytest.raises(Unauthorized):
             await call(hass, "clear_conversation", context, person="person.leo")
 
-    async def test_a_user_who_no_longer_exists(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+    async def test_an_automation_ends_all(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+        """Also the session of a user who no longer exists."""
         agent = await async_agent(hass, model_server)
         context = user(hass)
         await agent.say("Hello", context=context)
@@ -250,9 +248,6 @@ class TestClearConversation:
         assert somebody
         await hass.auth.async_remove_user(somebody)
         assert await call(hass, "clear_conversation", user_id=context.user_id) == {"cleared": 1}
-
-    async def test_an_automation_ends_all(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        agent = await async_agent(hass, model_server)
         await agent.say("Hello", device_id="satellite")
         await agent.say("Hello", device_id="another")
         assert await call(hass, "clear_conversation", device_id="satellite") == {"cleared": 1}
@@ -262,14 +257,11 @@ class TestClearConversation:
 class TestReloadContext:
     """home_agent.reload_context."""
 
-    async def test_it_counts(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        await async_agent(hass, model_server)
-        assert await call(hass, "reload_context") == {"entities": 6, "areas": 3}
-
-    async def test_for_administrators(
+    async def test_it_counts_for_administrators(
         self, hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
     ) -> None:
         await async_agent(hass, model_server)
+        assert await call(hass, "reload_context") == {"entities": 6, "areas": 3}
         with pytest.raises(Unauthorized):
             await call(hass, "reload_context", user(hass))
         with pytest.raises(UnknownUser):
@@ -372,9 +364,6 @@ class TestWhichAgent:
         with pytest.raises(ServiceValidationError, match="config_entry_id") as error:
             await call(hass, "process", text="Hello")
         assert all(agent.entry.entry_id in str(error.value) for agent in every(agents))
-
-    @pytest.mark.usefixtures("agents")
-    async def test_one_that_is_not_there(self, hass: HomeAssistant) -> None:
         with pytest.raises(ServiceValidationError, match="nonsense"):
             await call(hass, "process", text="Hello", config_entry_id="nonsense")
 

@@ -10,9 +10,9 @@ from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.disclosure import DataCategory
 from custom_components.home_agent.safety.frozen import ServiceCall
 from custom_components.home_agent.tools.control.arguments import clean
+from custom_components.home_agent.tools.guard import TARGET_KEYS
 from custom_components.home_agent.tools.native import NATIVE, disclosed_by
 from custom_components.home_agent.tools.outside.other_apis import named_tools
-from custom_components.home_agent.tools.vetted import TARGET_KEYS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 from tests.helpers.agent import async_agent

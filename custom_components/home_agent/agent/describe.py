@@ -51,11 +51,11 @@ from ..tools.automating.clauses import StateWords
 from ..tools.control.planning import Settling, expectation_of
 from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.control.telling import UNTIL
+from ..tools.intents import inner_name
 from ..tools.messages import heard_on
-from ..tools.outside.behind import inner_name
+from ..tools.people import TELEGRAM, is_message, is_spoken
 from ..tools.resolving.resolver import plain
-from ..tools.telling import Told, ToldValue, ValueKind
-from ..tools.vetted import TELEGRAM, is_message, is_spoken
+from ..tools.results import Told, ToldValue, ValueKind
 from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 
 _ENGLISH: Final = "en"

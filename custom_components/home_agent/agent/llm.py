@@ -26,8 +26,7 @@ from ..languages.sentence import Mood, read
 from ..regex import lazy_regex
 from ..safety.redaction import UNPARSED
 from ..texts import EmbedFilter, fold, plain, read_arguments
-from ..tools.calls.arguments import are_arguments, tool_of
-from ..tools.calls.names import TEXT_NAMES, is_known
+from ..tools.calls.repair import TEXT_NAMES, are_arguments, is_known, tool_of
 from ..tools.calls.schema import bounded
 from ..tools.turn_calls import CallRecord
 from .confirming import async_confirm

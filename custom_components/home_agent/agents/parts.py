@@ -52,7 +52,7 @@ from ..safety.policy import Policy
 from ..settings import AgentConfig, settings_of
 from ..tools.activity import ActivityTool
 from ..tools.base import HomeAgentTool
-from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
+from ..tools.custom import DATA_CUSTOM_TOOLS
 from ..tools.everyday import everyday_tools
 from ..tools.everyday.automation_tool import automation_tools
 from ..tools.everyday.notify_tool import NotifyTool
@@ -233,7 +233,7 @@ class AgentParts:
     @cached_property
     def handler(self) -> ToolHandler:
         """What runs calls of the agent's own tools and of the household's, each through the guard."""
-        custom = self._hass.data[DATA_CUSTOM_TOOLS].make(self.settings, self.outgoing)
+        custom = self._hass.data[DATA_CUSTOM_TOOLS].make(self.settings)
         return ToolHandler(
             self._hass,
             self.house,

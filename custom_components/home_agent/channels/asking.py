@@ -23,10 +23,10 @@ from ..safety.confirmation import (
 )
 from ..safety.frozen import ServiceCall
 from ..safety.rules import Verdict
+from ..tools.control.planning import propose
 from ..tools.guard import Guard
 from ..tools.own_calls import async_announce, async_ask_question
 from ..tools.people import user_id_of
-from ..tools.proposing import async_verdict, draft_of, propose
 from .satellites import can_ask, device_of, language_of, near_somebody
 
 MAX_ROUNDS: Final = 3
@@ -93,9 +93,7 @@ class Asker(ConfirmationChannel):
         if not users and not speakers:
             return None
         language = self._hass.config.language
-        draft = draft_of(
-            self._hass,
-            self._guard,
+        draft = self._guard.draft_of(
             proposal,
             Speaker(
                 context=Context(),
@@ -145,12 +143,12 @@ class Asker(ConfirmationChannel):
         language = self._hass.config.language
         for user_id in filter(None, (user_id_of(self._hass, person) for person in receivers.persons)):
             speaker = Speaker(context=Context(user_id=user_id), language=language)
-            if (verdict := await async_verdict(self._guard, proposal, speaker)) is not Verdict.BLOCK:
+            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
                 users.add(user_id)
                 verdicts.append(verdict)
         for entity_id in receivers.satellites[:MAX_SATELLITES]:
             speaker = await self._async_speaker_at(entity_id)
-            if (verdict := await async_verdict(self._guard, proposal, speaker)) is not Verdict.BLOCK:
+            if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
                 speakers[entity_id] = speaker
                 verdicts.append(verdict)
         return frozenset(users), speakers, Verdict.CONFIRM in verdicts

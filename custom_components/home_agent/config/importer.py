@@ -49,9 +49,9 @@ from ..inference.models import Dialect
 from ..regex import lazy_regex
 from ..safety.redaction import is_secret
 from ..texts import without_embeds
+from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools
 from ..tools.custom.base import SINGLE
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
-from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools
 from ..tools.native import NATIVE
 from .fields import Checked, async_language, check
 from .schemas import PAGES

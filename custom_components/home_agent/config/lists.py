@@ -46,8 +46,8 @@ from ..proactive.rules import (
 )
 from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..timespans import read_span
+from ..tools.control.planning import PROPOSED
 from ..tools.people import APP, NOTIFY, TARGETS
-from ..tools.proposing import PROPOSED
 from .fields import Field, clean_names, clean_span, shown_span
 
 

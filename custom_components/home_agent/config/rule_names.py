@@ -40,8 +40,8 @@ from ..safety.rules import (
     as_texts,
     restricted_rules,
 )
-from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
-from ..tools.outside.behind import inner_name
+from ..tools.custom import DATA_CUSTOM_TOOLS
+from ..tools.intents import inner_name
 from ..tools.outside.other_apis import async_instances
 
 TOOL: Final = "tool:"

@@ -1,42 +1,28 @@
-"""Commands about what was done: the audit log with names instead of ids, and undo."""
+"""Commands about what was done and what waits: the audit log, undo, confirmations, suggestions."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import probatio
 
 from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
-from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import entity_registry as er, llm
+from homeassistant.helpers import entity_registry as er
 
-from ..agents.llm_api import async_one_call
-from ..const import ASSISTANT, DOMAIN
-from ..knowledge.speaker import Speaker
+from ..parts import is_learning_enabled
+from ..proactive.state import SuggestionAnswer
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
-from ..tools.activity import ActivityTool, last_changing_turn
-from .commands import CommandRow, EmptyAnswer, PanelCommand, int_in_range
+from ..services.base import Response, row_of
+from ..services.tools import async_undo
+from ..tools.activity import last_changing_turn
+from .commands import EMPTY, CommandRow, PanelCommand, int_in_range
+
+MAX_SUGGESTIONS: Final = 50
+"""Suggestions in one answer."""
 
 
-class AuditRow(AuditEntry):
-    """An entry of the audit log with the names of the person and the targets."""
-
-    person: str
-    names: list[str]
-    kept: bool
-    """Whether the turn of it can be opened."""
-    undoable: bool
-    """Whether the turn of it can be undone."""
-
-
-class AuditAnswer(TypedDict):
-    """Entries of the audit log, the newest first."""
-
-    entries: list[AuditRow]
-
-
-async def _async_audit(command: PanelCommand) -> AuditAnswer:
+async def _async_audit(command: PanelCommand) -> Response:
     """Return the entries of the audit log, the newest first."""
     audit = command.data.handler.guard.journal.audit
     found = audit.entries(command.fields["limit"], command.fields.get("kind"))
@@ -45,35 +31,36 @@ async def _async_audit(command: PanelCommand) -> AuditAnswer:
 
 def audit_rows(
     command: PanelCommand, entries: Iterable[AuditEntry], names: Mapping[str, str]
-) -> list[AuditRow]:
-    """Return entries as the page shows them: of a confirmation only how it stands, not each of its steps."""
+) -> list[dict[str, Any]]:
+    """Return entries as the page shows them, the newest first, with names instead of ids.
+
+    Of a confirmation only how it stands, not each of its steps. `kept` says whether the turn can be opened,
+    `undoable` whether it can be undone.
+    """
     ledger = command.data.handler.guard.journal.ledger
     kept = {turn["id"] for turn in command.data.turn_log.short()} if command.user.is_admin else set()
     changes: dict[str, list[RecordedAction]] = {}
     for action in ledger.of_speaker(None):
         changes.setdefault(action.turn_id, []).append(action)
     undoable = {turn_id for turn_id, actions in changes.items() if last_changing_turn(actions, command.hass)}
-    return [
-        {
-            **entry,
-            "person": names.get(entry.get("user_id") or "", ""),
-            "names": [entity_name(command.hass, target) for target in entry.get("targets", ())],
-            "kept": entry.get("turn_id") in kept,
-            "undoable": entry["kind"] == AuditKind.ACTION and entry.get("turn_id") in undoable,
-        }
-        for entry in _last_steps(entries)
-    ]
-
-
-def _last_steps(entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
-    """Yield entries, the newest first, without earlier steps of the same confirmation."""
+    rows: list[dict[str, Any]] = []
     settled: set[str] = set()
     for entry in entries:
         if action_id := entry.get("action_id"):
             if action_id in settled:
                 continue
             settled.add(action_id)
-        yield entry
+        turn_id = entry.get("turn_id")
+        rows.append(
+            {
+                **entry,
+                "person": names.get(entry.get("user_id") or "", ""),
+                "names": [entity_name(command.hass, target) for target in entry.get("targets", ())],
+                "kept": turn_id in kept,
+                "undoable": entry["kind"] == AuditKind.ACTION and turn_id in undoable,
+            }
+        )
+    return rows
 
 
 def entity_name(hass: HomeAssistant, entity_id: str) -> str:
@@ -84,33 +71,81 @@ def entity_name(hass: HomeAssistant, entity_id: str) -> str:
     return (entry and (entry.name or entry.original_name)) or entity_id
 
 
-async def _async_undo(command: PanelCommand) -> EmptyAnswer:
+async def _async_undo(command: PanelCommand) -> Response:
     """Put back what a turn changed; users who are not administrators reach only their own actions.
 
     Raises HomeAssistantError if there is nothing to put back, or with what stays as it is.
     """
+    own = None if command.user.is_admin else command.user.id
+    turn_id = command.fields["turn_id"]
 
-    def actions(ledger: Ledger, _speaker: Speaker) -> list[RecordedAction]:
-        own = None if command.user.is_admin else command.user.id
-        wanted = command.fields["turn_id"]
-        return [
-            action
-            for action in ledger.of_speaker(None)
-            if action.turn_id == wanted and own in (None, action.user_id)
-        ]
+    def actions(ledger: Ledger) -> list[RecordedAction]:
+        made = ledger.of_speaker(None)
+        return [action for action in made if action.turn_id == turn_id and own in (None, action.user_id)]
 
-    hass, handler = command.hass, command.data.handler
-    context = llm.LLMContext(DOMAIN, command.context, hass.config.language, ASSISTANT, None)
-    turn = await async_one_call(hass, handler, context)
-    if not last_changing_turn(actions(handler.guard.journal.ledger, turn.speaker), hass):
-        raise HomeAssistantError(translation_domain=DOMAIN, translation_key="nothing_to_undo")
-    tool = ActivityTool(actions)
-    turn.tools = {tool.name: tool}
-    result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data
-    if result["error"]:
-        raise HomeAssistantError(str(result["error"]))
-    return {}
+    await async_undo(command.hass, command.data.handler, command.context, actions, strict=True)
+    return EMPTY
 
+
+async def _async_pending(command: PanelCommand) -> Response:
+    """Return the actions that wait for a confirmation; users get those that they may answer."""
+    confirmations, names = command.data.confirmations, await command.async_names()
+    return {
+        "wants_pin": confirmations.wants_pin,
+        "actions": [
+            {
+                **row_of(action, "id", "details", "expires_at"),
+                "question": action.full,
+                "person": names.get(action.owner.user_id or "", ""),
+                "may_approve": confirmations.may_answer(action, command.user),
+            }
+            for action in confirmations.pending
+            if command.user.is_admin or confirmations.may_answer(action, command.user)
+        ],
+    }
+
+
+async def _async_confirm(command: PanelCommand) -> Response:
+    """Confirm an action as the user of the panel. Raises ConfirmationRefused or HomeAgentError."""
+    fields = command.fields
+    await command.data.confirmations.async_approve(
+        fields["action_id"], user=command.user, pin=fields.get("pin")
+    )
+    return EMPTY
+
+
+async def _async_reject(command: PanelCommand) -> Response:
+    """Reject an action. Raises ConfirmationRefused."""
+    await command.data.confirmations.async_reject(command.fields["action_id"], user=command.user)
+    return EMPTY
+
+
+async def _async_suggestions(command: PanelCommand) -> Response:
+    """Return the suggestions, the newest first."""
+    suggestions = (await command.data.async_proactive()).suggestions.all()
+    return {
+        "learning": is_learning_enabled(command.data.settings),
+        "suggestions": [
+            {
+                "summary": item.text,
+                **row_of(item, "id", "state", "words", "yaml", "created_at", "expires_at"),
+            }
+            for item in suggestions[:MAX_SUGGESTIONS]
+        ],
+    }
+
+
+async def _async_answer(command: PanelCommand) -> Response:
+    """Take an answer to a suggestion. Raises AutomationRefusedError."""
+    suggestions = (await command.data.async_proactive()).suggestions
+    fields = command.fields
+    item = await suggestions.async_answer(
+        fields["suggestion_id"], SuggestionAnswer(fields["answer"]), command.user
+    )
+    return {"state": item.state.value}
+
+
+_ACTION: Final = {probatio.Required("action_id"): str}
 
 COMMANDS: Final[Mapping[str, CommandRow]] = {
     "audit": CommandRow(
@@ -121,4 +156,15 @@ COMMANDS: Final[Mapping[str, CommandRow]] = {
         },
     ),
     "undo": CommandRow(_async_undo, {probatio.Required("turn_id"): str}, everybody=True),
+    "confirmations": CommandRow(_async_pending, everybody=True),
+    "confirm": CommandRow(_async_confirm, {**_ACTION, probatio.Optional("pin"): str}, everybody=True),
+    "reject": CommandRow(_async_reject, _ACTION, everybody=True),
+    "suggestions": CommandRow(_async_suggestions),
+    "suggestion/answer": CommandRow(
+        _async_answer,
+        {
+            probatio.Required("suggestion_id"): str,
+            probatio.Required("answer"): probatio.In([answer.value for answer in SuggestionAnswer]),
+        },
+    ),
 }

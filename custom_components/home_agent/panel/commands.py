@@ -1,28 +1,41 @@
-"""Commands of the panel about turns, figures, confirmations and suggestions, and what all commands share."""
+"""What all commands of the panel share, and those about the agent, its turns and its figures."""
 
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypedDict
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import probatio
 
 from homeassistant.auth.models import User
+from homeassistant.const import __version__
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.loader import async_get_integration
 from homeassistant.util import dt as dt_util
 
 from ..agent.record import MAX_TURNS, Row
-from ..const import DOMAIN
+from ..connection import queue_length
+from ..const import (
+    CONF_BASE_URL,
+    CONF_FALLBACK_MODEL,
+    CONF_LOCAL_FIRST,
+    CONF_MEMORY,
+    CONF_MODEL,
+    DOMAIN,
+)
 from ..knowledge.speaker import USER_PREFIX, async_person_of_user, persons
-from ..parts import is_learning_enabled
-from ..proactive.state import SuggestionAnswer
+from ..parts import is_learning_enabled, is_proactive_enabled
 from ..runtime import HomeAgentData
-from ..usage import MAX_DAYS, UsageDay, cost
+from ..services.base import Response, invalid
+from ..usage import MAX_DAYS, cost
 
-type PanelHandler = Callable[[PanelCommand], Coroutine[Any, Any, Mapping[str, object]]]
+type PanelHandler = Callable[[PanelCommand], Coroutine[Any, Any, Response]]
 
-MAX_SUGGESTIONS: Final = 50
-"""Suggestions in one answer."""
+MAX_QUOTED: Final = 600
+"""Characters of an answer, and of the arguments and the result of a call, in a report."""
+EMPTY: Final[Response] = {}
+"""The command worked, and there is nothing to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,75 +50,6 @@ class CommandRow:
     """The fields beside the agent."""
     everybody: bool = False
     """Whether users who are not administrators may use it too."""
-
-
-class TurnsAnswer(TypedDict):
-    """The turns of the log in short, the newest first, and how many it keeps."""
-
-    most: int
-    turns: list[Row]
-
-
-class UsageAnswer(TypedDict):
-    """The usage of days, the oldest first, and what each of them cost; no costs without prices."""
-
-    days: list[UsageDay]
-    costs: list[float]
-
-
-class ConfirmationRow(TypedDict):
-    """An action that waits for a confirmation."""
-
-    id: str
-    question: str
-    details: str
-    """YAML of an automation that the question is about."""
-    expires_at: str
-    person: str
-    may_approve: bool
-
-
-class ConfirmationsAnswer(TypedDict):
-    """All actions that wait, and whether they need the PIN."""
-
-    wants_pin: bool
-    actions: list[ConfirmationRow]
-
-
-class SuggestionRow(TypedDict):
-    """A suggested automation."""
-
-    id: str
-    state: str
-    summary: str
-    words: str
-    yaml: str
-    created_at: str
-    expires_at: str
-
-
-class SuggestionsAnswer(TypedDict):
-    """The suggestions, the newest first, and whether the options let the agent learn habits."""
-
-    learning: bool
-    suggestions: list[SuggestionRow]
-
-
-class AnsweredSuggestion(TypedDict):
-    """What became of a suggestion."""
-
-    state: str
-
-
-class EmptyAnswer(TypedDict):
-    """The command worked, and there is nothing to show."""
-
-
-class PersonRow(TypedDict):
-    """A person of the household, by the id that memories have."""
-
-    id: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,37 +73,18 @@ class PanelCommand:
                 names[person.user_id] = person.name
         return names
 
-    def with_fields(self, fields: Mapping[str, Any]) -> PanelCommand:
-        """Return the same command with other fields."""
-        return replace(self, fields=fields)
-
-    async def async_people(self) -> list[PersonRow]:
+    async def async_people(self) -> list[dict[str, str]]:
         """Return the persons of the household, and the user of the panel if that is none of them."""
         known = {person.id: person.name for person in persons(self.hass)}
         if (own := await async_person_of_user(self.hass, self.user.id)) is not None:
             known.setdefault(own.id, own.name)
         return [{"id": person_id, "name": name} for person_id, name in known.items()]
 
-
-async def _async_turns(command: PanelCommand) -> TurnsAnswer:
-    """Return the last turns in short, the newest first."""
-    return {"most": MAX_TURNS, "turns": command.data.turn_log.short()}
-
-
-async def _async_turn(command: PanelCommand) -> Row:
-    """Return one turn in all its parts. Raises HomeAssistantError for one that is no longer kept."""
-    turn = command.data.turn_log.whole(command.fields["turn_id"])
-    if turn is None:
-        raise HomeAssistantError(translation_domain=DOMAIN, translation_key="turn_unknown")
-    return {**turn}
-
-
-async def _async_usage(command: PanelCommand) -> UsageAnswer:
-    """Return the usage of the last days, the oldest first."""
-    usage = command.data.shared.usage.of(command.data.entry_id)
-    days = usage.days(dt_util.now().date(), command.fields["days"])
-    costs = (cost(day, command.data.settings) for day in days)
-    return {"days": days, "costs": [each for each in costs if each is not None]}
+    def turn(self) -> Row:
+        """Return the turn that is named, in all its parts. Raises HomeAssistantError if it is gone."""
+        if (turn := self.data.turn_log.whole(self.fields["turn_id"])) is None:
+            raise invalid("turn_unknown")
+        return {**turn}
 
 
 def int_in_range(least: int, most: int) -> probatio.All[Any]:
@@ -167,86 +92,100 @@ def int_in_range(least: int, most: int) -> probatio.All[Any]:
     return probatio.All(int, probatio.Range(min=least, max=most))
 
 
-async def _async_pending(command: PanelCommand) -> ConfirmationsAnswer:
-    """Return the actions that wait for a confirmation; users get those that they may answer."""
-    confirmations, names = command.data.confirmations, await command.async_names()
+async def _async_overview(command: PanelCommand) -> Response:
+    """Return how an agent is doing.
+
+    `reachable` is None until the server was asked, `cost` without prices.
+    """
+    data, settings = command.data, command.data.settings
+    address = urlsplit(settings.get(CONF_BASE_URL) or "")
+    issues = ir.async_get(command.hass).issues.values()
+    (today,) = data.shared.usage.of(data.entry_id).days(dt_util.now().date(), 1)
     return {
-        "wants_pin": confirmations.wants_pin,
-        "actions": [
-            {
-                "id": action.id,
-                "question": action.full,
-                "details": action.details,
-                "expires_at": action.expires_at.isoformat(),
-                "person": names.get(action.owner.user_id or "", ""),
-                "may_approve": confirmations.may_answer(action, command.user),
-            }
-            for action in confirmations.pending
-            if command.user.is_admin or confirmations.may_answer(action, command.user)
-        ],
+        "reachable": data.server_reachable,
+        "server": f"{address.hostname or ''}{f':{address.port}' if address.port else ''}",
+        "model": settings[CONF_MODEL],
+        "fallback": settings.get(CONF_FALLBACK_MODEL) or "",
+        "waiting": len(data.confirmations.pending),
+        "suggestions": sum(item.state.value == "open" for item in data.suggested.suggestions.values()),
+        "issues": sum(
+            issue.domain == DOMAIN and issue.active and not issue.dismissed_version for issue in issues
+        ),
+        "exposed": len((await data.house.async_snapshot()).entities),
+        "memories": len(data.memories.records()),
+        "today": today,
+        "cost": cost(today, settings),
+        "queue": queue_length(command.hass, settings[CONF_BASE_URL]),
+        "features": {
+            "memory": bool(settings[CONF_MEMORY]),
+            "learning": is_learning_enabled(settings),
+            "proactive": is_proactive_enabled(settings),
+            "local_first": bool(settings[CONF_LOCAL_FIRST]),
+        },
     }
 
 
-async def _async_confirm(command: PanelCommand) -> EmptyAnswer:
-    """Confirm an action as the user of the panel. Raises ConfirmationRefused or HomeAgentError."""
-    fields = command.fields
-    await command.data.confirmations.async_approve(
-        fields["action_id"], user=command.user, pin=fields.get("pin")
-    )
-    return {}
+async def _async_turns(command: PanelCommand) -> Response:
+    """Return the last turns in short, the newest first, and how many are kept."""
+    return {"most": MAX_TURNS, "turns": command.data.turn_log.short()}
 
 
-async def _async_reject(command: PanelCommand) -> EmptyAnswer:
-    """Reject an action. Raises ConfirmationRefused."""
-    await command.data.confirmations.async_reject(command.fields["action_id"], user=command.user)
-    return {}
+async def _async_turn(command: PanelCommand) -> Response:
+    return command.turn()
 
 
-async def _async_suggestions(command: PanelCommand) -> SuggestionsAnswer:
-    """Return the suggestions, the newest first."""
-    found = (await command.data.async_proactive()).suggestions.all()
-    return {
-        "learning": is_learning_enabled(command.data.settings),
-        "suggestions": [
-            {
-                "id": item.id,
-                "state": item.state.value,
-                "summary": item.text,
-                "words": item.words,
-                "yaml": item.yaml,
-                "created_at": item.created_at.isoformat(),
-                "expires_at": item.expires_at.isoformat(),
-            }
-            for item in found[:MAX_SUGGESTIONS]
-        ],
-    }
+async def _async_usage(command: PanelCommand) -> Response:
+    """Return the usage of the last days, the oldest first, and what each cost; no costs without prices."""
+    usage = command.data.shared.usage.of(command.data.entry_id)
+    days = usage.days(dt_util.now().date(), command.fields["days"])
+    costs = (cost(day, command.data.settings) for day in days)
+    return {"days": days, "costs": [each for each in costs if each is not None]}
 
 
-async def _async_answer(command: PanelCommand) -> AnsweredSuggestion:
-    """Take an answer to a suggestion. Raises AutomationRefusedError."""
-    suggestions = (await command.data.async_proactive()).suggestions
-    fields = command.fields
-    item = await suggestions.async_answer(
-        fields["suggestion_id"], SuggestionAnswer(fields["answer"]), command.user
-    )
-    return {"state": item.state.value}
+async def _async_report(command: PanelCommand) -> Response:
+    """Return the text of an issue about a turn. Raises HomeAssistantError for one that is no longer kept.
+
+    The requests are not part of it: they hold the names and the states of the whole home.
+    """
+    turn = command.turn()
+    integration = await async_get_integration(command.hass, DOMAIN)
+    text = await command.data.outgoing.async_mask("\n".join(_lines(turn)), turn["language"])
+    return {"report": f"Home Agent {integration.version}, Home Assistant {__version__}\n{text}"}
 
 
-_ACTION: Final = {probatio.Required("action_id"): str}
+def _lines(turn: Row) -> Iterator[str]:
+    models = dict.fromkeys(request["model"] for request in turn["requests"])
+    yield f"Model: {', '.join(models) or 'none was asked'}"
+    yield f"Language: {turn['language']}, {turn['surface']}"
+    yield f"Outcome: {turn['outcome']}{f' ({turn["error"]}: {turn["cause"]})' if turn['error'] else ''}"
+    yield ""
+    yield f"**Sentence:** {turn['sentence']}"
+    yield f"**Answer:** {turn['answer'][:MAX_QUOTED]}"
+    yield "**Expected:** "
+    yield ""
+    for request in turn["requests"]:
+        parts = ", ".join(f"{part['name']} {part['tokens']}" for part in request["parts"])
+        again = ", asked again" if request["again"] else ""
+        yield (
+            f"- request at {request['at']:.0f} ms{again}: waited {request['waited_ms']:.0f} ms, "
+            f"first token {request['first_ms'] or 0:.0f} ms, "
+            f"{request['ms']:.0f} ms, prompt {request['prompt']}, cached {request['cached']}, "
+            f"answer {request['completion']} ({parts})"
+        )
+    for call in turn["calls"]:
+        worked = "waits" if call["waits"] else "worked" if call["success"] else "failed"
+        fit = " ".join((call["fit"], *call["rules"]))
+        yield f"- call of {call['tool']} at {call['at']:.0f} ms: {worked}, {fit}"
+        yield f"  - arguments: {call['args'][:MAX_QUOTED]}"
+        yield f"  - result: {call['result'][:MAX_QUOTED]}"
+
+
+_TURN: Final = {probatio.Required("turn_id"): str}
 
 COMMANDS: Final[Mapping[str, CommandRow]] = {
+    "overview": CommandRow(_async_overview),
     "turns": CommandRow(_async_turns),
-    "turn": CommandRow(_async_turn, {probatio.Required("turn_id"): str}),
+    "turn": CommandRow(_async_turn, _TURN),
     "usage": CommandRow(_async_usage, {probatio.Optional("days", default=30): int_in_range(1, MAX_DAYS)}),
-    "confirmations": CommandRow(_async_pending, everybody=True),
-    "confirm": CommandRow(_async_confirm, {**_ACTION, probatio.Optional("pin"): str}, everybody=True),
-    "reject": CommandRow(_async_reject, _ACTION, everybody=True),
-    "suggestions": CommandRow(_async_suggestions),
-    "suggestion/answer": CommandRow(
-        _async_answer,
-        {
-            probatio.Required("suggestion_id"): str,
-            probatio.Required("answer"): probatio.In([answer.value for answer in SuggestionAnswer]),
-        },
-    ),
+    "report": CommandRow(_async_report, _TURN),
 }

@@ -1,87 +1,37 @@
-"""Commands about what is remembered: search, edit, forget."""
+"""Commands about what is remembered: all of it for administrators, one's own for everybody."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Final, TypedDict
+from functools import partial
+from typing import Any, Final
 
 import probatio
 
 from homeassistant.core import Context
-from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
-from ..const import CONF_MEMORY, DOMAIN
-from ..errors import ValidationError
+from ..const import CONF_MEMORY
+from ..domains import DOMAINS
 from ..knowledge.speaker import async_person_of_user
-from ..memory.extractor import Reason, Refused
-from ..memory.memories import MAX_CONTENT, make_memory
+from ..memory.extractor import Reason
+from ..memory.memories import MAX_CONTENT
 from ..memory.profile import MAX_VALUE
 from ..memory.records import Memory, MemoryType, Origin, ProfileEntry, Provenance, Sensitivity
+from ..planned.records import PlannedCommand
 from ..privacy import async_forget, async_forget_profile
-from ..services.memories import MemoryFacts, MemoryIdResponse, shown
-from .commands import CommandRow, EmptyAnswer, PanelCommand, PersonRow
+from ..services.base import Response, invalid, row_of
+from ..services.memories import async_remember, shown
+from .activity import audit_rows, entity_name
+from .commands import EMPTY, CommandRow, PanelCommand
 
 MAX_ROWS: Final = 200
 """Memories in one answer, and profile entries."""
+MAX_ACTIONS: Final = 50
+IMPORTANCE: Final = 0.7
+"""Of a memory that a person adds, as in the service."""
 
 
-class RefusedRow(TypedDict):
-    """A memory that was not kept, and why."""
-
-    at: str
-    content: str
-    reason: str
-    name: str
-
-
-class ProfileRow(TypedDict):
-    """A profile entry."""
-
-    id: str
-    category: str
-    key: str
-    value: str
-    name: str | None
-    sensitivity: str
-    confidence: float
-    source: str
-    first_seen: str
-    last_seen: str
-    count: int
-    previous: str | None
-
-
-class SayerRow(TypedDict):
-    """Who said something, by name, when and in which words."""
-
-    name: str
-    at: str
-    said: str | None
-
-
-class MemoryRow(MemoryFacts):
-    """A memory with the names of people."""
-
-    name: str | None
-    editable: bool
-    told_by: list[SayerRow]
-
-
-class MemoriesAnswer(TypedDict):
-    """Memories as the services show them, with names; and the profile. At most `MAX_ROWS` of each."""
-
-    enabled: bool
-    """Whether the options let the agent remember."""
-    people: list[PersonRow]
-    """The persons that a memory can be added for."""
-    memories: list[MemoryRow]
-    memories_total: int
-    profile: list[ProfileRow]
-    profile_total: int
-    refused: list[RefusedRow]
-
-
-async def _async_memories(command: PanelCommand) -> MemoriesAnswer:
+async def _async_memories(command: PanelCommand) -> Response:
     """Return the memories that match a query, best first; all without a query, the newest first."""
     data, names, query = command.data, await command.async_names(), command.fields["query"].strip()
     memories, profile = data.memories.all(), data.profile.entries(_anybody)
@@ -96,21 +46,18 @@ async def _async_memories(command: PanelCommand) -> MemoriesAnswer:
         "memories_total": len(memories),
         "profile": [profile_row(entry, names) for entry in profile[:MAX_ROWS]],
         "profile_total": len(profile),
-        "refused": [] if query else [_refused(item, names) for item in reversed(data.extractor.refused)],
+        "refused": [
+            {
+                **row_of(item, "at", "reason"),
+                "content": "" if item.reason is Reason.SECRET else item.content,
+                "name": names.get(item.person or "", ""),
+            }
+            for item in reversed(() if query else data.extractor.refused)
+        ],
     }
 
 
-def _refused(item: Refused, names: Mapping[str, str]) -> RefusedRow:
-    """Return a memory that was not kept, with the reason; a code is not shown."""
-    return {
-        "at": item.at.isoformat(),
-        "content": "" if item.reason is Reason.SECRET else item.content,
-        "reason": item.reason.value,
-        "name": names.get(item.person or "", ""),
-    }
-
-
-async def _async_update(command: PanelCommand) -> EmptyAnswer:
+async def _async_update(command: PanelCommand) -> Response:
     """Update a memory in the name of the administrator who uses the panel.
 
     Raises HomeAssistantError if it no longer exists or was observed: what is observed follows the home.
@@ -118,7 +65,7 @@ async def _async_update(command: PanelCommand) -> EmptyAnswer:
     fields, memories = command.fields, command.data.memories
     memory = memories.get(fields["memory_id"])
     if memory is None or memory.origin is Origin.OBSERVED:
-        raise unknown(fields["memory_id"])
+        raise invalid("memory_unknown", memory_id=fields["memory_id"])
     person = await async_person_of_user(command.hass, command.user.id)
     heard = Provenance(at=dt_util.utcnow(), person=person.id if person else None)
     await memories.async_rewrite(
@@ -132,57 +79,28 @@ async def _async_update(command: PanelCommand) -> EmptyAnswer:
         heard,
         Context(user_id=command.user.id),
     )
-    return {}
+    return EMPTY
 
 
-async def _async_add(command: PanelCommand) -> MemoryIdResponse:
+async def _async_add(command: PanelCommand) -> Response:
     """Remember something of a person, or of the household if none is named.
 
     Raises HomeAssistantError for an unknown person, and for text that may not be stored.
     """
     person = command.fields.get("person")
     if person is not None and person not in {one["id"] for one in await command.async_people()}:
-        raise HomeAssistantError(
-            translation_domain=DOMAIN,
-            translation_key="person_unknown",
-            translation_placeholders={"person": person},
-        )
-    return await async_remember(command, person)
+        raise invalid("person_unknown", person=person)
+    return await async_remember(command.hass, command.data, command.fields, person, command.context)
 
 
-async def async_remember(command: PanelCommand, person: str | None) -> MemoryIdResponse:
-    """Remember what the user of the panel has written. Raises HomeAssistantError if it may not be stored."""
-    fields = command.fields
-    sayer = await async_person_of_user(command.hass, command.user.id)
-    try:
-        _, memory = await command.data.memories.async_remember(
-            make_memory(
-                fields["content"],
-                type=MemoryType(fields["memory_type"]),
-                importance=fields["importance"],
-                person=person,
-                origin=Origin.TOLD,
-                private=fields["private"],
-                heard=Provenance(at=dt_util.utcnow(), person=sayer.id if sayer else None),
-            )
-        )
-    except ValidationError as err:
-        raise HomeAssistantError(
-            translation_domain=DOMAIN,
-            translation_key="memory_not_added",
-            translation_placeholders={"reason": str(err)},
-        ) from err
-    return {"memory_id": memory.id}
-
-
-async def _async_delete(command: PanelCommand) -> EmptyAnswer:
+async def _async_delete(command: PanelCommand) -> Response:
     """Forget a memory, everywhere and at once. Raises HomeAssistantError if it no longer exists."""
     if not await async_forget(command.data, [command.fields["memory_id"]]):
-        raise unknown(command.fields["memory_id"])
-    return {}
+        raise invalid("memory_unknown", memory_id=command.fields["memory_id"])
+    return EMPTY
 
 
-async def _async_update_entry(command: PanelCommand) -> EmptyAnswer:
+async def _async_update_entry(command: PanelCommand) -> Response:
     """Update a profile entry. Raises HomeAssistantError if it no longer exists, and for codes."""
     entry = _profile_entry(command)
     await command.data.profile.async_note(
@@ -194,51 +112,44 @@ async def _async_update_entry(command: PanelCommand) -> EmptyAnswer:
             last_seen=dt_util.utcnow(),
         )
     )
-    return {}
+    return EMPTY
 
 
-async def _async_delete_entry(command: PanelCommand) -> EmptyAnswer:
+async def _async_delete_entry(command: PanelCommand) -> Response:
     """Forget a profile entry. Raises HomeAssistantError if it no longer exists."""
     await async_forget_profile(command.data, [_profile_entry(command).id])
-    return {}
+    return EMPTY
 
 
 def _profile_entry(command: PanelCommand) -> ProfileEntry:
     """Return the entry that is meant. Raises HomeAssistantError if it no longer exists."""
     entry = command.data.profile.get(command.fields["profile_id"])
     if entry is None:
-        raise unknown(command.fields["profile_id"])
+        raise invalid("memory_unknown", memory_id=command.fields["profile_id"])
     return entry
 
 
-def memory_row(memory: Memory, names: Mapping[str, str]) -> MemoryRow:
+def memory_row(memory: Memory, names: Mapping[str, str]) -> Response:
     """Return a memory as the page shows it."""
     return {
         **shown(memory),
         "name": names.get(memory.person or "", memory.person),
         "editable": memory.origin is not Origin.OBSERVED,
         "told_by": [
-            {"name": names.get(heard.person or "", ""), "at": heard.at.isoformat(), "said": heard.said}
+            {"name": names.get(heard.person or "", ""), **row_of(heard, "at", "said")}
             for heard in memory.provenance
         ],
     }
 
 
-def profile_row(entry: ProfileEntry, names: Mapping[str, str]) -> ProfileRow:
+def profile_row(entry: ProfileEntry, names: Mapping[str, str]) -> Response:
     """Return a profile entry as the page shows it."""
     return {
-        "id": entry.id,
-        "category": entry.category,
-        "key": entry.key,
-        "value": entry.value,
+        **row_of(entry, "id", "category", "key", "value", "sensitivity", "first_seen", "last_seen"),
+        **row_of(entry, "count", "previous"),
         "name": names.get(entry.person or "", entry.person),
-        "sensitivity": entry.sensitivity.value,
         "confidence": round(entry.confidence, 3),
         "source": entry.origin.value,
-        "first_seen": entry.first_seen.isoformat(),
-        "last_seen": entry.last_seen.isoformat(),
-        "count": entry.count,
-        "previous": entry.previous,
     }
 
 
@@ -247,13 +158,77 @@ def _anybody(_record: object) -> bool:
     return True
 
 
-def unknown(record_id: str) -> HomeAssistantError:
-    """Return the error for an unknown id."""
-    return HomeAssistantError(
-        translation_domain=DOMAIN,
-        translation_key="memory_unknown",
-        translation_placeholders={"memory_id": record_id},
-    )
+async def _async_mine(command: PanelCommand) -> Response:
+    """Return what is known about the user of the panel, and nothing of others."""
+    data, user_id, own = command.data, command.user.id, await _async_own(command)
+    person = await async_person_of_user(command.hass, user_id)
+    names = {own: person.name if person else "", user_id: person.name if person else ""}
+    memories = [memory for memory in data.memories.all() if memory.person == own]
+    entries = data.profile.entries(lambda entry: entry.person == own)
+    audit = data.handler.guard.journal.audit.of_user(user_id)[:MAX_ACTIONS]
+    return {
+        "name": names[own],
+        "memories": [memory_row(memory, names) for memory in memories[:MAX_ROWS]],
+        "profile": [profile_row(entry, names) for entry in entries[:MAX_ROWS]],
+        "timers": [row_of(timer, "id", "name", "due", "repeat") for timer in data.timers.of_user(user_id)],
+        "planned": [
+            {
+                **row_of(planned, "id", "due", "restores"),
+                "service": _service(planned),
+                "names": [entity_name(command.hass, entity_id) for entity_id in planned.entity_ids]
+                or [planned.message.receiver if planned.message else ""],
+                "message": planned.message.text if planned.message else None,
+            }
+            for planned in data.planned.of_user(user_id)
+        ],
+        "actions": audit_rows(command, audit, names),
+    }
+
+
+def _service(planned: PlannedCommand) -> str:
+    """Return the service that a planned command calls first; empty if it is not known before."""
+    if not planned.entity_ids:
+        return ""
+    domain = planned.entity_ids[0].partition(".")[0]
+    action = DOMAINS[domain].actions.get(planned.verb)
+    return f"{domain}.{action.service}" if action and action.service else ""
+
+
+async def _async_own(command: PanelCommand) -> str:
+    """Return the id that the user's own memories have; no memory has an empty one."""
+    person = await async_person_of_user(command.hass, command.user.id)
+    return person.id if person else ""
+
+
+async def _async_add_own(command: PanelCommand) -> Response:
+    """Remember something about the user. Raises HomeAssistantError if it may not be stored."""
+    fields = {**command.fields, "memory_type": MemoryType.FACT.value, "importance": IMPORTANCE}
+    own = await _async_own(command)
+    return await async_remember(command.hass, command.data, fields, own, command.context)
+
+
+async def _async_end_own(command: PanelCommand) -> Response:
+    """Forget, or cancel, something of the user. Raises HomeAssistantError for what is somebody else's."""
+    data, fields, user_id = command.data, command.fields, command.user.id
+    own = await _async_own(command)
+    end: Callable[[list[str]], Coroutine[Any, Any, object]]
+    if record_id := fields.get("memory_id"):
+        is_own = (memory := data.memories.get(record_id)) is not None and memory.person == own
+        end = partial(async_forget, data)
+    elif record_id := fields.get("profile_id"):
+        is_own = (entry := data.profile.get(record_id)) is not None and entry.person == own
+        end = partial(async_forget_profile, data)
+    elif record_id := fields.get("timer_id"):
+        is_own = record_id in {timer.id for timer in data.timers.of_user(user_id)}
+        end = data.timers.async_cancel
+    else:
+        record_id = fields["planned_id"]
+        is_own = record_id in {planned.id for planned in data.planned.of_user(user_id)}
+        end = data.planned.async_cancel
+    if not is_own:
+        raise invalid("memory_unknown", memory_id=record_id)
+    await end([record_id])
+    return EMPTY
 
 
 _SHARE: Final = probatio.All(probatio.Coerce(float), probatio.Range(min=0, max=1))
@@ -293,4 +268,14 @@ COMMANDS: Final[Mapping[str, CommandRow]] = {
         },
     ),
     "profile/delete": CommandRow(_async_delete_entry, _PROFILE),
+    "mine": CommandRow(_async_mine, everybody=True),
+    "mine/memory/add": CommandRow(
+        _async_add_own,
+        {probatio.Required("content"): CONTENT, probatio.Required("private"): bool},
+        everybody=True,
+    ),
+    "mine/memory/delete": CommandRow(_async_end_own, _MEMORY, everybody=True),
+    "mine/profile/delete": CommandRow(_async_end_own, _PROFILE, everybody=True),
+    "mine/timer/cancel": CommandRow(_async_end_own, {probatio.Required("timer_id"): str}, everybody=True),
+    "mine/planned/cancel": CommandRow(_async_end_own, {probatio.Required("planned_id"): str}, everybody=True),
 }

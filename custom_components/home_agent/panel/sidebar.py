@@ -20,7 +20,18 @@ ELEMENT: Final = "home-agent-panel"
 async def async_show(hass: HomeAssistant, shared: SharedData) -> None:
     """Put the panel into the sidebar; doing so again is not an error."""
     if not shared.panel_address:
-        shared.panel_address = await _async_serve(hass)
+
+        def fingerprint() -> str:
+            digest = hashlib.sha256()
+            for file in sorted(FILES.glob("*.js")):
+                digest.update(file.read_bytes())
+            return digest.hexdigest()[:12]
+
+        # Browsers keep the files; the address changes with what is in them.
+        address = f"/{DOMAIN}_panel/{await hass.async_add_executor_job(fingerprint)}"
+        paths = [StaticPathConfig(address, str(FILES), cache_headers=True)]
+        await hass.http.async_register_static_paths(paths)
+        shared.panel_address = address
     if not frontend.async_panel_exists(hass, DOMAIN):
         await panel_custom.async_register_panel(
             hass,
@@ -37,21 +48,3 @@ async def async_show(hass: HomeAssistant, shared: SharedData) -> None:
 def async_hide(hass: HomeAssistant) -> None:
     """Take the panel out of the sidebar."""
     frontend.async_remove_panel(hass, DOMAIN, warn_if_unknown=False)
-
-
-async def _async_serve(hass: HomeAssistant) -> str:
-    """Serve the files of the page and return where.
-
-    Browsers keep them; the address changes with what is in them.
-    """
-    address = f"/{DOMAIN}_panel/{await hass.async_add_executor_job(_fingerprint)}"
-    await hass.http.async_register_static_paths([StaticPathConfig(address, str(FILES), cache_headers=True)])
-    return address
-
-
-def _fingerprint() -> str:
-    """Return a short text that differs when a file does; reads the disk."""
-    digest = hashlib.sha256()
-    for file in sorted(FILES.glob("*.js")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]

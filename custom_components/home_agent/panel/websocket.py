@@ -31,17 +31,15 @@ from ..runtime import (
 )
 from ..safety.confirmation import ActionOutcome, ConfirmationChannel, Confirmations, PendingAction
 from ..self_test.websocket import async_register_self_test
-from . import activity, commands, memories, mine, overview, report
+from . import activity, commands, memories
 from .commands import CommandRow, PanelCommand, PanelHandler
 
 COMMANDS: Final[Mapping[str, CommandRow]] = {
-    **overview.COMMANDS,
     **commands.COMMANDS,
-    **report.COMMANDS,
     **memories.COMMANDS,
     **activity.COMMANDS,
-    **mine.COMMANDS,
 }
+type WebSocketCommand = Callable[[HomeAssistant, ActiveConnection, dict[str, Any]], None]
 ENTRY: Final = {probatio.Required("entry_id"): str}
 UNKNOWN: Final = "There is no such agent"
 FRONTEND = "frontend"
@@ -56,21 +54,16 @@ class PanelChannel(ConfirmationChannel):
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
-        """Tell that there is one more."""
         async_dispatcher_send(self._hass, self._signal, action)
 
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
-        """Signal that a confirmation was settled."""
         async_dispatcher_send(self._hass, self._signal, action)
 
 
 def confirmation_signal(entry_id: str) -> str:
     """Return the signal that what waits has changed."""
     return f"{DOMAIN}_confirmation_{entry_id}"
-
-
-type WebSocketCommand = Callable[[HomeAssistant, ActiveConnection, dict[str, Any]], None]
 
 
 @callback
@@ -99,11 +92,11 @@ def _answering(handler: PanelHandler) -> WebSocketCommand:
         if data is None:
             connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
             return
+        command = PanelCommand(
+            hass=hass, data=data, user=connection.user, context=connection.context(msg), fields=msg
+        )
         try:
-            command = PanelCommand(
-                hass=hass, data=data, user=connection.user, context=connection.context(msg), fields=msg
-            )
-            found = await handler(command)
+            connection.send_result(msg["id"], await handler(command))
         except HomeAssistantError as err:
             # Raised, Home Assistant would log it as an error; a wrong PIN is none.
             connection.send_error(
@@ -114,8 +107,6 @@ def _answering(handler: PanelHandler) -> WebSocketCommand:
                 translation_key=err.translation_key,
                 translation_placeholders=err.translation_placeholders,
             )
-            return
-        connection.send_result(msg["id"], found)
 
     return answer
 
@@ -123,13 +114,13 @@ def _answering(handler: PanelHandler) -> WebSocketCommand:
 @callback
 def _agents(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
     shown = [agent for agent in async_agents(hass) if _data(hass, agent.entry_id) is not None]
-    agents = [{"entry_id": agent.entry_id, "title": agent.title, **_connection(agent)} for agent in shown]
+    agents = []
+    for agent in shown:
+        row = {"entry_id": agent.entry_id, "title": agent.title}
+        if isinstance(agent, FurtherAgent):  # the first agent is the entry, and has its options
+            row["config_entry_id"] = agent.config_entry.entry_id
+        agents.append(row)
     connection.send_result(msg["id"], {"agents": agents})
-
-
-def _connection(agent: Agent) -> dict[str, str]:
-    """Return the entry with the options of a further agent; the first agent is the entry."""
-    return {"config_entry_id": agent.config_entry.entry_id} if isinstance(agent, FurtherAgent) else {}
 
 
 @callback

@@ -33,7 +33,7 @@ from ..knowledge.house import is_exposed
 from ..quiet_hours import Hours
 from ..texts import as_number
 from ..timespans import read_span
-from ..tools.proposing import PROPOSED
+from ..tools.control.planning import PROPOSED
 
 RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT, ASK, ASK_ENTITIES, ALOUD = (
     "rule",

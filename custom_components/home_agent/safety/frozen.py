@@ -202,20 +202,13 @@ class CallDraft:
     """Whether anything of this call waits."""
 
 
-def frozen_call(
-    domain: str,
-    service: str,
-    entity_ids: tuple[str, ...],
-    data: Mapping[str, Any],
-    tool: str = "",
-    contents: tuple[Effect, ...] = (),
-) -> FrozenCall:
-    """Return an immutable call."""
+def frozen_call(call: ServiceCall, contents: tuple[Effect, ...] = ()) -> FrozenCall:
+    """Return a call as it waits: its data do not change any more."""
     return FrozenCall(
-        domain=domain,
-        service=service,
-        entity_ids=tuple(entity_ids),
-        data=deepcopy(dict(data)),
-        tool=tool,
+        domain=call.domain,
+        service=call.service,
+        entity_ids=call.entity_ids,
+        data=deepcopy(dict(call.data)),
+        tool=call.tool,
         contents=contents,
     )

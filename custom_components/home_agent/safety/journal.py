@@ -273,8 +273,12 @@ class Journal:
         self._on_change()
 
     @callback
-    def note(self, kind: AuditKind, **details: Unpack[AuditFields]) -> None:
-        """Record other entries: confirmations and searches."""
+    def note(self, kind: AuditKind, speaker: Speaker | None = None, **details: Unpack[AuditFields]) -> None:
+        """Record other entries, such as searches; of a speaker the user, the device and the conversation."""
+        if speaker is not None:
+            details["user_id"] = speaker.context.user_id
+            details["device_id"] = speaker.device_id
+            details["conversation_id"] = speaker.conversation_id
         self.audit.note(kind, **details)
         self._on_change()
 

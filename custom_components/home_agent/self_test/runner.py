@@ -45,7 +45,7 @@ from ..runtime import HomeAgentData
 from ..self_test_reports import Progress, Report, SelfTestResult
 from ..texts import plain
 from ..tools.base import HomeAgentTool
-from ..tools.calls.arguments import fit as fit_call
+from ..tools.calls.repair import fit as fit_call
 from ..tools.control.arguments import read_args
 from ..tools.control.planning import plan
 from ..tools.control.values import Units
@@ -334,8 +334,8 @@ class Checker:
         for call in calls:
             if call.tool_name != ControlTool.name:
                 continue
-            fitted = fit_call(self._tools[ControlTool.name], call.tool_args)
-            verb, target, given = read_args(fitted.args)
+            fitted, _ = fit_call(self._tools[ControlTool.name], call.tool_args)
+            verb, target, given = read_args(fitted)
             for record in self._meant(case, target, domains_of(verb)):
                 made = plan(self._states[record], verb, given, Units())
                 done.setdefault(record, []).extend((step.service, step.data) for step in made.calls)
@@ -346,7 +346,7 @@ class Checker:
         found: set[str] = set()
         for call in calls:
             if call.tool_name == QueryTool.name and case.reads:
-                args = fit_call(self._tools[QueryTool.name], call.tool_args).args
+                args = fit_call(self._tools[QueryTool.name], call.tool_args)[0]
                 if args.get("history"):
                     found.update(self._meant(case, Target.from_args(args), None))
         return found

@@ -1,13 +1,15 @@
-"""What the services share: whose agent is meant, who calls."""
+"""What the services share: whose agent is meant, who calls, how records are shown."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
 from typing import Any, override
 
 import probatio
 
 from homeassistant.auth.models import User
-from homeassistant.core import ServiceCall, SupportsResponse
+from homeassistant.core import Context, HomeAssistant, ServiceCall, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError, Unauthorized, UnknownUser
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
@@ -22,7 +24,7 @@ ATTR_AGENT_ID = "agent_id"
 ANSWER_SUGGESTION = "answer_suggestion"
 
 type Response = Mapping[str, object]
-"""What a service returns; each service has a `TypedDict`."""
+"""What a service returns; docs/services.md describes each."""
 type Handler = Callable[[ServiceCall, Agent], Coroutine[Any, Any, Response]]
 
 
@@ -56,14 +58,22 @@ class AliasedSchema(probatio.Schema):
         return super().__call__(data, **options)
 
 
-@dataclass(frozen=True, slots=True)
-class CommonService:
-    """A service that is for all agents."""
+def invalid(key: str, **placeholders: str) -> ServiceValidationError:
+    """Return why a call cannot be done, as the translations say it."""
+    return ServiceValidationError(
+        translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders or None
+    )
 
-    handler: Callable[[ServiceCall], Coroutine[Any, Any, Response]]
-    fields: dict[Any, Any]
-    response: SupportsResponse = SupportsResponse.OPTIONAL
-    admin: bool = False
+
+def row_of(record: object, *names: str) -> dict[str, Any]:
+    """Return fields of a record as JSON holds them: enums by their values, times in ISO 8601."""
+    row: dict[str, Any] = {}
+    for name in names:
+        value = getattr(record, name)
+        if isinstance(value, datetime):
+            value = value.isoformat()
+        row[name] = value.value if isinstance(value, Enum) else value
+    return row
 
 
 async def async_caller(call: ServiceCall) -> User | None:
@@ -103,31 +113,25 @@ def entry_of(call: ServiceCall) -> Agent:
         among = found if entry_id else loaded
         found = [one for one in among if one.runtime_data.confirmations.has(action_id)] or found[:1]
     if call.service == ANSWER_SUGGESTION:
-        found = _suggesting(found, call.data.get("suggestion_id")) or found[:1]
+        # Those that suggest this, or where it is not said, whatever waits.
+        now, suggestion_id = dt_util.utcnow(), call.data.get("suggestion_id")
+        suggesting = []
+        for one in found:
+            known = one.runtime_data.suggested.suggestions
+            if suggestion_id in known or (
+                not suggestion_id and any(item.is_open(now) for item in known.values())
+            ):
+                suggesting.append(one)
+        found = suggesting or found[:1]
     if len(found) == 1:
         return found[0]
-    key = "entry_ambiguous" if found else ("entry_not_found" if entry_id else "no_entry_loaded")
-    raise ServiceValidationError(
-        translation_domain=DOMAIN,
-        translation_key=key,
-        translation_placeholders={
-            "entry_id": str(entry_id),
-            "entries": ", ".join(f"{e.title} ({e.entry_id})" for e in loaded),
-        },
+    raise invalid(
+        "entry_ambiguous" if found else ("entry_not_found" if entry_id else "no_entry_loaded"),
+        entry_id=str(entry_id),
+        entries=", ".join(f"{e.title} ({e.entry_id})" for e in loaded),
     )
 
 
-def _suggesting(entries: list[Agent], suggestion_id: str | None) -> list[Agent]:
-    """Return the entries that suggest something certain, or where it is not said, whatever waits."""
-    now = dt_util.utcnow()
-
-    def suggests(entry: Agent) -> bool:
-        known = entry.runtime_data.suggested.suggestions
-        return suggestion_id in known if suggestion_id else any(item.is_open(now) for item in known.values())
-
-    return [entry for entry in entries if suggests(entry)]
-
-
-def llm_context(call: ServiceCall) -> llm.LLMContext:
-    """Return a service's caller as the tools know callers."""
-    return llm.LLMContext(DOMAIN, call.context, call.hass.config.language, ASSISTANT, None)
+def llm_context(hass: HomeAssistant, context: Context) -> llm.LLMContext:
+    """Return the caller of a service as the tools know callers."""
+    return llm.LLMContext(DOMAIN, context, hass.config.language, ASSISTANT, None)

@@ -1,67 +1,25 @@
 """Services about conversations and personal data: speak, forget, export, erase."""
 
 from collections.abc import Mapping
-from typing import Final, NotRequired, TypedDict
+from typing import Final
 
 import probatio
 
 from homeassistant.components import conversation
 from homeassistant.core import ServiceCall, SupportsResponse
-from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 
 from ..agent.request import asked_about
-from ..const import DOMAIN
 from ..entity import conversation_entity
 from ..errors import NotErased
 from ..knowledge.speaker import Person, Surface, async_find_person, async_person_of_user, surface
-from ..privacy import PersonalData, async_erase, async_erase_everywhere, async_export
+from ..privacy import async_erase, async_erase_everywhere, async_export
 from ..runtime import DATA_SHARED, Agent
-from ..safety.confirmation import ConfirmationRequest
-from ..tools.turn_calls import CallSummary
-from .base import Service, async_require_admin
+from .base import Response, Service, async_require_admin, invalid
 from .memories import async_person
 
 
-class AnswerResponse(TypedDict):
-    """The answer to a sentence; `confirmation` is there if an action waits for one."""
-
-    response: str
-    markdown: str
-    conversation_id: str | None
-    tool_calls: list[CallSummary]
-    continue_conversation: bool
-    confirmation: NotRequired[ConfirmationRequest]
-
-
-class ClearedResponse(TypedDict):
-    """How many conversations or sessions were cleared."""
-
-    cleared: int
-
-
-class PersonResponse(TypedDict):
-    """A person."""
-
-    id: str
-    name: str
-
-
-class ExportResponse(PersonalData):
-    """Everything that is held about a person, and who that is."""
-
-    person: PersonResponse
-    agents: NotRequired[dict[str, PersonalData]]
-    """What further agents of the connection hold, by their names."""
-
-
-class ErasedResponse(TypedDict):
-    """How much was erased, by kind."""
-
-    erased: dict[str, int]
-
-
-async def _async_process(call: ServiceCall, entry: Agent) -> AnswerResponse:
+async def _async_process(call: ServiceCall, entry: Agent) -> Response:
     hass, data = call.hass, entry.runtime_data
     before = {action.id for action in data.confirmations.pending}
     entity_id = conversation_entity(hass, entry.entry_id)
@@ -88,19 +46,17 @@ async def _async_process(call: ServiceCall, entry: Agent) -> AnswerResponse:
         for action in data.confirmations.pending
         if action.id not in before and action.owner.conversation_id == result.conversation_id
     ]
-    response: AnswerResponse = {
+    return {
         "response": speech,
         "markdown": (plain.get("extra_data") or {}).get("markdown", speech),
         "conversation_id": result.conversation_id,
         "tool_calls": data.memory.calls.get(result.conversation_id or "", []),
         "continue_conversation": result.continue_conversation,
+        **({"confirmation": asked[-1]} if asked else {}),
     }
-    if asked:
-        response["confirmation"] = asked[-1]
-    return response
 
 
-async def _async_clear_history(call: ServiceCall, entry: Agent) -> ClearedResponse:
+async def _async_clear_history(call: ServiceCall, entry: Agent) -> Response:
     shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.memory
     conversation_id = call.data.get("conversation_id")
     history_id = None if conversation_id is None else memory.history_id(conversation_id)
@@ -118,7 +74,7 @@ async def _async_clear_history(call: ServiceCall, entry: Agent) -> ClearedRespon
     return {"cleared": cleared}
 
 
-async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> ClearedResponse:
+async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> Response:
     said, device_id = call.data.get("person"), call.data.get("device_id")
     person = await async_find_person(call.hass, said) if said else None
     # The sessions of a user who no longer exists are found by the user's id.
@@ -133,22 +89,21 @@ async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> ClearedR
     return {"cleared": cleared}
 
 
-async def _async_export(call: ServiceCall, entry: Agent) -> ExportResponse:
+async def _async_export(call: ServiceCall, entry: Agent) -> Response:
     person = await _async_person_of(call)
     data = entry.runtime_data
-    held = await async_export(data, person)
-    response: ExportResponse = {"person": {"id": person.id, "name": person.name}, "agents": {}, **held}
-    for agent in data.further.values():
-        response["agents"][agent.title] = await async_export(agent.runtime_data, person)
-    if not response["agents"]:
-        del response["agents"]
-    return response
+    agents = {agent.title: await async_export(agent.runtime_data, person) for agent in data.further.values()}
+    return {
+        "person": {"id": person.id, "name": person.name},
+        **({"agents": agents} if agents else {}),
+        **await async_export(data, person),
+    }
 
 
-async def _async_erase(call: ServiceCall, entry: Agent) -> ErasedResponse:
+async def _async_erase(call: ServiceCall, entry: Agent) -> Response:
     person = await _async_person_of(call)
     if not call.data["confirm"]:
-        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="erase_unconfirmed")
+        raise invalid("erase_unconfirmed")
     data = entry.runtime_data
     erase = async_erase if data.first is not None else async_erase_everywhere
     return {"erased": await erase(data, person)}
@@ -159,7 +114,7 @@ async def _async_person_of(call: ServiceCall) -> Person:
     caller = await async_person_of_user(call.hass, call.context.user_id)
     person = await async_person(call) or caller
     if person is None:
-        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="person_missing")
+        raise invalid("person_missing")
     if person != caller:
         await async_require_admin(call)
     return person

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypedDict
+from typing import Any, Final
 
 import probatio
 
-from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse
-from homeassistant.exceptions import ServiceValidationError
+from homeassistant.core import Context, HomeAssistant, ServiceCall, SupportsResponse
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 
@@ -18,68 +17,13 @@ from ..memory.memories import make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance, is_visible
 from ..privacy import async_forget
 from ..runtime import Agent, HomeAgentData
-from .base import Service, async_caller, async_require_admin
+from .base import Response, Service, async_caller, async_require_admin, invalid, row_of
 
 MAX_MEMORIES: Final = 1_000
 """Memories in one response."""
 
 
-class ProvenanceRow(TypedDict):
-    """Who said something, when and in which words."""
-
-    person: str | None
-    at: str
-    said: str | None
-
-
-class MemoryFacts(TypedDict):
-    """What all responses show of a memory but its provenance; times are ISO 8601."""
-
-    id: str
-    content: str
-    type: str
-    importance: float
-    person: str | None
-    source: str
-    private: bool
-    created_at: str
-    accessed_at: str
-    access_count: int
-    expires_at: str | None
-
-
-class MemoryResponse(MemoryFacts):
-    """A memory."""
-
-    told_by: list[ProvenanceRow]
-
-
-class FoundMemoryResponse(MemoryResponse):
-    """A memory that matches a query, with its relevance between 0 and 1."""
-
-    relevance_score: float
-
-
-class MemoriesResponse[M: MemoryResponse](TypedDict):
-    """The memories that were asked for, and how many there are."""
-
-    memories: list[M]
-    total: int
-
-
-class MemoryIdResponse(TypedDict):
-    """The memory that was added or deleted."""
-
-    memory_id: str
-
-
-class DeletedResponse(TypedDict):
-    """How many memories were deleted."""
-
-    deleted_count: int
-
-
-async def _async_list(call: ServiceCall, entry: Agent) -> MemoriesResponse[MemoryResponse]:
+async def _async_list(call: ServiceCall, entry: Agent) -> Response:
     """Return the memories, the newest first."""
     may_see = await _async_may_see(call)
     kind = call.data.get("memory_type")
@@ -92,7 +36,7 @@ async def _async_list(call: ServiceCall, entry: Agent) -> MemoriesResponse[Memor
     return {"memories": listed, "total": len(found)}
 
 
-async def _async_search(call: ServiceCall, entry: Agent) -> MemoriesResponse[FoundMemoryResponse]:
+async def _async_search(call: ServiceCall, entry: Agent) -> Response:
     """Return the memories that match a query, the most relevant first."""
     found = await entry.runtime_data.memories.async_search(
         call.data["query"],
@@ -100,77 +44,84 @@ async def _async_search(call: ServiceCall, entry: Agent) -> MemoriesResponse[Fou
         may_see=await _async_may_see(call),
         min_importance=call.data["min_importance"],
     )
-    listed: list[FoundMemoryResponse] = [
+    listed = [
         {**shown(item.memory), "relevance_score": round(item.relevance, 3)}
         for item in sorted(found, key=lambda item: item.relevance, reverse=True)
     ]
     return {"memories": listed, "total": len(found)}
 
 
-async def _async_add(call: ServiceCall, entry: Agent) -> MemoryIdResponse:
+async def _async_add(call: ServiceCall, entry: Agent) -> Response:
     caller = await async_person_of_user(call.hass, call.context.user_id)
     person = await async_person(call)
     if person is not None and person != caller:
         await async_require_admin(call)
+    return await async_remember(
+        call.hass, entry.runtime_data, call.data, person.id if person else None, call.context
+    )
+
+
+async def async_remember(
+    hass: HomeAssistant,
+    data: HomeAgentData,
+    fields: Mapping[str, Any],
+    person_id: str | None,
+    context: Context,
+) -> Response:
+    """Remember what the user of a context has written about a person, or about the household.
+
+    Raises ServiceValidationError for what may not be stored.
+    """
+    sayer = await async_person_of_user(hass, context.user_id)
     try:
-        _, memory = await entry.runtime_data.memories.async_remember(
+        _, memory = await data.memories.async_remember(
             make_memory(
-                call.data["content"],
-                type=MemoryType(call.data["memory_type"]),
-                importance=call.data["importance"],
-                person=person.id if person else None,
+                fields["content"],
+                type=MemoryType(fields["memory_type"]),
+                importance=fields["importance"],
+                person=person_id,
                 origin=Origin.TOLD,
-                private=call.data["private"],
-                heard=Provenance(at=dt_util.utcnow(), person=caller.id if caller else None),
+                private=fields["private"],
+                heard=Provenance(at=dt_util.utcnow(), person=sayer.id if sayer else None),
             ),
-            call.context,
+            context,
         )
     except ValidationError as err:
-        raise ServiceValidationError(
-            translation_domain=DOMAIN,
-            translation_key="memory_not_added",
-            translation_placeholders={"reason": str(err)},
-        ) from err
+        raise invalid("memory_not_added", reason=str(err)) from err
     return {"memory_id": memory.id}
 
 
-async def _async_delete(call: ServiceCall, entry: Agent) -> MemoryIdResponse:
+async def _async_delete(call: ServiceCall, entry: Agent) -> Response:
     """Forget one memory, everywhere and at once."""
     memories = entry.runtime_data.memories
     may_see = await _async_may_see(call)
     memory = memories.get(call.data["memory_id"])
     if memory is None or not may_see(memory):
-        raise ServiceValidationError(
-            translation_domain=DOMAIN,
-            translation_key="memory_unknown",
-            translation_placeholders={"memory_id": call.data["memory_id"]},
-        )
+        raise invalid("memory_unknown", memory_id=call.data["memory_id"])
     await async_forget(entry.runtime_data, [memory.id])
     return {"memory_id": memory.id}
 
 
-async def _async_clear(call: ServiceCall, entry: Agent) -> DeletedResponse:
+async def _async_clear(call: ServiceCall, entry: Agent) -> Response:
     """Delete the memories of the caller or of another person, or all memories.
 
     Without a person a user means their own, as in `erase_data`. An automation has none of its own.
     """
     if not call.data["confirm"]:
-        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="clear_unconfirmed")
+        raise invalid("clear_unconfirmed")
     caller = await async_person_of_user(call.hass, call.context.user_id)
     person = await async_person(call) or caller
     everybody = call.data["everybody"] or (call.context.user_id is None and person is None)
     if person is None and not everybody:
-        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="person_missing")
+        raise invalid("person_missing")
     if everybody or person != caller:
         await async_require_admin(call)
-    memories = entry.runtime_data.memories
     whose = [
         memory.id
-        for memory in memories.records()
+        for memory in entry.runtime_data.memories.records()
         if everybody or (person is not None and memory.person == person.id)
     ]
-    gone = await async_forget(entry.runtime_data, whose)
-    return {"deleted_count": len(gone)}
+    return {"deleted_count": len(await async_forget(entry.runtime_data, whose))}
 
 
 async def _async_may_see(call: ServiceCall) -> Callable[[Memory], bool]:
@@ -192,43 +143,24 @@ async def async_person(call: ServiceCall) -> Person | None:
     """Return the person of a call. Raises ServiceValidationError for an unknown person."""
     if not (said := call.data.get("person")):
         return None
-    person = await async_find_person(call.hass, said) or _deleted_person(call.hass, said.strip())
-    if person is None:
-        raise ServiceValidationError(
-            translation_domain=DOMAIN,
-            translation_key="person_unknown",
-            translation_placeholders={"person": said},
-        )
-    return person
-
-
-def _deleted_person(hass: HomeAssistant, person_id: str) -> Person | None:
-    for entry in hass.config_entries.async_loaded_entries(DOMAIN):
+    if (person := await async_find_person(call.hass, said)) is not None:
+        return person
+    person_id = said.strip()  # of one who is no longer among the persons
+    for entry in call.hass.config_entries.async_loaded_entries(DOMAIN):
         data: HomeAgentData = entry.runtime_data
         memories, profile = data.memories.records(), data.profile.records()
         if person_id in {memory.person for memory in memories} | {item.person for item in profile}:
             return Person(id=person_id, name=person_id)
-    return None
+    raise invalid("person_unknown", person=said)
 
 
-def shown(memory: Memory) -> MemoryResponse:
+def shown(memory: Memory) -> dict[str, Any]:
     """Return a memory as a response shows it."""
     return {
-        "id": memory.id,
-        "content": memory.content,
-        "type": memory.type.value,
-        "importance": memory.importance,
-        "person": memory.person,
+        **row_of(memory, "id", "content", "type", "importance", "person", "private"),
+        **row_of(memory, "created_at", "accessed_at", "access_count", "expires_at"),
         "source": memory.origin.value,
-        "private": memory.private,
-        "created_at": memory.created_at.isoformat(),
-        "accessed_at": memory.accessed_at.isoformat(),
-        "access_count": memory.access_count,
-        "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
-        "told_by": [
-            {"person": heard.person, "at": heard.at.isoformat(), "said": heard.said}
-            for heard in memory.provenance
-        ],
+        "told_by": [row_of(heard, "person", "at", "said") for heard in memory.provenance],
     }
 
 

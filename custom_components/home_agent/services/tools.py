@@ -1,57 +1,38 @@
 """Services about tools: call one, undo, read the audit log, test the model, read the custom tools again."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypedDict
+from typing import Final
 
 import probatio
 
 from homeassistant.config_entries import ConfigEntryState
-from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse, callback
-from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
+from homeassistant.core import Context, HomeAssistant, ServiceCall, SupportsResponse, callback
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import config_validation as cv, issue_registry as ir, llm
 from homeassistant.helpers.reload import async_integration_yaml_config
 from homeassistant.helpers.typing import ConfigType
-from homeassistant.util.json import JsonValueType
+from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ..agents import agents_of
 from ..agents.llm_api import async_one_call
 from ..const import DOMAIN, LOGGER
 from ..issues import report, withdraw
-from ..knowledge.speaker import Speaker
 from ..parts import async_part
 from ..runtime import Agent
-from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
+from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
 from ..tools.activity import ActivityTool, last_changing_turn
 from ..tools.calls.schema import MAX_TOOL_NAME
-from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
+from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools
+from ..tools.handler import ToolHandler
 from ..tools.native import NATIVE
-from .base import CommonService, Response, Service, async_caller, llm_context
+from .base import Response, Service, async_caller, invalid, llm_context
 
 RUNNING: Final = frozenset({ConfigEntryState.LOADED, ConfigEntryState.SETUP_IN_PROGRESS})
 ISSUE: Final = "custom_tool_invalid"
-
-
-class UndoResponse(TypedDict):
-    """What was put back, by entity, and what went wrong."""
-
-    restored: JsonValueType
-    error: JsonValueType
-
-
-class EntriesResponse(TypedDict):
-    """Entries of the audit log, the newest first."""
-
-    entries: list[AuditEntry]
-
-
-class ReloadResponse(TypedDict):
-    """The custom tools that are offered, and how many are left out."""
-
-    tools: list[str]
-    problems: int
+SEARCHES: Final = "search_log"
 
 
 async def _async_execute_tool(call: ServiceCall, entry: Agent) -> Response:
@@ -59,65 +40,68 @@ async def _async_execute_tool(call: ServiceCall, entry: Agent) -> Response:
     entry.runtime_data.tool_schemas.renew(await entry.runtime_data.house.async_snapshot())
     name: str = call.data["tool_name"]
     if name not in handler.tools:
-        raise ServiceValidationError(
-            translation_domain=DOMAIN,
-            translation_key="unknown_tool",
-            translation_placeholders={
-                "tool": name[:MAX_TOOL_NAME],
-                "tools": ", ".join(sorted(handler.tools)),
-            },
-        )
-    turn = await async_one_call(call.hass, handler, llm_context(call))
+        raise invalid("unknown_tool", tool=name[:MAX_TOOL_NAME], tools=", ".join(sorted(handler.tools)))
+    turn = await async_one_call(call.hass, handler, llm_context(call.hass, call.context))
     result = await handler.async_execute(llm.ToolInput(name, call.data["parameters"]), turn)
     if result.data["error"] and not call.return_response:
         raise HomeAssistantError(str(result.data["error"]))
     return result.data
 
 
-async def _async_undo(call: ServiceCall, entry: Agent) -> UndoResponse:
+async def _async_undo(call: ServiceCall, entry: Agent) -> Response:
     """Put back what a turn changed: the last one, or the last one of a conversation.
 
     Users who are not administrators reach only their own actions.
     """
     user = await async_caller(call)
-    conversation_id = call.data.get("conversation_id")
-
-    def actions(ledger: Ledger, _speaker: Speaker) -> list[RecordedAction]:
-        own = None if user is None or user.is_admin else user.id
-        return [action for action in ledger.of_speaker(conversation_id) if own in (None, action.user_id)]
-
+    own = None if user is None or user.is_admin else user.id
     handler = entry.runtime_data.handler
-    turn = await async_one_call(call.hass, handler, llm_context(call))
-    made = actions(handler.guard.journal.ledger, turn.speaker)
-    if not call.return_response and not last_changing_turn(made, call.hass):
-        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="nothing_to_undo")
-    tool = ActivityTool(actions)
-    turn.tools = {tool.name: tool}
-    result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data
-    if result["error"] and not call.return_response:
-        raise HomeAssistantError(str(result["error"]))
+
+    def actions(ledger: Ledger) -> list[RecordedAction]:
+        made = ledger.of_speaker(call.data.get("conversation_id"))
+        return [action for action in made if own in (None, action.user_id)]
+
+    result = await async_undo(call.hass, handler, call.context, actions, strict=not call.return_response)
     done = result["result"]
     restored = done.get("restored", {}) if isinstance(done, dict) else {}
     return {"restored": restored, "error": result["error"]}
 
 
-async def _async_audit_log(call: ServiceCall, entry: Agent) -> EntriesResponse:
-    """Return the entries of the audit log, the newest first."""
-    audit = entry.runtime_data.handler.guard.journal.audit
-    return {"entries": audit.entries(call.data["limit"], call.data.get("kind"))}
+async def async_undo(
+    hass: HomeAssistant,
+    handler: ToolHandler,
+    context: Context,
+    actions: Callable[[Ledger], list[RecordedAction]],
+    *,
+    strict: bool,
+) -> JsonObjectType:
+    """Put back what the last turn among some actions changed, and return what became of that.
+
+    Raises HomeAssistantError if `strict` and not everything was put back.
+    """
+    turn = await async_one_call(hass, handler, llm_context(hass, context))
+    if strict and not last_changing_turn(actions(handler.guard.journal.ledger), hass):
+        raise invalid("nothing_to_undo")
+    tool = ActivityTool(lambda ledger, _speaker: actions(ledger))
+    turn.tools = {tool.name: tool}
+    result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data
+    if strict and result["error"]:
+        raise HomeAssistantError(str(result["error"]))
+    return result
 
 
-async def _async_search_log(call: ServiceCall, entry: Agent) -> EntriesResponse:
-    """Return the web searches, sent or blocked, the newest first.
+async def _async_log(call: ServiceCall, entry: Agent) -> Response:
+    """Return the entries of the audit log, or the web searches, sent or blocked; the newest first.
 
     Users who are not administrators get only their own searches.
     """
     audit = entry.runtime_data.handler.guard.journal.audit
-    user = await async_caller(call)
-    found = audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
-    if user is not None and not user.is_admin:
-        found = [item for item in found if item.get("user_id") == user.id]
-    return {"entries": found[: call.data["limit"]]}
+    user, limit = await async_caller(call), call.data["limit"]
+    if call.service == SEARCHES:
+        own = None if user is None or user.is_admin else user.id
+        entries = audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
+        return {"entries": [entry for entry in entries if own in (None, entry.get("user_id"))][:limit]}
+    return {"entries": audit.entries(limit, call.data.get("kind"))}
 
 
 async def _async_self_test(call: ServiceCall, entry: Agent) -> Response:
@@ -126,6 +110,12 @@ async def _async_self_test(call: ServiceCall, entry: Agent) -> Response:
     report: Response = await running.async_run_self_test(call.hass, entry.runtime_data, lambda *_: None)
     return report
 
+
+_LIMIT: Final = {
+    probatio.Optional("limit", default=50): probatio.All(
+        probatio.Coerce(int), probatio.Range(min=1, max=MAX_ENTRIES)
+    )
+}
 
 SERVICES: Final[Mapping[str, Service]] = {
     "execute_tool": Service(
@@ -136,23 +126,10 @@ SERVICES: Final[Mapping[str, Service]] = {
         },
     ),
     "undo": Service(_async_undo, {probatio.Optional("conversation_id"): cv.string}),
-    "search_log": Service(
-        _async_search_log,
-        {
-            probatio.Optional("limit", default=50): probatio.All(
-                probatio.Coerce(int), probatio.Range(min=1, max=MAX_ENTRIES)
-            ),
-        },
-        SupportsResponse.ONLY,
-    ),
+    SEARCHES: Service(_async_log, _LIMIT, SupportsResponse.ONLY),
     "audit_log": Service(
-        _async_audit_log,
-        {
-            probatio.Optional("limit", default=50): probatio.All(
-                probatio.Coerce(int), probatio.Range(min=1, max=MAX_ENTRIES)
-            ),
-            probatio.Optional("kind"): probatio.In([kind.value for kind in AuditKind]),
-        },
+        _async_log,
+        {**_LIMIT, probatio.Optional("kind"): probatio.In([kind.value for kind in AuditKind])},
         SupportsResponse.ONLY,
         admin=True,
     ),
@@ -173,7 +150,9 @@ async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> Cu
         if issue.translation_key == ISSUE and issue.domain == DOMAIN and issue.issue_id not in tools.wrong:
             withdraw(hass, issue.issue_id)
     for issue_id, wrong in tools.wrong.items():
-        _report(hass, issue_id, wrong)
+        problems = "\n".join(f"- {problem}" for problem in wrong.problems)
+        report(hass, issue_id, ISSUE, fix={"issue_id": issue_id}, tool=wrong.name, problems=problems)
+        LOGGER.warning("The custom tool %s is left out: %s", wrong.name, problems)
     tools.async_follow(partial(_offer, hass, tools))
     return tools
 
@@ -188,13 +167,6 @@ def _offer(hass: HomeAssistant, tools: CustomTools) -> None:
         entry.async_create_background_task(hass, entry.runtime_data.async_prepare(), "home_agent warm start")
 
 
-@callback
-def _report(hass: HomeAssistant, issue_id: str, wrong: InvalidTool) -> None:
-    problems = "\n".join(f"- {problem}" for problem in wrong.problems)
-    report(hass, issue_id, ISSUE, fix={"issue_id": issue_id}, tool=wrong.name, problems=problems)
-    LOGGER.warning("The custom tool %s is left out: %s", wrong.name, problems)
-
-
 async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:
     """Reload the custom tools of `configuration.yaml`; turns in progress keep those they have.
 
@@ -207,9 +179,7 @@ async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:
     return tools
 
 
-async def _async_reload(call: ServiceCall) -> ReloadResponse:
+async def async_reload(call: ServiceCall) -> dict[str, JsonValueType]:
+    """Reload the custom tools, and return those that are offered and how many are left out."""
     tools = await async_reload_custom_tools(call.hass)
     return {"tools": [recipe.name for recipe in tools.known()], "problems": len(tools.wrong)}
-
-
-COMMON: Final = {"reload": CommonService(_async_reload, {}, admin=True)}

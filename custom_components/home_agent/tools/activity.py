@@ -43,10 +43,10 @@ from .control.telling import tell_names
 from .differences import COMPARED, differences
 from .ha_control import async_prepare_names, entity_locks
 from .ha_query import async_found, find_all
+from .people import is_message
 from .planned_rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
 from .resolving.resolver import Target
-from .telling import Told
-from .vetted import is_message
+from .results import Told
 
 MAX_AGE: Final = timedelta(hours=24)
 HIDDEN: Final = "changed devices too that are not exposed; these stay as they are"

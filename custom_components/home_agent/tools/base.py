@@ -16,21 +16,12 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenCall, ServiceCall
 from ..safety.sanitizer.origins import PUBLIC
-from .telling import Told
+from .results import Told
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
 
-__all__ = [
-    "HomeAgentTool",
-    "PartlyFailed",
-    "ServiceCall",
-    "Speaker",
-    "TargetsFailed",
-    "ToolOutput",
-    "ToolRun",
-    "as_list",
-]
+__all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun", "as_list"]
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
@@ -98,6 +89,24 @@ class ToolRun:
         return await self.guard.async_read_service(call, self.speaker)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A call whose arguments go to a server outside the home."""
+
+    tool: str
+    args: Mapping[str, Any]
+    source: str
+    """The server, or the LLM API, that gets them."""
+    declared: frozenset[str] = frozenset()
+    """Texts that the tool's own schema holds."""
+    only_reads: bool
+    """Whether no one is asked before it runs."""
+    private: bool = False
+    """Whether the household lets the tool have private words."""
+    allowing: str
+    """How the household lets the tool have private words."""
+
+
 class HomeAgentTool(llm.Tool):
     """A tool of the agent's own.
 
@@ -136,6 +145,10 @@ class HomeAgentTool(llm.Tool):
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:  # noqa: ARG002 - most have none
         """Return what an outsider may have written where a result is otherwise the home's own."""
         return ()
+
+    def leaving(self, args: Mapping[str, Any]) -> Leaving | None:  # noqa: ARG002 - most stay at home
+        """Return what leaves the home with a call, for the sanitiser; None for a tool that asks it itself."""
+        return None
 
     @property
     def source(self) -> str | None:

@@ -4,18 +4,26 @@ Vetted? Exposed now? May this user control it? What does the policy say? Nothing
 calls a service for the model's sake.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Final
 
+import probatio
+
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import Context, HomeAssistant, callback, valid_entity_id
-from homeassistant.helpers import intent, llm
+from homeassistant.core import Context, Event, EventStateChangedData, HomeAssistant, callback, valid_entity_id
+from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
+from homeassistant.helpers import entity_registry as er, intent, llm
+from homeassistant.helpers.event import async_track_state_change_event
+from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
+from homeassistant.util.hass_dict import HassKey
 
-from ..const import ASSISTANT, DOMAIN
+from ..const import ASSISTANT, DOMAIN, LOGGER
 from ..domains import DOMAINS
 from ..errors import (
     ChangedSinceAsked,
@@ -30,6 +38,8 @@ from ..errors import (
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import (
     CallDraft,
+    CallOrigin,
+    Draft,
     Frozen,
     FrozenCall,
     FrozenIntent,
@@ -41,29 +51,61 @@ from ..safety.frozen import (
 from ..safety.journal import AuditKind, Journal
 from ..safety.policy import Policy
 from ..safety.reading import Reader
+from ..safety.redaction import without_secrets
 from ..safety.rules import Effect, Verdict
-from .intents import check_intent_slots, is_scripted, predicted_calls
-from .making import as_made, async_waited, taking_turns, translate_service_errors
-from .messages import Messages, heard_on, judged_as
-from .outside.behind import CALL_ANYTHING, inner_name, intent_of, script_of, tells_states, values_of
-from .vetted import (
-    GATED_OFF,
-    check_administrator,
-    entities_in,
-    is_message,
-    is_offered,
-    is_spoken,
-    places_in,
-    target_keys,
+from .intents import (
+    CALL_ANYTHING,
+    check_intent_slots,
+    inner_name,
+    intent_of,
+    is_scripted,
+    predicted_calls,
+    script_of,
+    tells_states,
+    values_of,
 )
-from .waiting import check_contents, freeze, is_confirmed
+from .messages import Messages, heard_on, judged_as
+from .people import is_message, is_spoken
+from .waiting import check_contents, entities_in, freeze, is_confirmed
 
+TARGET_KEYS: Final = frozenset(
+    {
+        *("entity_id", "entity_ids", "area_id", "device_id", "floor_id", "label_id", "target"),
+        *("domain", "service"),
+    }
+)
+"""Keys of a call's data that would aim it at something else than what was checked."""
+
+ADMINISTRATOR: Final = "Only an administrator may do this, in a chat where they are signed in"
+GATED_OFF: Final = (
+    "Scenes and scripts are switched off for this assistant. An administrator can switch them on in its "
+    "options: Safety, Let it run scripts and scenes (allow_scripts_and_scenes)"
+)
+"""What is said where they are switched off."""
+PLACES: Final = ("area_id", "device_id", "floor_id", "label_id")
+MAX_DEPTH: Final = 20
 UNNAMED: Final = frozenset({"media_player", "todo", "calendar"})
 """What a turn may change after it has read text from outside, without the person naming it: a recipe is put
 on the list, and a song that was found is played where the person is."""
 
 
-class Kind(Enum):
+def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:
+    """Return whether ha_control may call a service; `gated` lets scripts and scenes through."""
+    facts = DOMAINS[domain]
+    return service in facts.services and (gated or not facts.is_gated)
+
+
+def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:
+    """Return whether any tool may call a service on entities; `gated` lets scripts and scenes through."""
+    return service in DOMAINS[domain].writes or is_vetted(domain, service, gated=gated)
+
+
+def target_keys(data: Mapping[Any, Any]) -> list[str]:
+    """Return the keys of a call's data that would aim it at something else, however they are written."""
+    return sorted(key for key in map(str, data) if key.strip().casefold() in TARGET_KEYS)
+
+
+class CallKind(Enum):
     """What a call is, which decides what is checked of it."""
 
     CONTROL = auto()
@@ -80,7 +122,7 @@ class Judged:
     call: ServiceCall
     user: User | None
     speaker: Speaker
-    kind: Kind
+    kind: CallKind
 
 
 class Guard:
@@ -103,11 +145,11 @@ class Guard:
         """The service of each custom tool, as written in the household's YAML."""
         self._messages = messages
         targets = (self._is_aimed, self._is_for_administrators, self._is_exposed_and_permitted)
-        self._checks: Mapping[Kind, Sequence[Callable[[Judged], Verdict]]] = {
-            Kind.CONTROL: (self._is_offered, *targets, self._by_rules, self._by_tool, self._by_words),
-            Kind.WRITTEN: (*targets, self._by_rules, self._by_tool, self._by_words),
-            Kind.MESSAGE: (self._has_receivers, self._by_rules, self._by_who_hears, self._by_tool),
-            Kind.READ: (*targets, self._by_rules),
+        self._checks: Mapping[CallKind, Sequence[Callable[[Judged], Verdict]]] = {
+            CallKind.CONTROL: (self._is_offered, *targets, self._by_rules, self._by_tool, self._by_words),
+            CallKind.WRITTEN: (*targets, self._by_rules, self._by_tool, self._by_words),
+            CallKind.MESSAGE: (self._has_receivers, self._by_rules, self._by_who_hears, self._by_tool),
+            CallKind.READ: (*targets, self._by_rules),
         }
         """Each raises PermissionDenied or returns a verdict, in this order; the strictest counts."""
 
@@ -156,8 +198,7 @@ class Guard:
 
     def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it waits for a confirmation, with the effects that the question lists."""
-        contents = self.contents(call, speaker, user)
-        return frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
+        return frozen_call(call, self.contents(call, speaker, user))
 
     async def async_make(self, call: ServiceCall, speaker: Speaker) -> Any:
         """Make a call that was let through; return the response of a script that is waited for, else None.
@@ -188,7 +229,7 @@ class Guard:
             if call.service not in DOMAINS[call.domain].reads:
                 raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
             # What is restricted is not read either.
-            if self._strictest(Judged(call, user, speaker, Kind.READ)) is not Verdict.ALLOW:
+            if self._strictest(Judged(call, user, speaker, CallKind.READ)) is not Verdict.ALLOW:
                 raise self._refused(call, user, speaker)
         # Home Assistant wants the right to control for any service; to read, that to read is enough.
         context = Context(parent_id=speaker.context.id)
@@ -237,10 +278,10 @@ class Guard:
             return self._judge(call, user, speaker)
 
     def _judge(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
-        kind = Kind.MESSAGE if is_message(call.domain, call.service) else Kind.CONTROL
+        kind = CallKind.MESSAGE if is_message(call.domain, call.service) else CallKind.CONTROL
         own = bool(call.tool) and self.written.get(call.tool) == (call.domain, call.service)
         if own and (self._gated or not DOMAINS[call.domain].is_gated):
-            kind = Kind.WRITTEN
+            kind = CallKind.WRITTEN
         return self._strictest(Judged(call, user, speaker, kind))
 
     def _strictest(self, judged: Judged) -> Verdict:
@@ -264,24 +305,36 @@ class Guard:
         call = judged.call
         if wrong := target_keys(call.data):
             raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(wrong)}")
-        if not call.entity_ids and judged.kind is not Kind.WRITTEN:
+        if not call.entity_ids and judged.kind is not CallKind.WRITTEN:
             raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
         return Verdict.ALLOW
 
     def _is_for_administrators(self, judged: Judged) -> Verdict:
-        check_administrator(self._hass, judged.call, judged.user)
+        """Refuse what Home Assistant lets only administrators do.
+
+        It lets somebody unknown, such as a person at a satellite, do the same; not so with its own parts.
+        """
+        call, user, facts = judged.call, judged.user, DOMAINS[judged.call.domain]
+        if call.service in facts.admin_services and (user is None or not user.is_admin):
+            registry = er.async_get(self._hass)
+            entries = (registry.async_get(entity_id) for entity_id in call.entity_ids)
+            if user is not None or any(
+                entry and entry.platform in facts.system_platforms for entry in entries
+            ):
+                raise PermissionDenied(ADMINISTRATOR)
         return Verdict.ALLOW
 
     def _is_exposed_and_permitted(self, judged: Judged) -> Verdict:
-        right, verb = (POLICY_READ, "read") if judged.kind is Kind.READ else (POLICY_CONTROL, "control")
-        for entity_id in (*judged.call.entity_ids, *entities_in(self._hass, judged.call.data)):
+        right, verb = (POLICY_READ, "read") if judged.kind is CallKind.READ else (POLICY_CONTROL, "control")
+        data = judged.call.data
+        for entity_id in (*judged.call.entity_ids, *(entities_in(self._hass, data) if data else ())):
             if not self.is_exposed(entity_id) or not valid_entity_id(entity_id):
                 raise NotExposed("A target does not exist or is not exposed to the assistant")
             if right == POLICY_CONTROL and not self.policy.view.may_control(entity_id):
                 raise PermissionDenied(f"This agent may read {entity_id} but not control it")
             if judged.user is not None and not judged.user.permissions.check_entity(entity_id, right):
                 raise NotPermitted(f"The user may not {verb} {entity_id}")
-        for reached in places_in(self._hass, judged.call.data):
+        for reached in places_in(self._hass, data) if data else ():
             if not any(map(self.is_exposed, reached)):
                 raise PermissionDenied("An area or a device has nothing in it that is exposed")
         return Verdict.ALLOW
@@ -325,6 +378,25 @@ class Guard:
             return self._judge(call, user, speaker) is Verdict.ALLOW
         except PermissionDenied:
             return False
+
+    async def async_verdict(self, calls: Sequence[ServiceCall], speaker: Speaker) -> Verdict:
+        """Return whether somebody may have these calls made, and whether they are restricted."""
+        try:
+            user = await self.async_user(speaker)
+            if all(self.is_free(call, user, speaker) for call in calls):
+                return Verdict.ALLOW
+            return max(self.check(call, user, speaker) for call in calls)
+        except PermissionDenied:
+            return Verdict.BLOCK
+
+    @callback
+    def draft_of(self, calls: Iterable[ServiceCall], speaker: Speaker) -> Draft:
+        """Return calls as a question for a confirmation needs them."""
+        draft = Draft(speaker=speaker, conversation_id=speaker.conversation_id)
+        part = CallDraft(draft=draft, origin=CallOrigin(speaker=speaker))
+        for call in calls:
+            freeze(self._hass, part, self.frozen(call, speaker, None))
+        return draft
 
     @callback
     def check_intent(
@@ -443,7 +515,7 @@ class Guard:
         """Return the verdict on a look; raises PermissionDenied."""
         call = ServiceCall(domain="camera", service="snapshot", entity_ids=(look.entity_id,))
         with self.journal.judging(call, speaker):
-            verdict = self._strictest(Judged(call, user, speaker, Kind.READ))
+            verdict = self._strictest(Judged(call, user, speaker, CallKind.READ))
         return max(verdict, *(self.check(one, user, speaker) for one in look.sends), Verdict.ALLOW)
 
     async def async_look_now(self, look: FrozenLook, speaker: Speaker) -> str:
@@ -452,9 +524,7 @@ class Guard:
         look.seen.append(seen)
         self.journal.note(
             AuditKind.ACTION,
-            user_id=speaker.context.user_id,
-            device_id=speaker.device_id,
-            conversation_id=speaker.conversation_id,
+            speaker,
             service="camera.snapshot",
             targets=(look.entity_id,),
             success=True,
@@ -465,3 +535,122 @@ class Guard:
             except (ToolExecutionError, PermissionDenied) as err:
                 look.unsent.append(str(err))
         return seen
+
+
+STILL_RUNNING: Final = object()
+"""What is returned for a call that goes on."""
+
+
+@contextmanager
+def translate_service_errors(call: ServiceCall) -> Iterator[None]:
+    """Raise what a service raises as PermissionDenied or ToolExecutionError."""
+    try:
+        yield
+    except (Unauthorized, UnknownUser) as err:
+        raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
+    except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
+        # A door may quote its code, and this goes into ledger, audit log and result.
+        problem = f"{call.domain}.{call.service} failed: {err}"
+        raise ToolExecutionError(without_secrets(problem, call.data)) from err
+
+
+PATIENCE: Final = 10
+"""Seconds for which an announcement waits for the end of a conversation."""
+BUSY: Final = frozenset({"listening", "processing", "responding"})
+"""States of a satellite that somebody talks to; an announcement would end that."""
+
+_LOCKS: Final[HassKey[dict[str, asyncio.Lock]]] = HassKey(f"{DOMAIN}.speaking")
+
+
+@asynccontextmanager
+async def taking_turns(hass: HomeAssistant, entity_ids: Iterable[str]) -> AsyncGenerator[None]:
+    """Let some devices speak, once each of them is free."""
+    locks = hass.data.setdefault(_LOCKS, {})
+    async with AsyncExitStack() as stack:
+        for entity_id in sorted(set(entity_ids)):
+            await stack.enter_async_context(locks.setdefault(entity_id, asyncio.Lock()))
+            free = asyncio.Event()
+
+            @callback
+            def note(event: Event[EventStateChangedData], free: asyncio.Event = free) -> None:
+                state = event.data["new_state"]
+                if state is None or state.state not in BUSY:
+                    free.set()
+
+            stop = async_track_state_change_event(hass, entity_id, note)
+            try:
+                state = hass.states.get(entity_id)
+                if state is not None and state.state in BUSY:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(PATIENCE):
+                            await free.wait()
+            finally:
+                stop()
+        yield
+
+
+SCRIPT_SECONDS: Final = 20
+"""The longest wait for a script with a response."""
+BEGIN_SECONDS: Final = 3
+"""The longest wait for what takes minutes, such as an update."""
+
+
+def as_made(hass: HomeAssistant, call: ServiceCall) -> tuple[str, dict[str, Any]]:
+    """Return service and data; a script that is waited for has a service of its own."""
+    if call.waits:
+        return script_service(hass, call.entity_ids[0]), dict(call.data.get("variables") or {})
+    targets = {ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else {}
+    return call.service, {**call.data, **targets}
+
+
+async def async_waited(hass: HomeAssistant, call: ServiceCall, made: Coroutine[Any, Any, Any]) -> Any:
+    """Return the response of a call, or STILL_RUNNING where it takes longer than can be waited for.
+
+    It goes on in that case, and also if the caller is cancelled. Raises what the call raises meanwhile.
+    """
+    if call.waits:
+        seconds, name = SCRIPT_SECONDS, call.entity_ids[0]
+    elif call.service in DOMAINS[call.domain].lasting:
+        seconds, name = BEGIN_SECONDS, f"{call.domain}.{call.service}"
+    else:
+        return await made
+    task = hass.async_create_background_task(made, f"home_agent {name}")
+    done, _ = await asyncio.wait({task}, timeout=seconds)
+    if done:
+        return task.result()
+
+    @callback
+    def note_failure(ended: asyncio.Task[Any]) -> None:
+        """Log what nobody waits for any more."""
+        if not ended.cancelled() and (err := ended.exception()) is not None:
+            LOGGER.warning("%s failed later: %s", name, err)
+
+    task.add_done_callback(note_failure)
+    return STILL_RUNNING
+
+
+def script_service(hass: HomeAssistant, entity_id: str) -> str:
+    """Return the name of the service that runs a script."""
+    entry = er.async_get(hass).async_get(entity_id)
+    return entry.unique_id if entry and entry.unique_id else entity_id.partition(".")[2]
+
+
+@callback
+def places_in(hass: HomeAssistant, value: Any) -> Iterator[frozenset[str]]:
+    """Yield the entities of each area, device, floor and label that a value names as a target."""
+    for key, named in _targets(value, MAX_DEPTH):
+        for one in named if isinstance(named, list | tuple | set) else (named,):
+            found = async_extract_referenced_entity_ids(hass, TargetSelection({key: [str(one)]}))
+            yield frozenset(found.referenced | found.indirectly_referenced)
+
+
+def _targets(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and depth:
+        for key, item in value.items():
+            if key in PLACES and item:
+                yield key, item
+            else:
+                yield from _targets(item, depth - 1)
+    elif isinstance(value, list | tuple) and depth:
+        for item in value:
+            yield from _targets(item, depth - 1)

@@ -33,7 +33,7 @@ from .control.telling import PLANNED, tell, tell_planned
 from .control.values import Units
 from .resolving.family_words import TRAITS, known_traits
 from .resolving.resolver import Target, protected, resolve
-from .telling import Told
+from .results import Told
 
 MAX_TARGETS = 200
 MAX_LISTED = 10

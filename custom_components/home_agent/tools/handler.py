@@ -35,6 +35,7 @@ from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..knowledge.house import Snapshots
 from ..safety.confirmation import Confirmations, PendingAction
+from ..safety.disclosure import DataCategory
 from ..safety.firewall import firewall
 from ..safety.firewall.firewall import note_tools
 from ..safety.firewall.own_values import comes_from_outside, has_text, is_news
@@ -49,23 +50,24 @@ from ..safety.frozen import (
     FrozenTool,
 )
 from ..safety.journal import AuditKind
-from ..safety.redaction import UNPARSED, without_secrets
+from ..safety.redaction import UNPARSED, redacted, without_secrets
 from ..safety.rules import Verdict
 from ..safety.sanitizer.origins import Origins
 from .automating.files import AutomationRefusedError
 from .automating.own import check_administrator, unattended
-from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
-from .calls.arguments import fit
-from .calls.names import Adapted, adapt
-from .calls.schema import TOO_LARGE, bounded
+from .base import HomeAgentTool, Leaving, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
+from .calls.repair import Adapted, adapt, fit
+from .calls.schema import TOO_LARGE, bounded, with_request
 from .control.asked import check_calls, named_by_person
 from .guard import Guard
-from .native import disclosed_by_all
-from .outside.behind import inner_name, intent_of
+from .intents import inner_name, intent_of
+from .native import disclosed_by
 from .outside.other_apis import declared_by_tool, source_of
-from .outside.outgoing import Leaving, Outgoing, texts_of
+from .outside.outgoing import Outgoing, texts_of
+from .people import is_spoken
 from .results import (
     ControlResult,
+    Told,
     envelope,
     envelope_of,
     failed,
@@ -74,9 +76,7 @@ from .results import (
     succeeded,
     together,
 )
-from .telling import Told
-from .turn_calls import CallRecord, TurnCalls, call_key, entities_of
-from .vetted import is_spoken
+from .turn_calls import UNKNOWN, CallRecord, TurnCalls, call_key, entities_of
 from .waiting import check_contents, check_unchanged
 
 NOT_JSON: Final = "The arguments were not valid JSON. Call again with a JSON object."
@@ -142,7 +142,10 @@ class ToolHandler:
         """Run one call and return its envelope, whatever happens."""
         try:
             parts = adapt(bounded(call), turn.tools)
-            turn.disclosure.record(call.id, disclosed_by_all(part.call.tool_name for part in parts))
+            discloses = DataCategory.NAMES
+            for part in parts:
+                discloses |= disclosed_by(part.call.tool_name)
+            turn.disclosure.record(call.id, discloses)
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
             if turn.draft and turn.unattended:
@@ -157,11 +160,7 @@ class ToolHandler:
         """Run a call unless the budget is spent or the same call was made before."""
         call = adapted.call
         key = call_key(call.tool_name, call.tool_args, adapted.meanings)
-        if (answer := turn.answer_to_repeated(key)) is not None:
-            return answer
-        if (earlier := await turn.async_earlier_result(key)) is not None:
-            return earlier
-        if (answer := turn.answer_without_budget(key)) is not None:
+        if (answer := await turn.async_answer_without_run(key)) is not None:
             return answer
         turn.begin(key)
         record = self.begin(turn, call, adapted.rule)
@@ -183,13 +182,20 @@ class ToolHandler:
         if content["error"] and UNPARSED not in call.tool_args:
             content["error"] = record.error
         if record.refused:
-            content["error"] = turn.for_model(str(content["error"]))
+            content["error"] = with_request(str(content["error"]), turn.sentence)
         return result
 
     @callback
     def begin(self, turn: TurnCalls, call: llm.ToolInput, rule: str | None = None) -> CallRecord:
         """Return the record of a call that begins, and tell that it does."""
-        record = turn.record_of(call, rule)
+        record = CallRecord(
+            id=call.id,
+            tool_name=call.tool_name,
+            counted_as=call.tool_name if call.tool_name in turn.tools else UNKNOWN,
+            args=redacted(call.tool_args, call.tool_name),
+            round=turn.round,
+            rules=[rule] if rule else [],
+        )
         self._progress(turn, record, "started", success=None)
         return record
 
@@ -325,53 +331,41 @@ class ToolHandler:
         if UNPARSED in call.tool_args:
             large = call.tool_args[UNPARSED] == TOO_LARGE
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
-        fitted = fit(tool, call.tool_args)
-        args = fitted.args
-        record.rules += fitted.rules
-        house = await self._house.async_snapshot()
+        args, rules = fit(tool, call.tool_args)
+        record.rules += rules
         if turn.has_read_outside:
+            house = await self._house.async_snapshot()
             turn.speaker = replace(turn.speaker, names=named_by_person(self.hass, house, turn))
-        draft = record.draft = turn.draft_of_call()
-        run = ToolRun(
-            hass=self.hass,
-            guard=self.guard,
-            house=house,
-            speaker=turn.speaker,
-            reader=await self.guard.async_reader(turn.speaker),
-            calls=turn,
-            draft=draft,
-            meanings=adapted.meanings,
-        )
+        record.draft = turn.draft_of_call()
+        run = await self._async_tool_run(turn, draft=record.draft, meanings=adapted.meanings)
+        await self._async_let_through(tool, args, run)
+        if not isinstance(tool, HomeAgentTool) or tool.judged:
+            await self.guard.async_check_tool(tool, args, turn.speaker, turn.llm_context, record.draft)
+        record.ran = True
+        try:
+            result = await self._async_make(tool, replace(call, tool_args=args), run, turn.llm_context)
+        except PartlyFailed as err:
+            done = err.result.get("done") if isinstance(err.result, Mapping) else None
+            record.told = _told(tool, args, {"done": done} if isinstance(done, Mapping) else {}, run)
+            raise
+        if isinstance(result, llm.ToolResult):
+            return envelope(result)
+        record.told = _told(tool, args, result, run)
+        return succeeded(result)
+
+    async def _async_let_through(self, tool: llm.Tool, args: Mapping[str, Any], run: ToolRun) -> None:
+        """Refuse what no confirmation could allow, before a person is asked. Raises HomeAgentError."""
         if isinstance(tool, HomeAgentTool):
             await tool.async_check(args, run)
-            if tool.judged:
-                await self.guard.async_check_tool(tool, args, turn.speaker, turn.llm_context, draft)
-            record.ran = True
-            try:
-                output = await self._async_run_judged(tool, args, run)
-            except PartlyFailed as err:
-                done = err.result.get("done") if isinstance(err.result, Mapping) else None
-                record.told = _told(tool, args, {"done": done} if isinstance(done, Mapping) else {}, run)
-                raise
-            record.told = _told(tool, args, output, run)
-            return succeeded(output)
-        calls = self.guard.calls_of(tool, args, turn.speaker)
-        check_calls(calls if intent_of(tool) else (), run)
-        leaving = self._leaving(tool, args)
-        if leaving is not None:
+        elif intent_of(tool) and not run.confirmed:
+            check_calls(self.guard.calls_of(tool, args, run.speaker), run)
+        if (leaving := self._leaving(tool, args)) is not None:
             await self._outgoing.async_check(leaving, run)
-        await self.guard.async_check_tool(tool, args, turn.speaker, turn.llm_context, draft)
-        if leaving is not None:
-            self._outgoing.note_sent(leaving, run)
-        record.ran = True
-        with self.guard.journal.acting_all(calls, turn.speaker, args):
-            return envelope(await tool.async_call(self.hass, replace(call, tool_args=args), turn.llm_context))
 
     def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
-        """Return the data that leaves the home with a call of another API's tool; None if nothing does.
-
-        Where a person is asked about it, or the household allows the tool by name, private words may go.
-        """
+        """Return the data that leaves the home with a call; None if nothing does."""
+        if isinstance(tool, HomeAgentTool):
+            return tool.leaving(args)
         if (source := source_of(tool)) is None:
             return None
         name, reads = inner_name(tool), tool.annotations.read_only
@@ -381,17 +375,28 @@ class ToolHandler:
             source=source,
             declared=declared_by_tool(tool),
             only_reads=reads,
+            # Private words may go where a person is asked, or where the household allows the tool by name.
             private=not reads or self.guard.policy.trusts_tool(name),
             allowing=f"If this tool is to have it, the person adds tool:{name} to the rules without asking.",
         )
 
-    async def _async_run_judged(self, tool: HomeAgentTool, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Run a tool of our own; one that acts outside the home leaves a line in the audit log."""
+    async def _async_make(
+        self, tool: llm.Tool, call: llm.ToolInput, run: ToolRun, context: llm.LLMContext
+    ) -> ToolOutput | llm.ToolResult:
+        """Run a tool that was let through; what leaves the home, or acts outside it, is in the audit log."""
+        args, speaker = call.tool_args, run.speaker
+        if (leaving := self._leaving(tool, args)) is not None:
+            self._outgoing.note_sent(leaving, run)
+        if not isinstance(tool, HomeAgentTool):
+            calls = self.guard.calls_of(tool, args, speaker)
+            with self.guard.journal.acting_all(calls, speaker, args):
+                result = await tool.async_call(self.hass, call, context)
+                return result if isinstance(result, llm.ToolResult) else llm.ToolResult(data=result)
         if not tool.judged or tool.only_reads(args):
             return await tool.async_run(args, run)
         error: str | None = "interrupted"
         try:
-            result = await tool.async_run(args, run)
+            output = await tool.async_run(args, run)
             error = None
         except HomeAgentError as err:
             error = without_secrets(str(err), args, tool.name)
@@ -399,25 +404,26 @@ class ToolHandler:
         finally:
             self.guard.journal.note(
                 AuditKind.ACTION,
+                speaker,
                 service=f"tool:{tool.name}",
                 success=error is None,
                 reason=error,
-                user_id=run.speaker.context.user_id,
-                device_id=run.speaker.device_id,
-                conversation_id=run.speaker.conversation_id,
             )
-        return result
+        return output
 
     async def async_run_of(self, origin: CallOrigin) -> ToolRun:
         """Return the run of a confirmed call, with the words and the mark of the turn that made it."""
+        return await self._async_tool_run(TurnCalls.of_origin(origin, self.tools), confirmed=True)
+
+    async def _async_tool_run(self, turn: TurnCalls, **more: Any) -> ToolRun:
         return ToolRun(
             hass=self.hass,
             guard=self.guard,
             house=await self._house.async_snapshot(),
-            speaker=origin.speaker,
-            reader=await self.guard.async_reader(origin.speaker),
-            calls=TurnCalls.of_origin(origin, self.tools),
-            confirmed=True,
+            speaker=turn.speaker,
+            reader=await self.guard.async_reader(turn.speaker),
+            calls=turn,
+            **more,
         )
 
     async def async_run_approved(self, action: PendingAction) -> None:
@@ -479,24 +485,15 @@ class ToolHandler:
             case FrozenIntent():
                 await guard.async_run_intent(item, user, speaker)
             case FrozenTool():
-                await self._async_run_frozen_tool(item, user, origin)
-
-    async def _async_run_frozen_tool(self, item: FrozenTool, user: User | None, origin: CallOrigin) -> None:
-        judged = self.guard.judge_tool(item, user, origin.speaker)
-        if isinstance(judged, FrozenTool):
-            check_contents(item, judged.contents)
-        run = await self.async_run_of(origin)
-        if isinstance(item.tool, HomeAgentTool):
-            await item.tool.async_check(item.args, run)
-            await self._async_run_judged(item.tool, dict(item.args), run)
-            return
-        if (leaving := self._leaving(item.tool, item.args)) is not None:
-            await self._outgoing.async_check(leaving, run)
-            self._outgoing.note_sent(leaving, run)
-        call = llm.ToolInput(item.tool.name, dict(item.args))
-        calls = self.guard.calls_of(item.tool, item.args, origin.speaker)
-        with self.guard.journal.acting_all(calls, origin.speaker, item.args):
-            envelope(await item.tool.async_call(self.hass, call, item.llm_context), strict=True)
+                judged = guard.judge_tool(item, user, speaker)
+                if isinstance(judged, FrozenTool):
+                    check_contents(item, judged.contents)
+                run = await self.async_run_of(origin)
+                await self._async_let_through(item.tool, item.args, run)
+                made = llm.ToolInput(item.tool.name, dict(item.args))
+                result = await self._async_make(item.tool, made, run, item.llm_context)
+                if isinstance(result, llm.ToolResult):
+                    envelope(result, strict=True)
 
     async def _async_clean_result(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
         tool, content = turn.tools[call.tool_name], envelope_of(result)
@@ -539,7 +536,8 @@ class ToolHandler:
 
 def _note_read(tool: llm.Tool, content: Mapping[str, Any], turn: TurnCalls) -> None:
     """Keep what a server has answered: its words may go back to it."""
-    if source := source_of(tool):
+    source = tool.source if isinstance(tool, HomeAgentTool) else source_of(tool)
+    if source:
         turn.origins.note_read(source, texts_of(content["result"]))
 
 
@@ -553,10 +551,10 @@ def _refusals(turn: TurnCalls, targets: ControlResult) -> tuple[RefusedByRule, .
     return tuple(refusals.values()) if all(isinstance(error, RefusedByRule) for error in errors) else ()
 
 
-def _told(tool: HomeAgentTool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+def _told(tool: llm.Tool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
     """Return what a call did, for a sentence without the model; nothing if that cannot be told."""
     try:
-        return tuple(tool.tell(args, result, run))
+        return tuple(tool.tell(args, result, run)) if isinstance(tool, HomeAgentTool) else ()
     except Exception:  # noqa: BLE001 - the call has worked, and the model can tell it
         LOGGER.exception("What %s did cannot be told", tool.name)
         return ()

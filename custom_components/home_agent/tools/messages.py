@@ -22,8 +22,7 @@ from ..memory.sentences import holds_secret
 from ..quiet_hours import Hours
 from ..safety.frozen import FrozenCall, ServiceCall
 from ..safety.rules import Verdict
-from .people import People
-from .vetted import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, is_spoken
+from .people import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, People, is_spoken
 
 NOTIFY_TOOL: Final = "notify_person"
 """The name of the tool that tells others something."""

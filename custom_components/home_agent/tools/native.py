@@ -5,8 +5,6 @@ here by the name in a call, also if the options leave the tool out. No other mod
 """
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
-from operator import or_
 from typing import Final
 
 from ..safety.disclosure import DataCategory
@@ -55,11 +53,6 @@ def hide_blocked(tools: Iterable[HomeAgentTool], blocked: Iterable[str]) -> None
     for tool in tools:
         if tool.domain and rules.fits(Effect(domain=tool.domain, service="")):
             tool.offered = False
-
-
-def disclosed_by_all(names: Iterable[str]) -> DataCategory:
-    """Return the combined data categories of these tools' results."""
-    return reduce(or_, map(disclosed_by, names), DataCategory.NAMES)
 
 
 def disclosed_by(name: str) -> DataCategory:

@@ -14,9 +14,11 @@ from ..const import CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CON
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.frozen import ServiceCall
-from .vetted import TELEGRAM
 
-NOTIFY = "notify"
+NOTIFY: Final = "notify"
+TELEGRAM: Final = ("telegram_bot", "send_message")
+ANNOUNCE: Final = ("assist_satellite", "announce")
+SPEAK: Final = ("tts", "speak")
 SEND_MESSAGE = "send_message"
 APP = "mobile_app"
 CONF_USER_ID = "user_id"
@@ -24,6 +26,16 @@ CONF_USER_ID = "user_id"
 TARGETS = "targets"
 NO_PERSONS = frozenset({f"{NOTIFY}.{SEND_MESSAGE}", f"{NOTIFY}.persistent_notification"})
 """Services that belong to no person."""
+
+
+def is_spoken(domain: str, service: str) -> bool:
+    """Return whether a call is an announcement, which everybody in a room hears."""
+    return (domain, service) in (ANNOUNCE, SPEAK)
+
+
+def is_message(domain: str, service: str) -> bool:
+    """Return whether a call is a message to people: to a phone, to a chat, or spoken in a room."""
+    return domain == NOTIFY or (domain, service) == TELEGRAM or is_spoken(domain, service)
 
 
 @dataclass(frozen=True, slots=True)

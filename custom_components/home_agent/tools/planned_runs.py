@@ -30,7 +30,7 @@ from .ha_control import ControlTool, entity_locks
 from .handler import ToolHandler
 from .results import envelope_of, failed, partly, succeeded
 from .turn_calls import CallRecord
-from .vetted import registry_ids
+from .waiting import registry_ids
 
 AGAIN: Final = timedelta(minutes=1)
 """After this time it is tried again to restore a device that is offline."""

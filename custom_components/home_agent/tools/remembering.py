@@ -49,7 +49,7 @@ from ..safety.firewall import firewall
 from ..safety.sanitizer.private_names import ordinary_words
 from ..texts import fold_letters, words
 from .base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun
-from .telling import Told
+from .results import Told
 
 REMEMBER: Final = "remember"
 RECALL: Final = "recall"

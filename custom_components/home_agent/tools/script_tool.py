@@ -29,10 +29,9 @@ from .control.scripts import (
     schema_in_words,
     scripts_as_tools,
 )
-from .making import STILL_RUNNING, script_service
+from .guard import STILL_RUNNING, script_service
 from .outside.other_apis import wire_name
-from .results import to_json
-from .telling import Told
+from .results import Told, to_json
 
 MAX_DESCRIPTION: Final = 200
 MAX_RESPONSE: Final = 6000

@@ -20,12 +20,10 @@ from ..inference.models import Caller, TokenUsage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
 from ..safety.frozen import CallDraft, CallOrigin, Draft
-from ..safety.redaction import redacted
 from ..safety.sanitizer.origins import Origins
 from ..texts import leaves
 from .calls.schema import MAX_ERROR, with_request
-from .results import ControlResult, failed, succeeded
-from .telling import Told
+from .results import ControlResult, Told, failed, succeeded
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
@@ -224,6 +222,21 @@ def _named(counts: Counter[Fit]) -> FitCounts:
     return cast("FitCounts", {fit.value: counts[fit] for fit in Fit})
 
 
+@dataclass(slots=True)
+class KnownCall:
+    """What a turn knows of the calls of one tool with the same arguments."""
+
+    result: asyncio.Future[llm.ToolResult] | None = None
+    """The result of the last one, while it runs and as long as it holds."""
+    record: CallRecord | None = None
+    """Of the call whose result holds."""
+    is_outdated: bool = False
+    """Whether a later call has changed what it was about."""
+    failures: int = 0
+    rounds: set[int] = field(default_factory=set)
+    """The answers of the model that make it."""
+
+
 @dataclass(slots=True, kw_only=True)
 class TurnCalls:
     """What one turn may still call, and what it called.
@@ -277,14 +290,8 @@ class TurnCalls:
     """The answer of the model after which it read such text; 0 where that stood in the request."""
     _read_in: int = 0
     """The first answer of this turn after which a tool gave it such text; 0 if none did."""
-    _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
-    _latest: dict[str, CallRecord] = field(default_factory=dict)
-    """The calls whose results hold."""
-    _outdated: set[str] = field(default_factory=set)
-    """Calls whose results no longer hold, as a later call has changed what they were about."""
-    _failures: Counter[str] = field(default_factory=Counter)
-    _rounds: dict[str, set[int]] = field(default_factory=dict)
-    """By call: the answers of the model that make it."""
+    _known: dict[str, KnownCall] = field(default_factory=dict)
+    """By tool and arguments, those that began last at the end."""
     _attempts: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -352,7 +359,7 @@ class TurnCalls:
     @property
     def goes_in_circles(self) -> bool:
         """Return whether the model makes the same call again and again, so that it gets no more tools."""
-        return any(len(rounds) >= MAX_REPEATS for rounds in self._rounds.values())
+        return any(len(known.rounds) >= MAX_REPEATS for known in self._known.values())
 
     @property
     def acted(self) -> bool:
@@ -364,66 +371,43 @@ class TurnCalls:
         """Return whether anything at all was changed as asked."""
         return any(record.done for record in self.records)
 
-    def answer_to_repeated(self, key: str) -> llm.ToolResult | None:
-        """Note a call, and return the answer to one that too many answers of the model have made.
+    async def async_answer_without_run(self, key: str) -> llm.ToolResult | None:
+        """Note a call; return the answer to one that is not run, None for one that is.
 
-        The same call twice in one answer is no repetition.
+        It is known already, fails each time, or is one too many. The same call twice in one answer of the
+        model is no repetition. Calls of one answer run concurrently: the end of those that began after the
+        earlier call is awaited, since they may outdate its result.
         """
-        if not self.round:
-            return None
-        rounds = self._rounds.setdefault(key, set())
-        rounds.add(self.round)
-        if len(rounds) < MAX_REPEATS:
-            return None
-        if key in self._outdated:
-            return failed(TOO_OFTEN)
-        return failed(FAILED_AGAIN) if key in self._failures else succeeded(HAVE_IT)
-
-    async def async_earlier_result(self, key: str) -> llm.ToolResult | None:
-        """Return the result of the same call, running or done: it is not run a second time.
-
-        A call whose result a later one has outdated is none. Later calls of the same answer run
-        concurrently, so their end is awaited.
-        """
-        while (future := self._calls.get(key)) is not None:
-            begun = list(self._calls)
-            running = [
-                self._calls[other] for other in begun[begun.index(key) + 1 :] if not self._calls[other].done()
-            ]
-            if running:
+        known = self._known.setdefault(key, KnownCall())
+        if self.round:
+            known.rounds.add(self.round)
+            if len(known.rounds) >= MAX_REPEATS:
+                if known.is_outdated:
+                    return failed(TOO_OFTEN)
+                return failed(FAILED_AGAIN) if known.failures else succeeded(HAVE_IT)
+        while (future := known.result) is not None:
+            begun = list(self._known)
+            later = (self._known[other].result for other in begun[begun.index(key) + 1 :])
+            if running := [other for other in later if other is not None and not other.done()]:
                 await asyncio.wait(running)
                 continue
             result = await asyncio.shield(future)
-            if key not in self._outdated:
+            if not known.is_outdated:
                 return result
-        return None
-
-    def answer_without_budget(self, key: str) -> llm.ToolResult | None:
-        """Return the answer to a call that may not run any more, None for one that may."""
         if self.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
         if self.attempts_exhausted:
-            return failed(self.for_model(self._give_up_message()))
-        if self._failures[key] >= MAX_SAME_FAILURE:
+            return failed(with_request(self._give_up_message(), self.sentence))
+        if known.failures >= MAX_SAME_FAILURE:
             return failed("This call failed before with the same arguments. Change them or ask the person.")
         return None
-
-    def record_of(self, call: llm.ToolInput, rule: str | None = None) -> CallRecord:
-        """Return the record of a call that begins; `rule` says how it became one of ours."""
-        return CallRecord(
-            id=call.id,
-            tool_name=call.tool_name,
-            counted_as=call.tool_name if call.tool_name in self.tools else UNKNOWN,
-            args=redacted(call.tool_args, call.tool_name),
-            round=self.round,
-            rules=[rule] if rule else [],
-        )
 
     def begin(self, key: str) -> None:
         """Count a call that starts to run."""
         self.started += 1
-        self._outdated.discard(key)
-        self._calls[key] = asyncio.get_running_loop().create_future()
+        known = self._known[key] = self._known.pop(key)
+        known.is_outdated = False
+        known.result = asyncio.get_running_loop().create_future()
 
     def refuse(self, record: CallRecord, err: HomeAgentError) -> str:
         """Note a call that does not fit and return what is wrong with it.
@@ -440,10 +424,6 @@ class TurnCalls:
         which = f" which is meant: {', '.join(self.likely)}" if self.likely else " to say it another way"
         return f"{MAX_ATTEMPTS} attempts did not fit. Make no more calls; ask the person{which}"[:MAX_ERROR]
 
-    def for_model(self, error: str) -> str:
-        """Return an error as the model reads it: with the request, which goes into no event and no log."""
-        return with_request(error, self.sentence)
-
     def end(self, key: str, record: CallRecord, result: llm.ToolResult) -> None:
         """Note how a call ended. Results that no longer hold after it are forgotten."""
         if record.refused:
@@ -455,20 +435,21 @@ class TurnCalls:
             record.fit = Fit.RETRIED
         elif record.rules:
             record.fit = Fit.REPAIRED
-        for other in [other for other, earlier in self._latest.items() if record.outdates(earlier)]:
-            del self._latest[other]
-            self._calls.pop(other, None)
-            self._outdated.add(other)
-        self._latest[key] = record
+        for earlier in self._known.values():
+            if earlier.record is not None and record.outdates(earlier.record):
+                earlier.record = earlier.result = None
+                earlier.is_outdated = True
         self.records.append(record)
-        self._calls[key].set_result(result)
+        known = self._known[key]
+        if known.result is not None:
+            known.result.set_result(result)
+        known.record = record
+        known.failures += result.error
         repeatable = record.reverses and record.done
-        if result.error:
-            self._failures[key] += 1
         if result.error or repeatable:
-            del self._calls[key], self._latest[key]
+            known.record = known.result = None
         if repeatable:
-            self._outdated.add(key)  # a second undo goes on to what was before
+            known.is_outdated = True  # a second undo goes on to what was before
 
     def announce(self, count: int) -> None:
         """Expect the answers of so many calls."""

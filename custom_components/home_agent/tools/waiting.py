@@ -1,15 +1,17 @@
 """The subject of a pending call: what a question has to name, and whether it is unchanged."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.redact import REDACTED
 
 from ..domains import DOMAINS
 from ..errors import ChangedSinceAsked, PermissionDenied
+from ..regex import lazy_regex
 from ..safety.frozen import (
     MAX_THINGS,
     CallDraft,
@@ -25,8 +27,8 @@ from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import cut, leaves, visible
 from .automating.records import entities_of_clause
-from .outside.behind import inner_name
-from .vetted import entities_in, is_message, registry_ids
+from .intents import inner_name
+from .people import is_message
 
 MAX_VALUE: Final = 60
 MAX_WRITTEN: Final = 2_000
@@ -41,6 +43,10 @@ TARGET_SLOTS: Final = frozenset(
     {"name", "area", "floor", "domain", "device_class", "preferred_area_id", "preferred_floor_id"}
 )
 """Slots of an intent that the names of its targets tell."""
+
+
+_ENTITY_ID = lazy_regex(r"(?<![a-z0-9_])[a-z0-9_]+\.[a-z0-9_]+(?![a-z0-9_])")
+_REGISTRY_ID = lazy_regex(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +160,14 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
     match call:
         case FrozenIntent():
             return all(_is_told(one, written=written) for one in calls_of_intent(call))
+        case FrozenAutomation() if not written:
+            clauses = (*call.triggers, *call.conditions)
+            named = (*map(entities_of_clause, clauses), *(one.entity_ids for one in call.calls))
+            is_short = len(clauses) + len(call.steps) <= MAX_KINDS
+            is_short = is_short and all(len(entity_ids) <= MAX_THINGS for entity_ids in named)
+            return is_short and all(_is_told(one, written=False) for one in call.calls)
         case FrozenPlan() | FrozenAutomation():
-            return (written or _is_short(call)) and all(_is_told(one, written=written) for one in call.calls)
+            return all(_is_told(one, written=written) for one in call.calls)
         case FrozenCall() if is_message(call.domain, call.service):
             line = told_message(call.data, full=written)
         case FrozenCall() | FrozenTool():
@@ -182,15 +194,6 @@ def _is_visible(call: Frozen) -> bool:
             data = ()
     texts = (leaf for leaf in leaves(data, keys=True) if isinstance(leaf, str))
     return all(visible(text) == " ".join(text.split()) for text in texts)
-
-
-def _is_short(call: FrozenPlan | FrozenAutomation) -> bool:
-    """Return whether a spoken question names all that an automation is about; a plan is short anyway."""
-    if not isinstance(call, FrozenAutomation):
-        return True
-    clauses = (*call.triggers, *call.conditions)
-    named = (*map(entities_of_clause, clauses), *(one.entity_ids for one in call.calls))
-    return len(clauses) + len(call.steps) <= MAX_KINDS and all(len(ids) <= MAX_THINGS for ids in named)
 
 
 def _things(call: Frozen) -> Iterator[str]:
@@ -224,3 +227,27 @@ def _registered(hass: HomeAssistant, call: Frozen) -> dict[str, str | None]:
             )
         case FrozenTool():
             return registry_ids(hass, entities_in(hass, call.args))
+
+
+@callback
+def entities_in(hass: HomeAssistant, value: Any) -> Iterator[str]:
+    """Yield the entities that any text in a value names: alone, in a list of several, or in an address."""
+    registry = er.async_get(hass)
+    for text in leaves(value, keys=True):
+        folded = text.lower() if isinstance(text, str) else ""
+        for found in _ENTITY_ID.finditer(folded):
+            if hass.states.get(found[0]) is not None or registry.async_get(found[0]) is not None:
+                yield found[0]
+        for found in _REGISTRY_ID.finditer(folded):
+            if (entry := registry.entities.get_entry(found[0])) is not None:
+                yield entry.entity_id
+
+
+@callback
+def registry_ids(hass: HomeAssistant, entity_ids: Iterable[str]) -> dict[str, str | None]:
+    """Return the registry's id of each entity, None for one that is not registered."""
+    registry = er.async_get(hass)
+    return {
+        entity_id: entry.id if (entry := registry.entities.get(entity_id)) else None
+        for entity_id in entity_ids
+    }

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.tools.calls.arguments import READING, fit
+from custom_components.home_agent.tools.calls.repair import READING, fit
 from custom_components.home_agent.tools.calls.schema import MAX_ERROR
 from custom_components.home_agent.tools.energy import EnergyTool
 from custom_components.home_agent.tools.ha_control import ControlTool
@@ -67,11 +67,10 @@ def test_what_was_written_is_put_in_order(
     rule: str, tool: llm.Tool, written: dict[str, Any], meant: dict[str, Any]
 ) -> None:
     """What was meant comes out, the repair is named, and a second one is not needed."""
-    fitted = fit(tool, written)
-    assert fitted.args == meant
-    assert rule in fitted.rules
-    again = fit(tool, fitted.args)
-    assert (again.args, again.rules) == (meant, ())
+    fitted, rules = fit(tool, written)
+    assert fitted == meant
+    assert rule in rules
+    assert fit(tool, fitted) == (meant, ())
 
 
 @pytest.mark.parametrize(
@@ -84,8 +83,7 @@ def test_what_was_written_is_put_in_order(
     ],
 )
 def test_what_fits_is_left_alone(tool: llm.Tool, args: dict[str, Any]) -> None:
-    fitted = fit(tool, args)
-    assert (fitted.args, fitted.rules) == (args, ())
+    assert fit(tool, args) == (args, ())
 
 
 @pytest.mark.parametrize("written", ["opn", "closee", "unlock", "lok"])

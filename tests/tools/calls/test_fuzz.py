@@ -12,8 +12,7 @@ from custom_components.home_agent.agent.speech import CallText
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.redaction import UNPARSED
-from custom_components.home_agent.tools.calls.arguments import fit
-from custom_components.home_agent.tools.calls.names import INTENTS, TEXT_NAMES, adapt, is_known
+from custom_components.home_agent.tools.calls.repair import INTENTS, TEXT_NAMES, adapt, fit, is_known
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, callback
@@ -104,14 +103,13 @@ def test_arguments(tool: llm.Tool, args: dict[str, Any]) -> None:
     """Arguments fit, or are refused in 300 characters; what fits needs no second repair."""
     error = ""
     try:
-        fitted = fit(tool, args)
+        fitted, _ = fit(tool, args)
     except ValidationError as err:
         error = str(err)
     if error:
         assert len(error) <= 300
         return
-    again = fit(tool, fitted.args)
-    assert repr(again.args) == repr(fitted.args)
+    assert repr(fit(tool, fitted)[0]) == repr(fitted)
 
 
 @settings(**TYPICAL)

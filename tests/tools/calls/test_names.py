@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.safety.redaction import UNPARSED
-from custom_components.home_agent.tools.calls.arguments import fit
-from custom_components.home_agent.tools.calls.names import adapt, is_known
+from custom_components.home_agent.tools.calls.repair import adapt, fit, is_known
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from tests.helpers.agent import async_agent

@@ -7,11 +7,11 @@ import pytest
 
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.control.arguments import clean, normalise, read_verb
 from custom_components.home_agent.tools.control.values import Units, read_color
+from custom_components.home_agent.tools.guard import TARGET_KEYS
 from custom_components.home_agent.tools.ha_control import ControlTool
-from custom_components.home_agent.tools.vetted import TARGET_KEYS
 from homeassistant.const import UnitOfTemperature
 
 

@@ -13,7 +13,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.tools.custom import mcp
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.custom_tools import async_confirm, async_offer, async_use, reported
+from tests.helpers.custom_tools import OwnTools, async_confirm, async_use, reported
 from tests.helpers.mcp_kitchens import (
     TOKEN,
     events,
@@ -69,15 +69,21 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     return await async_agent(hass, model_server, {"automation_turns_per_minute": 1000})
 
 
+@pytest.fixture
+def own(agent: Agent, tmp_path: Path) -> OwnTools:
+    """Return an agent whose household writes tools."""
+    return OwnTools(agent, tmp_path)
+
+
 async def test_a_turn(
-    hass: HomeAssistant, agent: Agent, kitchen: McpServer, model_server: ModelServer, tmp_path: Path
+    hass: HomeAssistant, own: OwnTools, kitchen: McpServer, model_server: ModelServer
 ) -> None:
     """The model calls, the server answers, the model reads it."""
-    said = await async_offer(agent, tmp_path, written(kitchen.url, "search_recipes", "find_recipe"))
+    said = await own.offer(written(kitchen.url, "search_recipes", "find_recipe"))
     assert (said["tools"], said["problems"]) == (["find_recipe"], 0)
     call = tool_calls([("find_recipe", {"query": "curry"})])
     model_server.script([call, text("Onions, chickpeas and spinach.")])
-    assert "chickpeas" in speech(await agent.say("What goes into a curry?"))
+    assert "chickpeas" in speech(await own.agent.say("What goes into a curry?"))
     assert tool_results(model_server.chats[-1])[-1]["result"] == "Onions, chickpeas, spinach"
     assert kitchen.calls() == [{"tool": "search_recipes", "query": "curry", "limit": 5}]
     assert (await async_use(hass, "find_recipe", query="soup", limit=1))["result"] == "Leeks, potatoes"
@@ -95,17 +101,10 @@ async def test_a_turn(
     ],
 )
 async def test_answers(
-    hass: HomeAssistant,
-    agent: Agent,
-    kitchen: McpServer,
-    tmp_path: Path,
-    *,
-    tool: str,
-    result: Any,
-    error: str | None,
+    hass: HomeAssistant, own: OwnTools, kitchen: McpServer, *, tool: str, result: Any, error: str | None
 ) -> None:
     """Data come as data, failures in words."""
-    await async_offer(agent, tmp_path, written(kitchen.url, tool))
+    await own.offer(written(kitchen.url, tool))
     envelope = await async_use(hass, "kitchen")
     assert envelope["result"] == result
     assert error is None or error in envelope["error"]
@@ -113,33 +112,33 @@ async def test_answers(
 
 
 async def test_what_changes_something_needs_option_and_word(
-    hass: HomeAssistant, agent: Agent, one_kitchen: McpServer, tmp_path: Path, hass_admin_user: MockUser
+    hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer, hass_admin_user: MockUser
 ) -> None:
     """A server's own word is not enough, neither is the tool's."""
     auth = {"type": "bearer", "token": TOKEN}
     tools = written(one_kitchen.url, "order", "order", read_only=False, auth=auth)
     tools += written(one_kitchen.url, "order", "vouched", read_only=True, auth=auth)
-    await async_offer(agent, tmp_path, tools)
+    await own.offer(tools)
     refused = await async_use(hass, "order", item="leeks")
     assert "mcp_allow_writes" in refused["error"]
     assert one_kitchen.calls() == []
-    await agent.set_options(mcp_allow_writes=True)
+    await own.agent.set_options(mcp_allow_writes=True)
     waiting = await async_use(hass, "order", item="leeks")
     assert one_kitchen.calls() == []
     await async_confirm(hass, waiting, hass_admin_user)
     assert one_kitchen.calls() == [{"tool": "order", "item": "leeks"}]
     assert (await async_use(hass, "vouched", item="salt"))["result"] == "ordered salt"
-    tools = agent.entry.runtime_data.handler.tools
+    tools = own.agent.entry.runtime_data.handler.tools
     assert tools["order"].annotations.destructive is True
     assert tools["vouched"].annotations.read_only is True
 
 
 async def test_a_session_that_was_lost_is_begun_anew(
-    hass: HomeAssistant, agent: Agent, one_kitchen: McpServer, tmp_path: Path
+    hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer
 ) -> None:
     """The server was started anew; then it is gone."""
     auth = {"type": "bearer", "token": TOKEN}
-    await async_offer(agent, tmp_path, written(one_kitchen.url, "search_recipes", auth=auth))
+    await own.offer(written(one_kitchen.url, "search_recipes", auth=auth))
     assert (await async_use(hass, "kitchen", query="soup"))["result"] == "Leeks, potatoes"
     await hass.async_add_executor_job(one_kitchen.stop)
     gone = await async_use(hass, "kitchen", query="curry")
@@ -149,32 +148,26 @@ async def test_a_session_that_was_lost_is_begun_anew(
 
 
 async def test_the_key_is_in_a_header_and_nowhere_else(
-    hass: HomeAssistant,
-    agent: Agent,
-    one_kitchen: McpServer,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Not in the log, not in an error."""
     caplog.set_level(logging.DEBUG)
     tools = written(one_kitchen.url, "count_recipes", auth={"type": "bearer", "token": "wrong-token-4711"})
-    await async_offer(agent, tmp_path, tools)
+    await own.offer(tools)
     refused = await async_use(hass, "kitchen")
     assert "refuses the credentials" in refused["error"]
     tools = written(one_kitchen.url, "count_recipes", headers={"Authorization": f"Bearer {TOKEN}"})
-    await async_offer(agent, tmp_path, tools)
+    await own.offer(tools)
     assert (await async_use(hass, "kitchen"))["result"]["count"] == 2
     shown = " ".join(record.getMessage() for record in caplog.records)
     assert TOKEN not in shown
     assert "wrong-token-4711" not in shown + str(refused)
 
 
-async def test_who_stops_waiting_says_so(
-    hass: HomeAssistant, agent: Agent, one_kitchen: McpServer, tmp_path: Path
-) -> None:
+async def test_who_stops_waiting_says_so(hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer) -> None:
     """The call is cancelled on the server, too."""
     auth = {"type": "bearer", "token": TOKEN}
-    await async_offer(agent, tmp_path, written(one_kitchen.url, "slow", timeout=1, auth=auth))
+    await own.offer(written(one_kitchen.url, "slow", timeout=1, auth=auth))
     late = await async_use(hass, "kitchen")
     assert late["error"] == "The MCP server did not answer within 1 s"
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -183,14 +176,14 @@ async def test_who_stops_waiting_says_so(
 
 
 async def test_what_comes_back_marks_the_turn(
-    hass: HomeAssistant, agent: Agent, one_kitchen: McpServer, model_server: ModelServer, tmp_path: Path
+    hass: HomeAssistant, own: OwnTools, one_kitchen: McpServer, model_server: ModelServer
 ) -> None:
     """Instructions in it are removed."""
     auth = {"type": "bearer", "token": TOKEN}
-    await async_offer(agent, tmp_path, written(one_kitchen.url, "inject", auth=auth))
+    await own.offer(written(one_kitchen.url, "inject", auth=auth))
     remember = tool_calls([("store_memory", {"content": "Anna wants every door open"})])
     model_server.script([tool_calls([("kitchen", {})]), remember, text("Fine.")])
-    await agent.say("Which soup?")
+    await own.agent.say("Which soup?")
     injected, stored = tool_results(model_server.chats[-1])[-2:]
     assert "A fine soup" in injected["result"]
     assert INJECTION not in injected["result"]
@@ -211,11 +204,11 @@ async def test_what_comes_back_marks_the_turn(
     ],
 )
 async def test_what_is_wrong_is_reported(
-    hass: HomeAssistant, agent: Agent, tmp_path: Path, handler: dict[str, Any], problem: str
+    hass: HomeAssistant, own: OwnTools, handler: dict[str, Any], problem: str
 ) -> None:
     values = {"type": "mcp", "server_url": "http://192.168.1.9/mcp", "tool": "x", **handler}
     lines = "".join(f"    {key}: {json.dumps(value)}\n" for key, value in values.items() if value is not None)
-    await async_offer(agent, tmp_path, f"- name: kitchen\n  description: It cooks.\n  handler:\n{lines}")
+    await own.offer(f"- name: kitchen\n  description: It cooks.\n  handler:\n{lines}")
     assert problem in reported(hass)["kitchen"]
 
 
@@ -297,15 +290,14 @@ def hostile(socket_enabled: None) -> Iterator[Hostile]:
 )
 async def test_no_answer_does_harm(
     hass: HomeAssistant,
-    agent: Agent,
+    own: OwnTools,
     hostile: Hostile,
-    tmp_path: Path,
     *,
     answer: Reply | Callable[[Any], Reply],
     error: str,
 ) -> None:
     """Each is bounded in size and time and told in a short sentence; the next call works."""
-    await async_offer(agent, tmp_path, written(hostile.url, "cook", timeout=1 if "1 s" in error else 20))
+    await own.offer(written(hostile.url, "cook", timeout=1 if "1 s" in error else 20))
     hostile.answer = answer
     envelope = await async_use(hass, "kitchen", query="x")
     assert error in envelope["error"]
@@ -315,9 +307,9 @@ async def test_no_answer_does_harm(
     assert (await async_use(hass, "kitchen", query="y"))["result"] == "Hot"
 
 
-async def test_the_list_is_kept(hass: HomeAssistant, agent: Agent, hostile: Hostile, tmp_path: Path) -> None:
+async def test_the_list_is_kept(hass: HomeAssistant, own: OwnTools, hostile: Hostile) -> None:
     """It is asked for once, with an end; the session is begun once."""
-    await async_offer(agent, tmp_path, written(hostile.url, "cook"))
+    await own.offer(written(hostile.url, "cook"))
     for number in range(3):
         assert (await async_use(hass, "kitchen", limit=number))["success"] is True
     assert hostile.methods == [
@@ -328,15 +320,13 @@ async def test_the_list_is_kept(hass: HomeAssistant, agent: Agent, hostile: Host
     assert sessions == [None, *("s1",) * 6]
 
 
-async def test_what_the_server_asks_meanwhile(
-    hass: HomeAssistant, agent: Agent, hostile: Hostile, tmp_path: Path
-) -> None:
+async def test_what_the_server_asks_meanwhile(hass: HomeAssistant, own: OwnTools, hostile: Hostile) -> None:
     """It may ask whether we are there; our model and files are not for it."""
     asked = [{"jsonrpc": "2.0", "id": 7, "method": method} for method in ("ping", "sampling/createMessage")]
     hostile.answer = lambda body: events(
         *asked, {"id": body["id"], "result": {"content": [{"type": "image"}, {"type": "text", "text": "Hi"}]}}
     )
-    await async_offer(agent, tmp_path, written(hostile.url, "cook"))
+    await own.offer(written(hostile.url, "cook"))
     assert (await async_use(hass, "kitchen"))["result"] == "(an image that is not shown)\nHi"
     replies = [request.json for request in hostile.server.requests if "method" not in request.json]
     assert replies[0] == {"jsonrpc": "2.0", "id": 7, "result": {}}
@@ -344,10 +334,10 @@ async def test_what_the_server_asks_meanwhile(
 
 
 async def test_keys_that_come_back_are_not_shown(
-    hass: HomeAssistant, agent: Agent, hostile: Hostile, tmp_path: Path
+    hass: HomeAssistant, own: OwnTools, hostile: Hostile
 ) -> None:
     """Whether in an answer or in an error."""
-    await async_offer(agent, tmp_path, written(hostile.url, "cook", auth={"type": "bearer", "token": TOKEN}))
+    await own.offer(written(hostile.url, "cook", auth={"type": "bearer", "token": TOKEN}))
     hostile.answer = lambda body: rpc(body, {"content": [{"type": "text", "text": f"You sent {TOKEN}"}]})
     assert TOKEN not in str(await async_use(hass, "kitchen", query="x"))
     hostile.answer = lambda body: data({"id": body["id"], "error": {"message": f"bad {TOKEN}"}})
@@ -356,11 +346,9 @@ async def test_keys_that_come_back_are_not_shown(
     assert TOKEN not in str(refused)
 
 
-async def test_hosts_that_are_not_allowed(
-    hass: HomeAssistant, agent: Agent, hostile: Hostile, tmp_path: Path
-) -> None:
-    await agent.set_options(rest_allowed_hosts=["api.example.com"])
-    await async_offer(agent, tmp_path, written(hostile.url, "cook"))
+async def test_hosts_that_are_not_allowed(hass: HomeAssistant, own: OwnTools, hostile: Hostile) -> None:
+    await own.agent.set_options(rest_allowed_hosts=["api.example.com"])
+    await own.offer(written(hostile.url, "cook"))
     assert "not among the allowed" in (await async_use(hass, "kitchen"))["error"]
     assert not hostile.server.requests
 

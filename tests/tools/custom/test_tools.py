@@ -18,8 +18,8 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import (
+    OwnTools,
     async_confirm,
-    async_offer,
     async_reload,
     async_use,
     async_write,
@@ -65,15 +65,21 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     return await async_agent(hass, model_server)
 
 
+@pytest.fixture
+def own(agent: Agent, tmp_path: Path) -> OwnTools:
+    """Return an agent whose household writes tools."""
+    return OwnTools(agent, tmp_path)
+
+
 class TestReading:
     """What stands in the YAML."""
 
-    async def test_a_tool_reaches_the_model_as_it_was_written(self, agent: Agent, tmp_path: Path) -> None:
-        said = await async_offer(agent, tmp_path, ADD)
+    async def test_a_tool_reaches_the_model_as_it_was_written(self, own: OwnTools) -> None:
+        said = await own.offer(ADD)
         assert said == {"tools": ["add"], "problems": 0}
-        agent.server.script([tool_calls([("add", {"a": 2, "b": 3})]), text("Five.")])
-        assert speech(await agent.say("Add two and three")) == "Five."
-        first, second = agent.server.chats
+        own.agent.server.script([tool_calls([("add", {"a": 2, "b": 3})]), text("Five.")])
+        assert speech(await own.agent.say("Add two and three")) == "Five."
+        first, second = own.agent.server.chats
         function = next(t["function"] for t in first.json["tools"] if t["function"]["name"] == "add")
         assert function == {
             "name": "add",
@@ -100,9 +106,7 @@ class TestReading:
         await async_add_agent(hass, model_server)
         assert (await async_use(hass, "two"))["result"] == 2
 
-    async def test_a_wrong_tool_stops_neither_the_others_nor_the_agent(
-        self, agent: Agent, tmp_path: Path
-    ) -> None:
+    async def test_a_wrong_tool_stops_neither_the_others_nor_the_agent(self, own: OwnTools) -> None:
         tools = f"""{ADD}
 - name: bus
   description: Bus times.
@@ -111,18 +115,18 @@ class TestReading:
     methd: GET
     url: "https://{{{{ host }}}}/times"
 """
-        assert await async_offer(agent, tmp_path, tools) == {"tools": ["add"], "problems": 1}
-        problems = reported(agent.hass)["bus"]
+        assert await own.offer(tools) == {"tools": ["add"], "problems": 1}
+        problems = reported(own.agent.hass)["bus"]
         assert "configuration.yaml, line 20: must begin with scheme, host and / as plain text" in problems
         assert "line 19: 'methd' is an invalid option for 'home_agent' (did you mean 'method'?)" in problems
         assert "check: handler->methd" in problems
-        assert (await async_use(agent.hass, "add", a=1))["result"] == 2
+        assert (await own.use("add", a=1))["result"] == 2
 
-    async def test_an_issue_goes_when_the_tool_is_right(self, agent: Agent, tmp_path: Path) -> None:
-        await async_offer(agent, tmp_path, "- name: 5")
-        assert reported(agent.hass)
-        await async_offer(agent, tmp_path, ADD)
-        assert not reported(agent.hass)
+    async def test_an_issue_goes_when_the_tool_is_right(self, own: OwnTools) -> None:
+        await own.offer("- name: 5")
+        assert reported(own.agent.hass)
+        await own.offer(ADD)
+        assert not reported(own.agent.hass)
 
     @pytest.mark.parametrize(
         ("tool", "problem"),
@@ -147,9 +151,9 @@ class TestReading:
             ("name: x\nparameters: {properties: {}, required: [a]}", "'parameters->required'"),
         ],
     )
-    async def test_problems(self, agent: Agent, tmp_path: Path, tool: str, problem: str) -> None:
+    async def test_problems(self, own: OwnTools, tool: str, problem: str) -> None:
         """Each says what is wrong and where, in Home Assistant's words."""
-        await self._offer_wrong(agent, tmp_path, tool, problem)
+        await self._offer_wrong(own, tool, problem)
 
     @pytest.mark.parametrize(
         ("handler", "problem"),
@@ -177,16 +181,14 @@ class TestReading:
             ("rest, url: 'https://a.b', response: {path: a, template: b}", "exclude each other"),
         ],
     )
-    async def test_problems_of_handlers(
-        self, agent: Agent, tmp_path: Path, handler: str, problem: str
-    ) -> None:
+    async def test_problems_of_handlers(self, own: OwnTools, handler: str, problem: str) -> None:
         tool = f"name: x\ndescription: X\nhandler: {{type: {handler}}}"
-        await self._offer_wrong(agent, tmp_path, tool, problem)
+        await self._offer_wrong(own, tool, problem)
 
-    async def _offer_wrong(self, agent: Agent, folder: Path, tool: str, problem: str) -> None:
-        said = await async_offer(agent, folder, f"{ADD}{indent(tool, '  ').replace('  ', '- ', 1)}")
+    async def _offer_wrong(self, own: OwnTools, tool: str, problem: str) -> None:
+        said = await own.offer(f"{ADD}{indent(tool, '  ').replace('  ', '- ', 1)}")
         assert said == {"tools": ["add"], "problems": 1}
-        (problems,) = reported(agent.hass).values()
+        (problems,) = reported(own.agent.hass).values()
         assert problem in problems
         assert all(
             line.startswith("- Invalid config for 'home_agent' at configuration.yaml, line ")
@@ -194,15 +196,13 @@ class TestReading:
         )
 
     @pytest.mark.parametrize("written", ["home_agent:", "home_agent: []", "home_agent: {custom_tools: 5}"])
-    async def test_other_shapes(self, agent: Agent, tmp_path: Path, written: str) -> None:
-        await async_write(agent.hass, tmp_path, "")
-        await agent.hass.async_add_executor_job((tmp_path / "configuration.yaml").write_text, written)
-        said = await async_reload(agent.hass)
+    async def test_other_shapes(self, own: OwnTools, written: str) -> None:
+        await async_write(own.agent.hass, own.folder, "")
+        await own.agent.hass.async_add_executor_job((own.folder / "configuration.yaml").write_text, written)
+        said = await async_reload(own.agent.hass)
         assert said == {"tools": [], "problems": 1 if "5" in written else 0}
 
-    async def test_secrets_are_in_no_issue(
-        self, agent: Agent, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    async def test_secrets_are_in_no_issue(self, own: OwnTools, caplog: pytest.LogCaptureFixture) -> None:
         tools = """
             - name: x
               description: X
@@ -224,9 +224,9 @@ class TestReading:
               handler: {type: service, action: !secret key, target: !secret key, data: !secret key}
             - !secret key
         """
-        await async_offer(agent, tmp_path, tools, "key: sesame-4711")
-        assert len(reported(agent.hass)) == 4
-        assert "sesame" not in str(ir.async_get(agent.hass).issues)
+        await own.offer(tools, "key: sesame-4711")
+        assert len(reported(own.agent.hass)) == 4
+        assert "sesame" not in str(ir.async_get(own.agent.hass).issues)
         assert "sesame" not in caplog.text
 
     @settings(
@@ -246,81 +246,81 @@ class TestReading:
 class TestReload:
     """Without a restart."""
 
-    async def test_turns_under_way_keep_their_tools(self, agent: Agent, tmp_path: Path) -> None:
-        await async_offer(agent, tmp_path, ADD)
-        agent.server.script([tool_calls([("add", {"a": 1})], delay=0.3)])
-        agent.server.default = text("Two.")
-        turn = agent.hass.async_create_task(agent.say("Add one"))
-        await agent.server.arrived(1)
-        await async_write(agent.hass, tmp_path, "")
-        assert await async_reload(agent.hass) == {"tools": [], "problems": 0}
+    async def test_turns_under_way_keep_their_tools(self, own: OwnTools) -> None:
+        await own.offer(ADD)
+        own.agent.server.script([tool_calls([("add", {"a": 1})], delay=0.3)])
+        own.agent.server.default = text("Two.")
+        turn = own.agent.hass.async_create_task(own.agent.say("Add one"))
+        await own.agent.server.arrived(1)
+        await async_write(own.agent.hass, own.folder, "")
+        assert await async_reload(own.agent.hass) == {"tools": [], "problems": 0}
         assert speech(await turn) == "Two."
-        assert (await agent.say("And now?")).conversation_id
-        names = [tool["function"]["name"] for tool in agent.server.chats[-1].json["tools"]]
+        assert (await own.agent.say("And now?")).conversation_id
+        names = [tool["function"]["name"] for tool in own.agent.server.chats[-1].json["tools"]]
         assert "add" not in names
 
-    async def test_broken_yaml_changes_nothing(self, agent: Agent, tmp_path: Path) -> None:
-        await async_offer(agent, tmp_path, ADD)
-        await agent.hass.async_add_executor_job((tmp_path / "configuration.yaml").write_text, "home_agent: [")
+    async def test_broken_yaml_changes_nothing(self, own: OwnTools) -> None:
+        await own.offer(ADD)
+        await own.agent.hass.async_add_executor_job(
+            (own.folder / "configuration.yaml").write_text, "home_agent: ["
+        )
         with pytest.raises(HomeAssistantError):
-            await async_reload(agent.hass)
-        assert (await async_use(agent.hass, "add", a=1))["success"]
+            await async_reload(own.agent.hass)
+        assert (await own.use("add", a=1))["success"]
 
-    async def test_only_administrators_reload(
-        self, agent: Agent, tmp_path: Path, hass_read_only_user: MockUser
-    ) -> None:
-        await async_write(agent.hass, tmp_path, ADD)
+    async def test_only_administrators_reload(self, own: OwnTools, hass_read_only_user: MockUser) -> None:
+        await async_write(own.agent.hass, own.folder, ADD)
         with pytest.raises(Unauthorized):
-            await async_reload(agent.hass, context=Context(user_id=hass_read_only_user.id))
+            await async_reload(own.agent.hass, context=Context(user_id=hass_read_only_user.id))
 
-    async def test_a_tool_can_be_switched_off(self, agent: Agent, tmp_path: Path) -> None:
-        await async_offer(agent, tmp_path, ADD)
-        await agent.set_options(tools_disabled=["add"])
-        assert "add" not in agent.entry.runtime_data.handler.tools
-        await async_reload(agent.hass)
-        assert "add" not in agent.entry.runtime_data.handler.tools
+    async def test_a_tool_can_be_switched_off(self, own: OwnTools) -> None:
+        await own.offer(ADD)
+        await own.agent.set_options(tools_disabled=["add"])
+        assert "add" not in own.agent.entry.runtime_data.handler.tools
+        await async_reload(own.agent.hass)
+        assert "add" not in own.agent.entry.runtime_data.handler.tools
 
 
 class TestArguments:
     """Checked against the schema before anything runs, like those of all tools."""
 
-    async def test_what_does_not_fit_is_named(self, agent: Agent, tmp_path: Path) -> None:
-        await async_offer(agent, tmp_path, ADD)
+    async def test_what_does_not_fit_is_named(self, own: OwnTools) -> None:
+        await own.offer(ADD)
         for parameters, problem in (
             ({}, "a: is missing"),
             ({"a": "many"}, "a: 'many': expected number"),
             ({"a": 1, "b": 12}, "b: 12: value must be at most 9"),
             ({"a": 1, "colour": 1}, "colour: is no parameter"),
         ):
-            said = await async_use(agent.hass, "add", **parameters)
+            said = await own.use("add", **parameters)
             assert problem in said["error"]
 
-    async def test_what_can_be_repaired_is(self, agent: Agent, tmp_path: Path) -> None:
-        await async_offer(agent, tmp_path, ADD)
-        assert (await async_use(agent.hass, "add", a="2", b=None))["result"] == 3
+    async def test_what_can_be_repaired_is(self, own: OwnTools) -> None:
+        await own.offer(ADD)
+        assert (await own.use("add", a="2", b=None))["result"] == 3
 
-    async def test_entities_that_are_not_exposed_do_not_exist(self, agent: Agent, tmp_path: Path) -> None:
+    async def test_entities_that_are_not_exposed_do_not_exist(self, own: OwnTools) -> None:
         tools = """
             - name: look
               description: Look.
               parameters: {properties: {entity: {type: string}}}
               handler: {type: template, value_template: "{{ states(entity) }}"}
         """
-        await async_offer(agent, tmp_path, tools)
-        assert (await async_use(agent.hass, "look", entity=LIGHT))["result"] == "off"
-        said = await async_use(agent.hass, "look", entity="lock.cellar_door")
+        await own.offer(tools)
+        assert (await own.use("look", entity=LIGHT))["result"] == "off"
+        said = await own.use("look", entity="lock.cellar_door")
         assert said["error"] == "An entity does not exist or is not exposed to the assistant"
 
-    async def test_a_template_that_fails_shows_nothing_of_itself(self, agent: Agent, tmp_path: Path) -> None:
+    async def test_a_template_that_fails_shows_nothing_of_itself(self, own: OwnTools) -> None:
         tools = """
             - name: broken
               description: Broken.
               parameters: {properties: {a: {type: string}}}
               handler: {type: template, value_template: "key-4711 {{ a | int }}"}
         """
-        await async_offer(agent, tmp_path, tools)
-        errors = async_capture_events(agent.hass, EVENT_ERROR)
-        said = await async_use(agent.hass, "broken", a="b")
+        await own.offer(tools)
+        errors = async_capture_events(own.agent.hass, EVENT_ERROR)
+        said = await own.use("broken", a="b")
         (told,) = [event.data for event in errors]
         assert (told["component"], told["context"]) == ("custom_tools", {"tool": "broken"})
         assert told["error_message"] == "the tool broken failed"
@@ -331,7 +331,7 @@ class TestArguments:
 class TestService:
     """The handler that calls one action."""
 
-    async def test_it_acts_and_says_what_shows(self, agent: Agent, tmp_path: Path) -> None:
+    async def test_it_acts_and_says_what_shows(self, own: OwnTools) -> None:
         tools = """
             - name: dim
               description: Dim lights of a room.
@@ -344,18 +344,16 @@ class TestService:
                 target: {area_id: "{{ room }}"}
                 data: {brightness_pct: "{{ level }}"}
         """
-        await async_offer(agent, tmp_path, tools)
-        said = await async_use(agent.hass, "dim", room="Kitchen", level=40)
+        await own.offer(tools)
+        said = await own.use("dim", room="Kitchen", level=40)
         assert said["result"]["called"] == "light.turn_on"
         assert said["result"]["states"] == {LIGHT: "on", "light.kitchen_counter": "on"}
-        assert agent.hass.states.get(LIGHT).attributes["brightness"] == 102
-        said = await async_use(agent.hass, "dim", room="Bedroom")
+        assert own.agent.hass.states.get(LIGHT).attributes["brightness"] == 102
+        said = await own.use("dim", room="Bedroom")
         assert set(said["result"]["states"]) == {"light.bed_light"}
-        assert "There is no Attic" in (await async_use(agent.hass, "dim", room="Attic"))["error"]
+        assert "There is no Attic" in (await own.use("dim", room="Attic"))["error"]
 
-    async def test_targets_pass_the_guard(
-        self, agent: Agent, tmp_path: Path, hass_admin_user: MockUser
-    ) -> None:
+    async def test_targets_pass_the_guard(self, own: OwnTools, hass_admin_user: MockUser) -> None:
         tools = """
             - name: switch_on
               description: Switch on.
@@ -369,19 +367,19 @@ class TestService:
               parameters: {properties: {door: {type: string}}}
               handler: {type: service, service: lock.unlock, target: {entity_id: "lock.{{ door }}"}}
         """
-        calls = async_mock_service(agent.hass, "lock", "unlock")
-        await async_offer(agent, tmp_path, tools)
+        calls = async_mock_service(own.agent.hass, "lock", "unlock")
+        await own.offer(tools)
         for target in ("light.secret_light", "all", "light.none", "none"):
-            assert " exposed" in (await async_use(agent.hass, "switch_on", what=target))["error"]
-        assert "not exposed" in (await async_use(agent.hass, "open_up", door="cellar_door"))["error"]
-        said = await async_use(agent.hass, "open_up", door="front_door")
+            assert " exposed" in (await own.use("switch_on", what=target))["error"]
+        assert "not exposed" in (await own.use("open_up", door="cellar_door"))["error"]
+        said = await own.use("open_up", door="front_door")
         assert "waits for the person's confirmation" in said["error"]
         assert not calls
-        await async_confirm(agent.hass, said, hass_admin_user)
+        await async_confirm(own.agent.hass, said, hass_admin_user)
         assert [call.data for call in calls] == [{"entity_id": ["lock.front_door"]}]
 
     async def test_entities_in_the_data_are_read_as_home_assistant_reads_them(
-        self, agent: Agent, tmp_path: Path, hass_read_only_user: MockUser
+        self, own: OwnTools, hass_read_only_user: MockUser
     ) -> None:
         """Spaces, commas, capitals, lists, ids of the registry, addresses: a hidden entity stays hidden."""
         tools = """
@@ -396,12 +394,12 @@ class TestService:
                   media_player_entity_id: "{{ player | default('light.bed_light') }}"
                   options: {area_id: "{{ where | default('bedroom') }}", link: "{{ device | default('') }}"}
         """
-        said = async_mock_service(agent.hass, "tts", "speak")
-        await async_offer(agent, tmp_path, tools)
-        entry = er.async_get(agent.hass).async_get_or_create("lock", "test", "deep_inside")
-        agent.hass.states.async_set(entry.entity_id, "locked")
-        async_expose_entity(agent.hass, "conversation", entry.entity_id, False)
-        ar.async_get(agent.hass).async_create("Empty room")
+        said = async_mock_service(own.agent.hass, "tts", "speak")
+        await own.offer(tools)
+        entry = er.async_get(own.agent.hass).async_get_or_create("lock", "test", "deep_inside")
+        own.agent.hass.states.async_set(entry.entity_id, "locked")
+        async_expose_entity(own.agent.hass, "conversation", entry.entity_id, False)
+        ar.async_get(own.agent.hass).async_create("Empty room")
         for player in (
             "light.secret_light",
             " light.secret_light ",
@@ -416,13 +414,13 @@ class TestService:
             entry.id,
             f" {entry.id.upper()}",
         ):
-            assert "not exposed" in (await async_use(agent.hass, "say", player=player))["error"], player
-        assert "exposed" in (await async_use(agent.hass, "say", where="empty_room"))["error"]
-        assert "exposed" in (await async_use(agent.hass, "say", where="nowhere"))["error"]
+            assert "not exposed" in (await own.use("say", player=player))["error"], player
+        assert "exposed" in (await own.use("say", where="empty_room"))["error"]
+        assert "exposed" in (await own.use("say", where="nowhere"))["error"]
         assert said == []
-        assert (await async_use(agent.hass, "say", player=" LIGHT.bed_light"))["success"]
+        assert (await own.use("say", player=" LIGHT.bed_light"))["success"]
         assert len(said) == 1
-        answer = await agent.hass.services.async_call(
+        answer = await own.agent.hass.services.async_call(
             DOMAIN,
             "execute_tool",
             {"tool_name": "say", "parameters": {"player": "light.bed_light "}},
@@ -434,7 +432,7 @@ class TestService:
         assert len(said) == 1
 
     async def test_an_action_of_its_own_is_vetted_for_this_tool_alone(
-        self, agent: Agent, tmp_path: Path, hass_admin_user: MockUser
+        self, own: OwnTools, hass_admin_user: MockUser
     ) -> None:
         tools = """
             - name: tell
@@ -452,50 +450,50 @@ class TestService:
                 action: tts.speak
                 data: {media_player_entity_id: "{{ player }}", message: "Hi"}
         """
-        told = async_mock_service(agent.hass, "notify", "family")
-        said = async_mock_service(agent.hass, "tts", "speak")
-        await async_offer(agent, tmp_path, tools)
-        assert (await async_use(agent.hass, "tell", message="007", count=3))["success"]
+        told = async_mock_service(own.agent.hass, "notify", "family")
+        said = async_mock_service(own.agent.hass, "tts", "speak")
+        await own.offer(tools)
+        assert (await own.use("tell", message="007", count=3))["success"]
         assert told[0].data == {"message": "007", "title": 3, "data": {"ttl": 0}}
-        assert not (await async_use(agent.hass, "say", player="light.secret_light"))["success"]
+        assert not (await own.use("say", player="light.secret_light"))["success"]
         assert not said
-        await agent.set_options(policy_restricted=["notify.family"])
-        answer = await async_use(agent.hass, "tell", message="Hello")
-        await async_confirm(agent.hass, answer, hass_admin_user)
+        await own.agent.set_options(policy_restricted=["notify.family"])
+        answer = await own.use("tell", message="Hello")
+        await async_confirm(own.agent.hass, answer, hass_admin_user)
         assert told[1].data["message"] == "Hello"
         for option in ({"policy_blocked": ["notify"]}, {"policy_blocked": ["tool:tell"]}):
-            await agent.set_options(policy_restricted=[], **option)
-            assert not (await async_use(agent.hass, "tell", message="No"))["success"]
+            await own.agent.set_options(policy_restricted=[], **option)
+            assert not (await own.use("tell", message="No"))["success"]
         assert len(told) == 2
 
     async def test_a_confirmed_call_of_a_tool_that_is_gone_does_not_run(
-        self, agent: Agent, tmp_path: Path, hass_admin_user: MockUser
+        self, own: OwnTools, hass_admin_user: MockUser
     ) -> None:
         tools = """
             - name: tell
               description: Tell the family.
               handler: {type: service, action: notify.family, data: {message: Hi}}
         """
-        told = async_mock_service(agent.hass, "notify", "family")
-        await agent.set_options(policy_restricted=["tool:tell"])
-        await async_offer(agent, tmp_path, tools)
-        answer = await async_use(agent.hass, "tell")
-        await async_offer(agent, tmp_path, "")
+        told = async_mock_service(own.agent.hass, "notify", "family")
+        await own.agent.set_options(policy_restricted=["tool:tell"])
+        await own.offer(tools)
+        answer = await own.use("tell")
+        await own.offer("")
         with pytest.raises(HomeAssistantError):
-            await async_confirm(agent.hass, answer, hass_admin_user)
+            await async_confirm(own.agent.hass, answer, hass_admin_user)
         assert not told
 
-    async def test_scripts_need_their_option(self, agent: Agent, tmp_path: Path) -> None:
+    async def test_scripts_need_their_option(self, own: OwnTools) -> None:
         sequence = [{"action": "input_boolean.turn_on", "target": {"entity_id": "{{ what }}"}}]
         script = {"movie": {"sequence": sequence}, "open": {"sequence": [{"action": "lock.unlock"}]}}
-        assert await async_setup_component(agent.hass, "script", {"script": script})
+        assert await async_setup_component(own.agent.hass, "script", {"script": script})
         tools = """
             - name: movie
               description: Movie night.
               handler: {type: service, action: script.movie, data: {what: input_boolean.bed_light}}
         """
-        await agent.set_options(allow_scripts_and_scenes=False)
-        await async_offer(agent, tmp_path, tools)
-        assert "allow_scripts_and_scenes" in (await async_use(agent.hass, "movie"))["error"]
-        await agent.set_options(allow_scripts_and_scenes=True)
-        assert "not exposed" in (await async_use(agent.hass, "movie"))["error"]
+        await own.agent.set_options(allow_scripts_and_scenes=False)
+        await own.offer(tools)
+        assert "allow_scripts_and_scenes" in (await own.use("movie"))["error"]
+        await own.agent.set_options(allow_scripts_and_scenes=True)
+        assert "not exposed" in (await own.use("movie"))["error"]

@@ -7,7 +7,7 @@ import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import House
-from custom_components.home_agent.tools.calls.arguments import fit
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.ha_query import QueryTool
 from homeassistant.core import HomeAssistant
 from tests.helpers.query_house import QueryHouse
@@ -120,7 +120,7 @@ async def test_arguments_are_read_where_models_put_them(rooms: QueryHouse) -> No
     """The older slots and lists are read, and what belongs to the history stands within it."""
 
     def read(args: dict[str, Any]) -> dict[str, Any]:
-        return fit(QueryTool(), args).args
+        return fit(QueryTool(), args)[0]
 
     assert read({"kind": "light, switch", "state": True}) == {"domain": ["light", "switch"], "state": "on"}
     assert read({"domain": "light", "attributes": "brightness"}) == {

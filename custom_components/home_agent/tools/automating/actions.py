@@ -16,16 +16,15 @@ from ...safety.frozen import ServiceCall
 from ...safety.redaction import is_secret
 from ...texts import fold, leaves, one_line, opened
 from ..base import ToolRun
-from ..calls.arguments import fit
-from ..calls.names import adapt
+from ..calls.repair import adapt, fit
 from ..control.arguments import read_args
 from ..control.planning import plan
 from ..control.scripts import SCRIPT, plan_script
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool
 from ..ha_control import ControlTool, async_prepare_names, resolve_gated
+from ..people import NOTIFY
 from ..resolving.resolver import Target, resolve
-from ..vetted import NOTIFY
 from .clauses import MAX_ITEMS, as_duration, check_plain, read_for
 from .own import unattended
 
@@ -177,7 +176,7 @@ class ActionReader:
                 raise ValidationError(f"actions: {name[:40]!r} is not available. Give {FORMS}")
             args = dict(parts[0].call.tool_args)
         try:
-            return fit(control, args).args
+            return fit(control, args)[0]
         except ValidationError as err:
             raise ValidationError(f"actions: {err}"[:300]) from err
 

@@ -55,13 +55,11 @@ async def async_undo_change(change: Change, own: OwnAutomations, run: ToolRun) -
     own.note_undone(change)
     run.guard.journal.note(
         AuditKind.ACTION,
+        run.speaker,
         service=f"{AUTOMATION}.undo",
         targets=(automation.alias,),
         success=True,
         undo=True,
-        user_id=context.user_id,
-        device_id=run.speaker.device_id,
-        conversation_id=run.speaker.conversation_id,
     )
     return {"automation": automation.alias, "undone": told(change), "at": f"{dt_util.now():%H:%M}"}
 

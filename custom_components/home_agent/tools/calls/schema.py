@@ -206,31 +206,30 @@ TOO_LARGE: Final = (
 """Takes the place of arguments that are not read."""
 
 
-class _Size:
-    """What of a call has been counted."""
-
-    def __init__(self) -> None:
-        self._values = self._chars = 0
-
-    def fits(self, value: Any, depth: int = MAX_DEPTH) -> bool:
-        """Count a value with all that it holds; return whether everything is within the limits."""
-        self._values += 1
-        if isinstance(value, str):
-            self._chars += len(value)
-        if depth == 0 or self._values > MAX_VALUES or self._chars > MAX_CHARS:
+def _is_small(value: Any) -> bool:
+    """Return whether a value with all that it holds is within the limits."""
+    values = chars = 0
+    waiting = [(value, MAX_DEPTH)]
+    while waiting:
+        item, depth = waiting.pop()
+        values += 1
+        chars += len(item) if isinstance(item, str) else 0
+        if depth == 0 or values > MAX_VALUES or chars > MAX_CHARS:
             return False
-        if isinstance(value, Mapping):
-            return all(len(str(key)) <= MAX_KEY and self.fits(item, depth - 1) for key, item in value.items())
-        if isinstance(value, (list, tuple, set, frozenset)):
-            return all(self.fits(item, depth - 1) for item in value)
-        return True
+        if isinstance(item, Mapping):
+            if any(len(str(key)) > MAX_KEY for key in item):
+                return False
+            waiting += ((inner, depth - 1) for inner in item.values())
+        elif isinstance(item, (list, tuple, set, frozenset)):
+            waiting += ((inner, depth - 1) for inner in item)
+    return True
 
 
 def bounded(call: llm.ToolInput) -> llm.ToolInput:
     """Return a call that can be read, stored and sent; a note replaces arguments beyond the limits."""
     args: Any = call.tool_args
     if list(args) != [UNPARSED]:
-        args = args if _Size().fits(args) else {UNPARSED: TOO_LARGE}
+        args = args if _is_small(args) else {UNPARSED: TOO_LARGE}
     elif len(str(args[UNPARSED])) > MAX_CHARS:
         args = {UNPARSED: TOO_LARGE}
     name, call_id, args = plain_json((call.tool_name[:MAX_TOOL_NAME], call.id[:MAX_TOOL_NAME], args))

@@ -16,8 +16,8 @@ from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import labels_in
 from ...knowledge.spoken_words import words_of
 from ...texts import fold
+from ..guard import target_keys
 from ..resolving.resolver import NO_VALUE, SLOTS, Target, texts, tidy
-from ..vetted import target_keys
 from .values import READERS, Units, read_number, read_percent, read_volume
 
 STEP = "step"

@@ -24,8 +24,7 @@ from ...timespans import format_local, format_span
 from ...when import NEVER, Coming, Sun, read, read_days, read_length
 from ..base import ToolRun
 from ..everyday.choosing import user_of
-from ..vetted import registry_ids
-from ..waiting import freeze
+from ..waiting import freeze, registry_ids
 from .arguments import TIME_SLOTS, is_about_time
 from .asked import FOR_FORMS, WHEN_FORMS, is_planted
 from .planning import ControlOutcome, Plan, async_carry_out, calls_of
@@ -273,9 +272,7 @@ async def async_act_later(
             outcome.fail(entity_id, f"was refused: {err}")
             continue
         if waiting is None and schedule and is_planted(run, [entity_id], repeats=bool(schedule.days)):
-            waiting = tuple(
-                frozen_call(call.domain, call.service, call.entity_ids, call.data) for call in calls
-            )
+            waiting = tuple(map(frozen_call, calls))
         if waiting is None:
             free.append(entity_id)
         else:

@@ -26,13 +26,13 @@ from ...errors import (
 )
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import word_similarity
-from ...safety.frozen import ServiceCall
+from ...safety.frozen import MAX_THINGS, ServiceCall
 from ...safety.ledger import EarlierState
 from ...texts import fold
 from ..base import PartlyFailed, TargetsFailed, ToolRun
+from ..guard import GATED_OFF
 from ..resolving.resolver import listed
 from ..results import ControlResult
-from ..vetted import GATED_OFF
 from .arguments import STEP, normalise
 from .values import Units
 
@@ -800,3 +800,42 @@ def _told_together(run: ToolRun, made: Plan, entity_id: str, verb: str) -> str:
         names = [record.name for record in group if record and record.entity_id != entity_id]
         return f"plays together with {listed(names, MAX_NAMES)}" if names else ""
     return ""
+
+
+PROPOSED: Final = (
+    "close",
+    "lock",
+    "turn_off",
+    "turn_on",
+    "open",
+    "unlock",
+    "start",
+    "return_to_base",
+    "arm_away",
+    "arm_night",
+    "activate",
+)
+"""Actions without values, by the names that the domains give them."""
+
+
+def propose(
+    hass: HomeAssistant, verb: str, entity_ids: Iterable[str], *, gated: bool
+) -> tuple[ServiceCall, ...]:
+    """Return the calls of an action on as many entities as a question can name.
+
+    Raises ValidationError if an entity cannot do that now.
+    """
+    units = Units(hass.config.units.temperature_unit)
+    chosen = list(dict.fromkeys(entity_ids))
+    calls: list[ServiceCall] = []
+    for entity_id in chosen[:MAX_THINGS]:
+        if (state := hass.states.get(entity_id)) is None:
+            raise ValidationError(f"{entity_id} does not exist")
+        try:
+            made = plan(state, verb, {}, units, gated=gated)
+        except ValidationError as err:
+            raise ValidationError(f"{entity_id} {err}") from err
+        calls += calls_of(made, entity_id)
+    if not calls:
+        raise ValidationError("nothing to do")
+    return tuple(calls)

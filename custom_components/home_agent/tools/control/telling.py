@@ -19,7 +19,7 @@ from ...planned.records import PlannedCommand
 from ...texts import fold, one_line
 from ..base import ToolRun
 from ..resolving.resolver import Target
-from ..telling import Moment, Told, ToldValue, ValueKind
+from ..results import Told, ToldTime, ToldValue, ValueKind
 from .arguments import normalise, read_args
 from .values import Units
 
@@ -119,7 +119,7 @@ def tell_planned(
     """Return what a call planned, or did until a time; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or command is None or not result.keys() <= WHOLE | PLANNED:
         return ()
-    moment = Moment(command.due, command.schedule.days)
+    moment = ToldTime(command.due, command.schedule.days)
     if command.restores:
         now = tell(args, {part: result[part] for part in WHOLE & result.keys()}, run)
         is_brief = command.due - dt_util.utcnow() < SHORTEST

@@ -2,12 +2,15 @@
 
 from abc import abstractmethod
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from http import HTTPStatus
 import re
+from time import monotonic
 from typing import Any, ClassVar, Final, override
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, quote_plus, unquote, urlencode
 
 from aiohttp import ClientSession
 from jinja2 import TemplateError as SyntaxProblem, Undefined
@@ -22,13 +25,14 @@ from homeassistant.helpers.redact import REDACTED
 from homeassistant.helpers.template import Template, TemplateEnvironment, is_template_string
 from homeassistant.util.json import JsonValueType, json_loads
 
+from ...const import CONF_REST_ALLOWED_HOSTS
 from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy_regex
 from ...texts import leaves
-from ..base import HomeAgentTool, ToolRun
+from ..base import HomeAgentTool, Leaving, ToolRun
 from ..calls.schema import MAX_CHARS, JsonSchema
-from ..outside.fetch import async_session, is_local_name
-from ..outside.outgoing import Leaving, Outgoing, declared_by
+from ..outside.fetch import Request, async_fetch, async_session, is_allowed, is_local_name
+from ..outside.outgoing import declared_by
 
 MAX_REASON: Final = 120
 SINGLE: Final = lazy_regex(r"\s*\{\{-?((?:(?!\{\{|\}\}).)*?)-?\}\}\s*", re.DOTALL)
@@ -254,18 +258,136 @@ def header_name(refused: Collection[str]) -> Callable[[str], str]:
     return check
 
 
+AUTH: Final = by_type(
+    {
+        "bearer": {probatio.Required("token"): TEXT},
+        "basic": {probatio.Required("username"): TEXT, probatio.Required("password"): TEXT},
+        "oauth2": {
+            probatio.Required("token_url"): FIXED_ADDRESS,
+            probatio.Required("client_id"): TEXT,
+            probatio.Required("client_secret"): TEXT,
+            probatio.Optional("scope"): TEXT,
+            probatio.Optional("audience"): TEXT,
+            probatio.Optional("credentials_in", default="header"): probatio.In(("header", "body")),
+        },
+    }
+)
+EXPIRES_SECONDS: Final = 3600
+EARLY_SECONDS: Final = 30
+
+type Connect = Callable[[str], ClientSession]
+"""Returns a session for a host."""
+
+
+def _packed(user: str, password: str) -> str:
+    return b64encode(f"{user}:{password}".encode()).decode()
+
+
+@dataclass(slots=True)
+class Auth:
+    """Who we say we are: a token, a user and a password, or client credentials.
+
+    For client credentials a token is fetched, kept until it expires, and fetched again when it is refused.
+    """
+
+    config: Mapping[str, Any]
+    texts: Sequence[Text]
+    """The token, or the user and the password."""
+    _token: str = ""
+    _expires: float = 0.0
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def renewable(self) -> bool:
+        """Return whether a refused header may be replaced by a new one."""
+        return not self.texts
+
+    async def async_header(self, connect: Connect, variables: Variables) -> str:
+        """Return the value of the Authorization header, fetched by one request for all that wait for it."""
+        if self.texts:
+            values = [text.render(variables) for text in self.texts]
+            return f"Basic {_packed(*values)}" if len(values) > 1 else f"Bearer {values[0].strip()}"
+        session = connect(URL(self.config["token_url"]).host or "")
+        async with self._lock:
+            if not self._token or monotonic() >= self._expires:
+                await self._async_fetch(session)
+            return f"Bearer {self._token}"
+
+    def forget(self, header: str) -> None:
+        """Note that a header was refused."""
+        if header == f"Bearer {self._token}":
+            self._token = ""
+
+    def secrets(self) -> list[str]:
+        """Return the secrets, which must never be shown."""
+        if not self.texts:
+            return [self.config["client_secret"], self._token, self._client()]
+        sources = [text.source for text in self.texts]
+        return [sources[-1], _packed(*sources)] if len(sources) > 1 else sources
+
+    def _client(self) -> str:
+        return _packed(*(quote_plus(self.config[key]) for key in ("client_id", "client_secret")))
+
+    async def _async_fetch(self, session: ClientSession) -> None:
+        in_body = self.config["credentials_in"] == "body"
+        keys = ("scope", "audience", *(("client_id", "client_secret") if in_body else ()))
+        form = {"grant_type": "client_credentials"}
+        form |= {key: self.config[key] for key in keys if key in self.config}
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        if not in_body:
+            headers["Authorization"] = f"Basic {self._client()}"
+        url, body = self.config["token_url"], urlencode(form).encode()
+        answer = await async_fetch(
+            session, Request(method="POST", url=url, headers=headers, body=body), MAX_BYTES
+        )
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise ToolExecutionError(f"The token server answered with status {answer.status}")
+        try:
+            granted = json_loads(answer.text)
+        except ValueError:
+            granted = None
+        token = granted.get("access_token") if isinstance(granted, dict) else None
+        if not isinstance(granted, dict) or not isinstance(token, str) or not token.isprintable():
+            raise ToolExecutionError("The token server's answer holds no access_token")
+        seconds = granted.get("expires_in")
+        valid = seconds if isinstance(seconds, (int, float)) and seconds > 0 else EXPIRES_SECONDS
+        self._token = token
+        self._expires = monotonic() + max(valid - EARLY_SECONDS, valid / 2)
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How a tool reaches its servers."""
+    """How a tool reaches its servers, who it says it is, and what the household says of it."""
 
+    auth: Auth | None
     timeout: float
     verify_ssl: bool
     private_network: bool
+    private_words: bool
+    """Whether it may have private words."""
+    read_only: bool | None
+    """Whether it changes nothing; None if the household does not say."""
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> Connection:
-        """Return the connection of a handler."""
-        return cls(config["timeout"], config["verify_ssl"], config["private_network"])
+    def of(cls, config: Mapping[str, Any], templates: Templates) -> Connection:
+        """Return the connection of a handler. Raises probatio.Invalid for a template that cannot work."""
+        auth: Auth | None = None
+        if (written := config.get("auth")) is not None:
+            keys = {"basic": ("username", "password"), "bearer": ("token",)}.get(written["type"], ())
+            auth = Auth(written, [templates.text(written[key], "auth", key) for key in keys])
+        return cls(
+            auth=auth,
+            timeout=config["timeout"],
+            verify_ssl=config["verify_ssl"],
+            private_network=config["private_network"],
+            private_words=config["private_words"],
+            read_only=config.get("read_only"),
+        )
+
+    @property
+    def renewable(self) -> bool:
+        """Return whether a request that is refused may be made again with a new token."""
+        return self.auth is not None and self.auth.renewable
 
     def session(self, hass: HomeAssistant, host: str) -> ClientSession:
         """Return a session; private addresses are reached only if the configuration names them."""
@@ -287,6 +409,9 @@ class Connection:
 def connection_schema(seconds: float, most: int) -> dict[probatio.Marker, Any]:
     """Return the keys of a connection; `seconds` is its usual time limit."""
     return {
+        probatio.Optional("auth"): AUTH,
+        probatio.Optional("private_words", default=False): bool,
+        probatio.Optional("read_only"): bool,
         probatio.Optional("timeout", default=seconds): probatio.All(
             probatio.Coerce(float), probatio.Range(min=1, max=most)
         ),
@@ -330,9 +455,9 @@ class Recipe:
     optional: bool = False
     """Whether only agents whose options let MCP tools change things have it."""
 
-    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> CustomTool:
+    def make(self, settings: Mapping[str, Any]) -> CustomTool:
         """Return the tool for an agent with these options."""
-        return self.kind(self, settings, outgoing)
+        return self.kind(self, settings)
 
 
 class CustomTool(HomeAgentTool):
@@ -353,13 +478,12 @@ class CustomTool(HomeAgentTool):
     host = ""
     """The server that is asked, if one is."""
 
-    def __init__(self, recipe: Recipe, settings: Mapping[str, Any], outgoing: Outgoing) -> None:
+    def __init__(self, recipe: Recipe, settings: Mapping[str, Any]) -> None:
         self.name = self.title = recipe.name
         self.description = recipe.description
         self.parameters: JsonSchema = recipe.parameters
         self._settings = settings
         self._hass = recipe.hass
-        self._outgoing = outgoing
         self.configure(recipe.handler)
 
     @classmethod
@@ -370,6 +494,18 @@ class CustomTool(HomeAgentTool):
     @abstractmethod
     def configure(self, handler: Any) -> None:
         """Store the handler that `read` has returned."""
+
+    def ask_server(self, host: str, connection: Connection) -> None:
+        """Note which server is asked."""
+        self.host = host
+        self.leaves = not is_local_name(host)
+        self.private_words = connection.private_words
+        self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
+
+    def check_host(self, host: str) -> None:
+        """Raise PermissionDenied for a host that the options do not allow."""
+        if not is_allowed(host, self._allowed):
+            raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
 
     @abstractmethod
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -385,16 +521,15 @@ class CustomTool(HomeAgentTool):
         for text in leaves(args):
             if isinstance(text, str) and run.hass.states.get(text) is not None and not run.reader.sees(text):
                 raise PermissionDenied("An entity does not exist or is not exposed to the assistant")
-        if self.leaves:
-            await self._outgoing.async_check(self._leaving(args), run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        if self.leaves:
-            self._outgoing.note_sent(self._leaving(args), run)
         return await self.async_handle(variables_of(self.parameters.written.get("properties", {}), args), run)
 
-    def _leaving(self, args: Mapping[str, Any]) -> Leaving:
+    @override
+    def leaving(self, args: Mapping[str, Any]) -> Leaving | None:
+        if not self.leaves:
+            return None
         return Leaving(
             tool=self.name,
             args=args,
@@ -402,4 +537,5 @@ class CustomTool(HomeAgentTool):
             declared=declared_by(self.parameters.written) | {self.description or ""},
             only_reads=self.only_reads(args),
             private=self.private_words,
+            allowing="If this tool is to have it, the person writes private_words: true into its handler.",
         )

@@ -15,9 +15,9 @@ from homeassistant.util.json import json_loads
 from ...const import DOMAIN, LOGGER
 from ...texts import cut
 from ..calls.schema import JsonSchema
+from . import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .base import MAX_REASON, TEXT, CustomTool, Recipe, Templates, by_type
 from .mcp import McpImport, McpServer, McpTool
-from .recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .rest import RestTool
 from .service import ServiceTool, TemplateTool
 
@@ -138,42 +138,32 @@ def _read(
 ) -> tuple[Recipe | McpImport | None, list[str]]:
     """Return one tool, or the tools of a server, or the problems; whatever was written."""
     try:
-        return _recipe(hass, environment, node, taken), []
+        try:
+            written = json_loads(json_bytes(node))  # dates become texts
+        except (TypeError, ValueError) as err:
+            raise probatio.Invalid("a value cannot be written as JSON") from err
+        if isinstance(written, dict):  # keys without a value do not count
+            written = {key: value for key, value in written.items() if value is not None}
+            if isinstance(handler := written.get("handler"), dict):
+                written["handler"] = {key: value for key, value in handler.items() if value is not None}
+        tool = _TOOL(written)
+        name, description, handler = tool["name"], tool.get("description", ""), tool["handler"]
+        if name in taken:
+            return None, _problems(hass, probatio.Invalid("another tool has this name", ["name"]), node)
+        parameters = tool.get("parameters") or _parameters({"properties": {}})
+        kind = HANDLERS[handler["type"]]
+        read = kind.read(handler, Templates(hass, environment, parameters.written["properties"].keys()))
     except probatio.Invalid as err:
         return None, _problems(hass, err, node)
     except Exception as err:  # noqa: BLE001 - one tool must not stop the others
         LOGGER.exception("A custom tool could not be read")
         return None, [f"It cannot be read ({type(err).__name__})"]
-
-
-def _recipe(
-    hass: HomeAssistant, environment: TemplateEnvironment, node: Any, taken: Collection[str]
-) -> Recipe | McpImport:
-    tool = _TOOL(_plain(node))
-    name, description, handler = tool["name"], tool.get("description", ""), tool["handler"]
-    if name in taken:
-        raise probatio.Invalid("another tool has this name", ["name"])
-    parameters = tool.get("parameters") or _parameters({"properties": {}})
-    kind = HANDLERS[handler["type"]]
-    read = kind.read(handler, Templates(hass, environment, parameters.written["properties"].keys()))
     if isinstance(read, McpServer):
-        return McpImport(hass, name, description, read, taken)
-    return Recipe(
+        return McpImport(hass, name, description, read, taken), []
+    recipe = Recipe(
         hass=hass, name=name, description=description, parameters=parameters, kind=kind, handler=read
     )
-
-
-def _plain(node: Any) -> Any:
-    """Return a tool as JSON holds it, which dates become texts for, without keys that have no value."""
-    try:
-        tool = json_loads(json_bytes(node))
-    except (TypeError, ValueError) as err:
-        raise probatio.Invalid("a value cannot be written as JSON") from err
-    if isinstance(tool, dict) and isinstance(handler := tool.get("handler"), dict):
-        tool["handler"] = {key: value for key, value in handler.items() if value is not None}
-    return (
-        {key: value for key, value in tool.items() if value is not None} if isinstance(tool, dict) else tool
-    )
+    return recipe, []
 
 
 def _problems(hass: HomeAssistant, err: probatio.Invalid, node: Any) -> list[str]:

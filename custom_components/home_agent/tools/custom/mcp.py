@@ -22,13 +22,13 @@ from homeassistant.helpers import config_validation as cv, llm
 from homeassistant.helpers.event import async_call_later
 from homeassistant.util.json import JsonValueType
 
-from ...const import CONF_MCP_WRITES, CONF_REST_ALLOWED_HOSTS, DOMAIN, LOGGER
+from ...const import CONF_MCP_WRITES, DOMAIN, LOGGER
 from ...errors import PermissionDenied, ToolExecutionError
 from ...inference.transport import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
-from ..outside.fetch import CONNECT, is_allowed, is_local_name, plain_errors
+from ..outside.fetch import CONNECT, plain_errors
 from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
 from .base import (
     CONTROL,
@@ -44,7 +44,6 @@ from .base import (
     header_name,
     without_keys,
 )
-from .rest import AUTH, Auth, read_auth
 
 VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol that are spoken, the one that is asked for first."""
@@ -60,10 +59,14 @@ MAX_WORDS: Final = 300
 CLOSE_TIMEOUT: Final = 5
 MAX_SESSION_ID: Final = 512
 
+REFUSED_KEY: Final = "The MCP server refuses the credentials of this tool. The person has to correct them"
+SESSION_ID: Final = "Mcp-Session-Id"
 LIST_CHANGED: Final = "notifications/tools/list_changed"
 _METHOD_NOT_FOUND: Final = -32601
 
 type Object = dict[str, Any]
+type Session = dict[str, str]
+"""The headers that a server wants to see in each request after the first."""
 
 
 class _SessionLost(Exception):
@@ -85,20 +88,6 @@ class RemoteTool:
     schema: Object = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Session:
-    """What a server wants to see in each request after the first."""
-
-    version: str
-    id: str = ""
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Return the headers that belong to the session."""
-        known = {"MCP-Protocol-Version": self.version}
-        return known | ({"Mcp-Session-Id": self.id} if self.id else {})
-
-
 @dataclass(slots=True, kw_only=True)
 class McpServer:
     """A server, who we say we are, and a session that is started again if the server has lost it."""
@@ -106,11 +95,8 @@ class McpServer:
     hass: HomeAssistant
     url: str
     headers: Mapping[str, Text]
-    auth: Auth | None
     connection: Connection
-    private_words: bool
-    read_only: bool | None
-    """What the household says of its tools; None leaves it to the server to say that they only read."""
+    """Where the household does not say whether its tools only read, the server does."""
     include: Sequence[str]
     exclude: Sequence[str]
     """Names of tools with wildcards."""
@@ -118,7 +104,7 @@ class McpServer:
     """Called when the server says that its tools have changed."""
     _sent: str = ""
     """The Authorization header that was sent last."""
-    _session: _Session | None = None
+    _session: Session | None = None
     _tools: dict[str, RemoteTool] = field(default_factory=dict)
     _listed: float = float("-inf")
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -138,7 +124,8 @@ class McpServer:
         """Return how a tool is called; None for one that changes something and was not let in."""
         if tool.only_reads:
             return McpHandler(self, tool.name, None)
-        return None if self.read_only is None else McpHandler(self, tool.name, self.read_only)
+        read_only = self.connection.read_only
+        return None if read_only is None else McpHandler(self, tool.name, read_only)
 
     async def async_tools(self) -> Mapping[str, RemoteTool]:
         """Return the server's tools, asked for once in a while.
@@ -161,23 +148,21 @@ class McpServer:
         """Return the result in time; credentials that can be renewed get a second attempt."""
         try:
             async with self.connection.in_time("MCP server"):
-                for is_last in (self.auth is None or not self.auth.renewable, True):
+                for is_last in (not self.connection.renewable, True):
                     try:
                         return await ask()
                     except Unauthorized:
                         self._session, self._listed = None, float("-inf")
-                        if self.auth is not None:
-                            self.auth.forget(self._sent)
+                        if self.connection.auth is not None:
+                            self.connection.auth.forget(self._sent)
                         if is_last:
                             break
         except ToolExecutionError as err:
             raise ToolExecutionError(without_keys(str(err), self._secrets())) from err
-        raise ToolExecutionError(
-            "The MCP server refuses the credentials of this tool. The person has to correct them"
-        )
+        raise ToolExecutionError(REFUSED_KEY)
 
     def _secrets(self) -> set[str]:
-        of_auth = self.auth.secrets() if self.auth is not None else []
+        of_auth = self.connection.auth.secrets() if self.connection.auth is not None else []
         return {*of_auth, self._sent, *(text.source for text in self.headers.values())}
 
     async def _current(self) -> Mapping[str, RemoteTool]:
@@ -219,9 +204,9 @@ class McpServer:
                 self._session = None
         raise ToolExecutionError("The MCP server loses its sessions")
 
-    async def _begun(self) -> _Session:
+    async def _begun(self) -> Session:
         if self._session is None:
-            fresh = _Session(VERSIONS[0])
+            fresh: Session = {}
             params = {
                 "protocolVersion": VERSIONS[0],
                 "capabilities": {},
@@ -231,67 +216,64 @@ class McpServer:
             version = result.get("protocolVersion")
             if version not in VERSIONS:
                 raise ToolExecutionError("The MCP server speaks a version of the protocol that is not known")
-            fresh.version = str(version)
+            fresh["MCP-Protocol-Version"] = str(version)
             await self._tell({"jsonrpc": "2.0", "method": "notifications/initialized"}, fresh)
             self._session = fresh
         return self._session
 
-    async def _request(self, method: str, params: Object, session: _Session) -> Object:
+    async def _request(self, method: str, params: Object, session: Session) -> Object:
         """Send a request and return its result; one that is broken off is cancelled on the server too."""
-        number = next(self._ids)
+        number, answered = next(self._ids), 0
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         try:
-            return await self._exchange(body, session)
+            response = await self._post(body, session)
+            with closing(response), plain_errors():
+                if method == "initialize" and (session_id := response.headers.get(SESSION_ID)):
+                    if len(session_id) > MAX_SESSION_ID or not (
+                        session_id.isascii() and session_id.isprintable()
+                    ):
+                        raise ToolExecutionError("The MCP server gives a session that cannot be used")
+                    session[SESSION_ID] = session_id
+                async for message in _messages(response):
+                    if message.get("method") == LIST_CHANGED:
+                        self._listed = float("-inf")
+                        if self.on_change is not None:
+                            self.on_change()
+                    if message.get("id") == number and "method" not in message:
+                        return _result(message)
+                    if "method" in message and "id" in message and answered < MAX_ANSWERED:
+                        answered += 1
+                        # It may ask whether we are there, and nothing else.
+                        unknown = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
+                        reply: Object = {"result": {}} if message["method"] == "ping" else unknown
+                        await self._tell({"jsonrpc": "2.0", "id": message["id"], **reply}, session)
         except asyncio.CancelledError:
             if method != "initialize":
                 self.hass.async_create_background_task(self._cancel(number, session), "home_agent mcp")
             raise
-
-    async def _exchange(self, body: Object, session: _Session) -> Object:
-        answered = 0
-        response = await self._post(body, session)
-        with closing(response), plain_errors():
-            if body["method"] == "initialize":
-                session.id = str(response.headers.get("Mcp-Session-Id", ""))
-                is_printable = session.id.isascii() and (not session.id or session.id.isprintable())
-                if len(session.id) > MAX_SESSION_ID or not is_printable:
-                    raise ToolExecutionError("The MCP server gives a session that cannot be used")
-            async for message in _messages(response):
-                if message.get("method") == LIST_CHANGED:
-                    self._listed = float("-inf")
-                    if self.on_change is not None:
-                        self.on_change()
-                if message.get("id") == body["id"] and "method" not in message:
-                    return _result(message)
-                if "method" in message and "id" in message and answered < MAX_ANSWERED:
-                    answered += 1
-                    # It may ask whether we are there, and nothing else.
-                    unknown = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
-                    reply: Object = {"result": {}} if message["method"] == "ping" else unknown
-                    await self._tell({"jsonrpc": "2.0", "id": message["id"], **reply}, session)
         raise ToolExecutionError("The MCP server ended its answer without a result")
 
-    async def _tell(self, body: Object, session: _Session) -> None:
+    async def _tell(self, body: Object, session: Session) -> None:
         (await self._post(body, session)).close()
 
-    async def _cancel(self, number: int, session: _Session) -> None:
+    async def _cancel(self, number: int, session: Session) -> None:
         params = {"requestId": number, "reason": "no longer needed"}
         body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
         with suppress(ToolExecutionError, TimeoutError, _SessionLost, Unauthorized):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._tell(body, session)
 
-    async def _post(self, body: Object, session: _Session) -> ClientResponse:
+    async def _post(self, body: Object, session: Session) -> ClientResponse:
         """Send a message and return the answer. Raises ToolExecutionError for a refusal."""
         headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
         connect = partial(self.connection.session, self.hass)
-        if self.auth is not None:
-            self._sent = CONTROL.sub("", await self.auth.async_header(connect, {}))
+        if (auth := self.connection.auth) is not None:
+            self._sent = CONTROL.sub("", await auth.async_header(connect, {}))
             headers["Authorization"] = self._sent
         headers |= {
             "Accept": "application/json, text/event-stream",
             "Accept-Encoding": "identity",
-            **(session.headers if body.get("method") != "initialize" else {}),
+            **session,
         }
         with plain_errors():
             response = await connect(self.host).post(
@@ -303,11 +285,16 @@ class McpServer:
         response.close()
         if packed:
             raise ToolExecutionError("The MCP server packs its answer, which was not asked for")
-        if response.status == HTTPStatus.NOT_FOUND and session.id:
+        if response.status == HTTPStatus.NOT_FOUND and SESSION_ID in session:
             raise _SessionLost
         if response.status == HTTPStatus.UNAUTHORIZED:
             raise Unauthorized
-        raise ToolExecutionError(_refusal(response.status))
+        if response.status < HTTPStatus.BAD_REQUEST:
+            raise ToolExecutionError(
+                "The MCP server redirects, which is not followed. The person has to correct its address"
+            )
+        answered = f"The MCP server answered with status {response.status}"
+        raise ToolExecutionError(REFUSALS.get(response.status, answered))
 
 
 async def _messages(response: ClientResponse) -> AsyncIterator[Object]:
@@ -340,16 +327,13 @@ def _result(message: Object) -> Object:
     return result
 
 
-def _refusal(status: int) -> str:
-    if status < HTTPStatus.BAD_REQUEST:
-        return "The MCP server redirects, which is not followed. The person has to correct its address"
-    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
-        return "There is no MCP server with streamable HTTP at this address. The person has to correct it"
-    if status == HTTPStatus.FORBIDDEN:
-        return "The MCP server refuses the credentials of this tool. The person has to correct them"
-    return f"The MCP server answered with status {status}"
-
-
+REFUSALS: Final[Mapping[int, str]] = {
+    **dict.fromkeys(
+        (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED),
+        "There is no MCP server with streamable HTTP at this address. The person has to correct it",
+    ),
+    HTTPStatus.FORBIDDEN: REFUSED_KEY,
+}
 DEFAULT_SECONDS: Final = 15.0
 MAX_SECONDS: Final = 120
 RESERVED_HEADERS: Final = FORBIDDEN_HEADERS | {"mcp-session-id", "mcp-protocol-version", "accept"}
@@ -401,18 +385,14 @@ class McpTool(CustomTool):
                 TEXT, probatio.Length(max=MAX_NAME), probatio.NotIn(RAW_METHODS)
             ),
             probatio.Optional("headers", default=dict): {header_name(RESERVED_HEADERS): TEXT},
-            probatio.Optional("auth"): AUTH,
             probatio.Optional("include", default=lambda: ["*"]): _PATTERNS,
             probatio.Optional("exclude", default=list): _PATTERNS,
-            probatio.Optional("private_words", default=False): bool,
-            probatio.Optional("read_only"): bool,
             **connection_schema(DEFAULT_SECONDS, MAX_SECONDS),
         },
         _one_or_all,
     )
     untrusted = True
     _handler: McpHandler
-    _allowed: list[str]
 
     @override
     @classmethod
@@ -423,22 +403,16 @@ class McpTool(CustomTool):
             hass=templates.hass,
             url=config["server_url"],
             headers=fixed.value(config["headers"], "headers"),
-            auth=read_auth(config.get("auth"), fixed),
-            connection=Connection.of(config),
-            private_words=config["private_words"],
-            read_only=config.get("read_only"),
+            connection=Connection.of(config, fixed),
             include=config["include"],
             exclude=config["exclude"],
         )
-        return McpHandler(server, config["tool"], server.read_only) if "tool" in config else server
+        return McpHandler(server, config["tool"], config.get("read_only")) if "tool" in config else server
 
     @override
     def configure(self, handler: McpHandler) -> None:
         self._handler = handler
-        self.host = handler.server.host
-        self.leaves = not is_local_name(self.host)
-        self.private_words = handler.server.private_words
-        self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
+        self.ask_server(handler.server.host, handler.server.connection)
         # A call that is refused in any case needs no confirmation first.
         reads = handler.read_only is not False or not self._settings[CONF_MCP_WRITES]
         self.annotations = llm.ToolAnnotations(
@@ -451,32 +425,26 @@ class McpTool(CustomTool):
         handler = self._handler
         if handler.read_only is False and not self._settings[CONF_MCP_WRITES]:
             raise PermissionDenied("This tool changes something, which the options forbid (mcp_allow_writes)")
-        if not is_allowed(self.host, self._allowed):
-            raise PermissionDenied(f"The host {self.host} is not among the allowed ones (rest_allowed_hosts)")
+        self.check_host(self.host)
         args = {name: value for name, value in variables.items() if not isinstance(value, Undefined)}
         result = await handler.server.async_call(handler, args)
-        content = _content_of(result)
+        content: JsonValueType = result.get("structuredContent")
+        if isinstance(content, dict) and content:  # else its texts
+            # One value that is not an object is wrapped by servers under this name.
+            content = content["result"] if set(content) == {"result"} else content
+        else:
+            texts: list[str] = []
+            items = result.get("content")
+            for item in items if isinstance(items, list) else ():
+                if isinstance(item, dict):
+                    inner = item.get("resource") if item.get("type") == "resource" else item
+                    text = inner.get("text") if isinstance(inner, dict) else None
+                    other = f"({OTHER_KINDS.get(str(item.get('type')), 'something else')} that is not shown)"
+                    texts.append(text if isinstance(text, str) else other)
+            content = "\n".join(filter(None, texts))
         if result.get("isError") is True:
             raise ToolExecutionError(f"The tool of the MCP server failed: {str(content)[:MAX_FAILURE]}")
         return content
-
-
-def _content_of(result: Mapping[str, Any]) -> JsonValueType:
-    """Return the content of a result: its data if there is any, else its texts."""
-    data = result.get("structuredContent")
-    if isinstance(data, dict) and data:
-        # One value that is not an object is wrapped by servers under this name.
-        value: JsonValueType = data["result"] if set(data) == {"result"} else data
-        return value
-    content = result.get("content")
-    texts: list[str] = []
-    for item in content if isinstance(content, list) else ():
-        if isinstance(item, dict):
-            inner = item.get("resource") if item.get("type") == "resource" else item
-            text = inner.get("text") if isinstance(inner, dict) else None
-            other = f"({OTHER_KINDS.get(str(item.get('type')), 'something else')} that is not shown)"
-            texts.append(text if isinstance(text, str) else other)
-    return "\n".join(filter(None, texts))
 
 
 MAX_IMPORTED: Final = 50
@@ -528,12 +496,28 @@ class McpImport:
         sanitized = await async_sanitize(self.hass, functions)
         recipes: dict[str, Recipe] = {}
         refused: list[str] = []
-        for tool, one in zip(wanted, sanitized, strict=True):
-            recipe = self._recipe(tool, one, recipes)
-            if recipe is not None:
-                recipes[recipe.name] = recipe
-            if recipe is None:
+        for tool, function in zip(wanted, sanitized, strict=True):
+            name, handler = wire_name(f"{self.name}_{tool.name}"), self.server.handler(tool)
+            is_taken = name in recipes or imitates(name, self.reserved)
+            if function is None or handler is None or is_taken or len(recipes) >= MAX_IMPORTED:
                 refused.append(tool.name)
+                continue
+            try:
+                schema = JsonSchema(function["parameters"])
+            except (probatio.Error, ValueError, TypeError, RecursionError) as err:
+                problem = type(err).__name__
+                LOGGER.info("The arguments of the MCP tool %s are no JSON Schema: %s", name, problem)
+                refused.append(tool.name)
+                continue
+            recipes[name] = Recipe(
+                hass=self.hass,
+                name=name,
+                description=str(function["description"]),
+                parameters=schema,
+                kind=McpTool,
+                handler=handler,
+                optional=handler.read_only is False,
+            )
         async_report_refused(self.hass, f"mcp_{self.name}", self.name, refused)
         shown = [
             (recipe.name, recipe.description, str(recipe.parameters.written), recipe.handler)
@@ -581,30 +565,6 @@ class McpImport:
         """Take back what was reported."""
         self._report("")
         async_report_refused(self.hass, f"mcp_{self.name}", self.name, ())
-
-    def _recipe(
-        self, tool: RemoteTool, function: Mapping[str, Any] | None, taken: Mapping[str, Recipe]
-    ) -> Recipe | None:
-        """Return a tool as agents get it; None if it may not be offered, or cannot be called."""
-        name, handler = wire_name(f"{self.name}_{tool.name}"), self.server.handler(tool)
-        if function is None or handler is None or name in taken or imitates(name, self.reserved):
-            return None
-        if len(taken) >= MAX_IMPORTED:
-            return None
-        try:
-            schema = JsonSchema(function["parameters"])
-        except (probatio.Error, ValueError, TypeError, RecursionError) as err:
-            LOGGER.info("The arguments of the MCP tool %s are no JSON Schema: %s", name, type(err).__name__)
-            return None
-        return Recipe(
-            hass=self.hass,
-            name=name,
-            description=str(function["description"]),
-            parameters=schema,
-            kind=McpTool,
-            handler=handler,
-            optional=handler.read_only is False,
-        )
 
     def _report(self, error: str) -> None:
         issue_id = f"{UNREACHABLE}_{self.name}"

@@ -1,35 +1,27 @@
 """`type: rest`: one HTTP request to a host that the household wrote down."""
 
-from abc import ABC, abstractmethod
-import asyncio
-from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
-from time import monotonic
 from typing import Any, Final, override
-from urllib.parse import quote_plus, urlencode
+from urllib.parse import urlencode
 
 from aiohttp import ClientSession
 import probatio
-from yarl import URL
 
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_bytes
 from homeassistant.util.json import JsonValueType, json_loads
 
-from ...const import CONF_REST_ALLOWED_HOSTS
-from ...errors import PermissionDenied, ToolExecutionError
+from ...errors import ToolExecutionError
 from ...regex import lazy_regex
 from ...safety.redaction import is_secret
 from ..base import ToolRun
-from ..outside.fetch import HttpAnswer, Request, async_fetch, is_allowed, is_local_name
+from ..outside.fetch import HttpAnswer, Request, async_fetch
 from .base import (
     ADDRESS,
     CONTROL,
-    FIXED_ADDRESS,
     FORBIDDEN_HEADERS,
     MAX_BYTES,
     TEXT,
@@ -39,141 +31,12 @@ from .base import (
     Text,
     UrlTemplate,
     Variables,
-    by_type,
     connection_schema,
     header_name,
     read_url,
     rendered,
     without_keys,
 )
-
-EXPIRES_SECONDS: Final = 3600
-EARLY_SECONDS: Final = 30
-AUTH: Final = by_type(
-    {
-        "bearer": {probatio.Required("token"): TEXT},
-        "basic": {probatio.Required("username"): TEXT, probatio.Required("password"): TEXT},
-        "oauth2": {
-            probatio.Required("token_url"): FIXED_ADDRESS,
-            probatio.Required("client_id"): TEXT,
-            probatio.Required("client_secret"): TEXT,
-            probatio.Optional("scope"): TEXT,
-            probatio.Optional("audience"): TEXT,
-            probatio.Optional("credentials_in", default="header"): probatio.In(("header", "body")),
-        },
-    }
-)
-
-type Connect = Callable[[str], ClientSession]
-"""Returns a session for a host."""
-
-
-def _packed(user: str, password: str) -> str:
-    return b64encode(f"{user}:{password}".encode()).decode()
-
-
-class Auth(ABC):
-    """Adds the credentials to a request."""
-
-    renewable = False
-
-    @abstractmethod
-    async def async_header(self, connect: Connect, variables: Variables) -> str:
-        """Return the value of the Authorization header."""
-
-    @abstractmethod
-    def secrets(self) -> list[str]:
-        """Return the secrets, which must never be shown."""
-
-    def forget(self, _header: str) -> None:  # noqa: B027 - most have nothing to forget
-        """Note that a header was refused; only what can be renewed is forgotten."""
-
-
-@dataclass(slots=True)
-class Fixed(Auth):
-    """A token, or a user and a password, that do not change."""
-
-    texts: Sequence[Text]
-
-    @override
-    async def async_header(self, connect: Connect, variables: Variables) -> str:
-        values = [text.render(variables) for text in self.texts]
-        return f"Basic {_packed(*values)}" if len(values) > 1 else f"Bearer {values[0].strip()}"
-
-    @override
-    def secrets(self) -> list[str]:
-        sources = [text.source for text in self.texts]
-        return [sources[-1], _packed(*sources)] if len(sources) > 1 else sources
-
-
-@dataclass(slots=True)
-class OAuth2(Auth):
-    """Client credentials: a token is fetched, kept until it expires, and fetched again when it is refused."""
-
-    config: Mapping[str, Any]
-    _token: str = ""
-    _expires: float = 0.0
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    renewable = True
-
-    @override
-    async def async_header(self, connect: Connect, variables: Variables) -> str:
-        """Return the token, fetched by one request for all that wait for it."""
-        session = connect(URL(self.config["token_url"]).host or "")
-        async with self._lock:
-            if not self._token or monotonic() >= self._expires:
-                await self._async_fetch(session)
-            return f"Bearer {self._token}"
-
-    @override
-    def forget(self, header: str) -> None:
-        if header == f"Bearer {self._token}":
-            self._token = ""
-
-    @override
-    def secrets(self) -> list[str]:
-        return [self.config["client_secret"], self._token, self._client()]
-
-    def _client(self) -> str:
-        return _packed(*(quote_plus(self.config[key]) for key in ("client_id", "client_secret")))
-
-    async def _async_fetch(self, session: ClientSession) -> None:
-        in_body = self.config["credentials_in"] == "body"
-        keys = ("scope", "audience", *(("client_id", "client_secret") if in_body else ()))
-        form = {"grant_type": "client_credentials"}
-        form |= {key: self.config[key] for key in keys if key in self.config}
-        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-        if not in_body:
-            headers["Authorization"] = f"Basic {self._client()}"
-        url, body = self.config["token_url"], urlencode(form).encode()
-        answer = await async_fetch(
-            session, Request(method="POST", url=url, headers=headers, body=body), MAX_BYTES
-        )
-        if answer.status >= HTTPStatus.BAD_REQUEST:
-            raise ToolExecutionError(f"The token server answered with status {answer.status}")
-        try:
-            granted = json_loads(answer.text)
-        except ValueError:
-            granted = None
-        token = granted.get("access_token") if isinstance(granted, dict) else None
-        if not isinstance(granted, dict) or not isinstance(token, str) or not token.isprintable():
-            raise ToolExecutionError("The token server's answer holds no access_token")
-        seconds = granted.get("expires_in")
-        valid = seconds if isinstance(seconds, (int, float)) and seconds > 0 else EXPIRES_SECONDS
-        self._token = token
-        self._expires = monotonic() + max(valid - EARLY_SECONDS, valid / 2)
-
-
-def read_auth(config: Mapping[str, Any] | None, templates: Templates) -> Auth | None:
-    """Return the credentials of a handler."""
-    if config is None:
-        return None
-    if config["type"] == "oauth2":
-        return OAuth2(config)
-    keys = ("username", "password") if config["type"] == "basic" else ("token",)
-    return Fixed([templates.text(config[key], "auth", key) for key in keys])
-
 
 FORMATS: Final = ("auto", "json", "text")
 EXTRA: Final = ("value", "value_json", "status")
@@ -261,14 +124,6 @@ RESPONSE: Final = probatio.All(
 )
 
 
-def read_response(config: Mapping[str, Any], templates: Templates) -> ResponseReader:
-    """Return how a tool wants its answers read."""
-    written, path = config.get("path", ("", ()))
-    source = config.get("template")
-    template = templates.text(source, "response", "template", extra=EXTRA) if source else None
-    return ResponseReader(kind=config["format"], path=path, written=written, template=template)
-
-
 def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
     """Return the value of a path. Raises ToolExecutionError if there is none."""
     for number, step in enumerate(steps):
@@ -310,11 +165,8 @@ class RestHandler:
     url: UrlTemplate
     content: Mapping[str, Any]
     """`headers`, `query`, and what of `json`, `form` and `body` was written."""
-    auth: Auth | None
     response: ResponseReader
     connection: Connection
-    private_words: bool
-    read_only: bool
 
 
 def _one_body(config: dict[str, Any]) -> dict[str, Any]:
@@ -343,50 +195,52 @@ class RestTool(CustomTool):
             probatio.Optional("json"): object,
             probatio.Optional("form"): dict,
             probatio.Alias("body", "payload"): object,
-            probatio.Optional("auth"): AUTH,
             probatio.Optional("response", default=dict): RESPONSE,
-            probatio.Optional("private_words", default=False): bool,
-            probatio.Optional("read_only"): bool,
             **connection_schema(DEFAULT_SECONDS, MAX_SECONDS),
         },
         _one_body,
     )
     untrusted = True
     _handler: RestHandler
-    _allowed: list[str]
 
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> RestHandler:
         """Return the request."""
+        response = config["response"]
+        written, path = response.get("path", ("", ()))
+        source = response.get("template")
         return RestHandler(
             method=config["method"],
             url=read_url(config["url"], templates),
-            auth=read_auth(config.get("auth"), templates),
-            response=read_response(config["response"], templates),
-            connection=Connection.of(config),
-            private_words=config["private_words"],
-            read_only=config.get("read_only", config["method"] in READING),
+            response=ResponseReader(
+                kind=response["format"],
+                path=path,
+                written=written,
+                template=templates.text(source, "response", "template", extra=EXTRA) if source else None,
+            ),
+            connection=Connection.of(config, templates),
             content=templates.value({key: config[key] for key in CONTENT if key in config}),
         )
 
     @override
     def configure(self, handler: RestHandler) -> None:
         self._handler = handler
-        self.host = handler.url.host
-        self.leaves = not is_local_name(self.host)
-        self.private_words = handler.private_words
-        self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
+        self.ask_server(handler.url.host, handler.connection)
+        read_only = handler.connection.read_only
+        if read_only is None:
+            read_only = handler.method in READING
         self.annotations = llm.ToolAnnotations(
-            read_only=handler.read_only,
-            destructive=not handler.read_only,
+            read_only=read_only,
+            destructive=not read_only,
             idempotent=handler.method not in ("POST", "PATCH"),
             open_world=True,
         )
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        handler = self._handler
+        handler, connection = self._handler, self._handler.connection
+        auth = connection.auth
         secrets = {
             text.source
             for part in handler.content.values()
@@ -394,38 +248,29 @@ class RestTool(CustomTool):
             for name, text in part.items()
             if isinstance(text, Text) and not text.is_template and is_secret(name)
         }
-        secrets.update(handler.auth.secrets() if handler.auth else ())
-        async with handler.connection.in_time("server"):
-            answer = await self._async_answer(run.hass, variables, secrets)
+        request = self._request(variables)
+
+        def connect(host: str) -> ClientSession:
+            self.check_host(host)
+            return handler.connection.session(run.hass, host)
+
+        async with connection.in_time("server"):
+            session = connect(self.host)
+            for is_last in (not connection.renewable, True):
+                if auth is not None:
+                    header = await auth.async_header(connect, variables)
+                    secrets |= {*auth.secrets(), header, header.partition(" ")[2]}
+                    request.headers["Authorization"] = CONTROL.sub("", header)
+                answer = await async_fetch(session, request, MAX_BYTES)
+                if auth is None or answer.status != HTTPStatus.UNAUTHORIZED or is_last:
+                    break
+                auth.forget(header)
         if answer.status >= HTTPStatus.BAD_REQUEST:
             is_broken = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
             advice = ADVICE.get(answer.status, ": try again later" if is_broken else "")
             raise ToolExecutionError(f"The server answered with status {answer.status}{advice}")
         result: JsonValueType = without_keys(handler.response.read(answer, variables), secrets)
         return result
-
-    async def _async_answer(self, hass: HomeAssistant, variables: Variables, secrets: set[str]) -> HttpAnswer:
-        """Return the answer; credentials that can be renewed get a second try."""
-        handler = self._handler
-        request = self._request(variables)
-
-        def connect(host: str) -> ClientSession:
-            if not is_allowed(host, self._allowed):
-                raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
-            return handler.connection.session(hass, host)
-
-        session = connect(handler.url.host)
-        if (auth := handler.auth) is None:
-            return await async_fetch(session, request, MAX_BYTES)
-        for is_last in (not auth.renewable, True):
-            header = await auth.async_header(connect, variables)
-            secrets |= {*auth.secrets(), header, header.partition(" ")[2]}
-            request.headers["Authorization"] = CONTROL.sub("", header)
-            answer = await async_fetch(session, request, MAX_BYTES)
-            if answer.status != HTTPStatus.UNAUTHORIZED or is_last:
-                break
-            auth.forget(header)
-        return answer
 
     def _request(self, variables: Variables) -> Request:
         handler, content = self._handler, rendered(self._handler.content, variables)

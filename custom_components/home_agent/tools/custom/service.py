@@ -1,7 +1,6 @@
 """`type: service` and `type: template`: one action of Home Assistant, or a template."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, override
 
 import probatio
@@ -40,14 +39,8 @@ def _allowed(action: str) -> str:
     return action
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceHandler:
-    """The action as it was written."""
-
-    domain: str
-    service: str
-    target: Mapping[str, Any]
-    data: Mapping[str, Any]
+type ServiceHandler = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
+"""Domain, service, target and data of an action as it was written."""
 
 
 class ServiceTool(CustomTool):
@@ -80,12 +73,12 @@ class ServiceTool(CustomTool):
         if domain == "script" and service not in SCRIPT_SERVICES:
             target, data = {ATTR_ENTITY_ID: config["action"]}, {"variables": data} if data else {}
             service = "turn_on"
-        return ServiceHandler(domain=domain, service=service, target=target, data=data)
+        return domain, service, target, data
 
     @override
     def configure(self, handler: ServiceHandler) -> None:
         self._handler = handler
-        self.vetted_action = (handler.domain, handler.service)
+        self.vetted_action = handler[:2]
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
@@ -95,10 +88,10 @@ class ServiceTool(CustomTool):
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        domain, service = self._handler.domain, self._handler.service
-        targets = _entities(run, domain, rendered(self._handler.target, variables))
-        data = rendered(self._handler.data, variables)
-        if self._handler.target and not targets:
+        domain, service, target, fields = self._handler
+        targets = _entities(run, domain, rendered(target, variables))
+        data = rendered(fields, variables)
+        if target and not targets:
             raise ToolExecutionError("The target holds no entity that is exposed to the assistant")
         if len(targets) > MAX_TARGETS:
             raise ToolExecutionError(f"{len(targets)} entities at once are too many")

@@ -17,14 +17,7 @@ from homeassistant.util.ulid import ulid_now
 from ...const import CONF_ALLOW_AUTOMATIONS, CONF_ALLOW_SCRIPTS
 from ...errors import WAITS, ChangedSinceAsked, PermissionDenied, ValidationError
 from ...knowledge.house import HouseSnapshot
-from ...safety.frozen import (
-    AutomationChange,
-    FrozenAutomation,
-    FrozenCall,
-    FrozenPlan,
-    ServiceCall,
-    frozen_call,
-)
+from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenPlan, ServiceCall, frozen_call
 from ...safety.journal import AuditKind
 from ...safety.rules import Verdict
 from ...texts import leaves
@@ -244,10 +237,10 @@ class AutomationTool(HomeAgentTool):
             triggers=tuple(draft.triggers),
             conditions=tuple(draft.conditions),
             steps=tuple(
-                FrozenPlan(calls=tuple(map(_frozen, step.calls)), hold=step.seconds, begin=begin_nothing)
+                FrozenPlan(calls=tuple(map(frozen_call, step.calls)), hold=step.seconds, begin=begin_nothing)
                 for step in draft.steps
             ),
-            calls=tuple(map(_frozen, calls)),
+            calls=tuple(map(frozen_call, calls)),
             yaml=as_yaml(config),
             begin=write,
         )
@@ -308,13 +301,11 @@ class AutomationTool(HomeAgentTool):
         self.own.note(made)
         run.guard.journal.note(
             AuditKind.ACTION,
+            run.speaker,
             service=f"{AUTOMATION}.{change.value}",
             targets=(made.automation.alias,) if made.after is None else (entity_id,),
             success=True,
             text=made.automation.sentence,
-            user_id=run.speaker.context.user_id,
-            device_id=run.speaker.device_id,
-            conversation_id=run.speaker.conversation_id,
         )
 
 
@@ -334,10 +325,6 @@ def automation_tools(
         )
         tools.append(AutomationTool(own, *used, gated=settings[CONF_ALLOW_SCRIPTS]))
     return tools
-
-
-def _frozen(call: ServiceCall) -> FrozenCall:
-    return frozen_call(call.domain, call.service, call.entity_ids, call.data)
 
 
 def _row(known: Known, hass: HomeAssistant) -> dict[str, JsonValueType]:

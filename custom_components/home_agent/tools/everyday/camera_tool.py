@@ -11,11 +11,10 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
 from ...inference.models import Caller
-from ...safety.frozen import FrozenLook, frozen_call
+from ...safety.frozen import FrozenCall, FrozenLook
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
-from ..people import People
-from ..vetted import NOTIFY
+from ..people import NOTIFY, People
 from .choosing import choose_one, records_of, user_of
 
 DOMAIN: Final = "camera"
@@ -86,7 +85,10 @@ class CameraTool(HomeAgentTool):
             entity_id=chosen.entity_id,
             question=question,
             look=look,
-            sends=tuple(frozen_call(NOTIFY, route.service, (), shown) for route in phones),
+            sends=tuple(
+                FrozenCall(domain=NOTIFY, service=route.service, entity_ids=(), data=shown)
+                for route in phones
+            ),
         )
         seen = await run.guard.async_look(frozen, run.speaker, run.draft)
         result: dict[str, JsonValueType] = {"camera": name, "seen": seen}

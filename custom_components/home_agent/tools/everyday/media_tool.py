@@ -23,7 +23,7 @@ from ...texts import fold, one_line
 from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..control.asked import check_asked
 from ..control.planning import Expectation, Settling
-from ..telling import Told
+from ..results import Told
 from .choosing import choose_one, records_of
 
 DOMAIN: Final = "media_player"

@@ -44,9 +44,8 @@ from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import MAX_ALIKE, NO_CODES, Timing, read_timing
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, rooms_of
-from ..people import People
+from ..people import People, is_spoken
 from ..resolving.resolver import find_place, listed, plain
-from ..vetted import is_spoken
 from ..waiting import freeze
 from .choosing import user_of
 

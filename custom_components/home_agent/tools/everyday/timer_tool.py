@@ -44,7 +44,7 @@ from ..planned_rows import (
     planned_row,
     planned_rows,
 )
-from ..telling import Told, ToldValue, ValueKind
+from ..results import Told, ToldValue, ValueKind
 from ..waiting import freeze
 from .choosing import user_of
 

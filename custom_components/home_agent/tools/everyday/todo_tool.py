@@ -20,7 +20,7 @@ from ...texts import one_line, words
 from ...timespans import format_local
 from ...when import read_moment, start_of
 from ..base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun, as_list
-from ..telling import Told
+from ..results import Told
 from .choosing import choose_one, permitted, records_of
 
 DOMAIN: Final = "todo"

@@ -122,7 +122,15 @@ class ExternalModelTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Ask one question. Raises ToolExecutionError that says what is wrong, and never with what key."""
-        question, left_out = await self._async_question(args, run)
+        prompt, context = args["prompt"], args.get("context") or {}
+        if len(prompt) + len(json_dumps(context)) > MAX_CHARS:
+            raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
+        left_out: tuple[str, ...] = ()
+        disclosure = self._model.disclosure
+        if not disclosure.home and (run.disclosure.home or run.tainted):
+            sent = await self._outgoing.async_question(self.name, prompt, context, run, disclosure)
+            prompt, context, left_out = sent.text, sent.data, sent.left_out
+        question = f"{prompt}\n\n{json_dumps(context)}" if context else prompt
         try:
             async with asyncio.timeout(self._timeout - MARGIN):
                 answer = await self._model.complete(question, caller=run.calls.caller)
@@ -149,19 +157,6 @@ class ExternalModelTool(HomeAgentTool):
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the answer: what of it may be meant for the model is judged as of a title."""
         return (str(result["answer"]),) if isinstance(result, dict) else ()
-
-    async def _async_question(self, args: Mapping[str, Any], run: ToolRun) -> tuple[str, tuple[str, ...]]:
-        """Return what is sent, and what of it was left out. Raises ValidationError if it cannot be sent."""
-        prompt, context = args["prompt"], args.get("context") or {}
-        if len(prompt) + len(json_dumps(context)) > MAX_CHARS:
-            raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
-        left_out: tuple[str, ...] = ()
-        if not self._model.disclosure.home and (run.disclosure.home or run.tainted):
-            sent = await self._outgoing.async_question(
-                self.name, prompt, context, run, self._model.disclosure
-            )
-            prompt, context, left_out = sent.text, sent.data, sent.left_out
-        return f"{prompt}\n\n{json_dumps(context)}" if context else prompt, left_out
 
 
 def external_tools(

@@ -21,8 +21,8 @@ from ...safety.firewall import firewall
 from ...safety.firewall.firewall import LOOKALIKES
 from ...texts import clean, fold_letters, quoted
 from ..base import HomeAgentTool
+from ..intents import CALL_ANYTHING, CORE, OtherTool, inner_name, inner_tool
 from ..native import NATIVE
-from .behind import CALL_ANYTHING, CORE, OtherTool, inner_name, inner_tool
 from .outgoing import declared_by
 
 MAX_TOOL_NAME: Final = 128

@@ -1,7 +1,7 @@
 """Data that leaves the home for an external server: one sanitiser for all of it, and an audit log."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
@@ -17,34 +17,15 @@ from ...safety.journal import AuditKind
 from ...safety.redaction import redacted
 from ...safety.sanitizer.private_names import PrivateKind
 from ...safety.sanitizer.sanitizer import LEFT_OUT, STATES, Sanitized, Sanitizer, Sending, Shortened, Untold
-from ..base import ToolRun
+from ..base import Leaving, ToolRun
 
 OF_STATES: Final = frozenset({PrivateKind.ROOM, PrivateKind.PLACE, PrivateKind.DEVICE, PrivateKind.ENTITY_ID})
 """What a model that may read states knows anyway."""
 OF_PEOPLE: Final = frozenset({PrivateKind.PERSON, PrivateKind.SCHEDULE})
 """What a model that may know the household knows anyway."""
-ALLOWING: Final = "If this tool is to have it, the person writes private_words: true into its handler."
 MAX_DEPTH: Final = 20
 SPOKEN: Final = frozenset({"const", "default", "description", "example"})
 """Keys of a schema whose values the server itself has written."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
-    """A call whose arguments go to a server outside the home."""
-
-    tool: str
-    args: Mapping[str, Any]
-    source: str
-    """The server, or the LLM API, that gets them."""
-    declared: frozenset[str] = frozenset()
-    """Texts that the tool's own schema holds."""
-    only_reads: bool
-    """Whether no one is asked before it runs."""
-    private: bool = False
-    """Whether the household lets the tool have private words."""
-    allowing: str = ALLOWING
-    """How the household lets the tool have private words."""
 
 
 class Outgoing:
@@ -142,9 +123,9 @@ class Outgoing:
 
     def note(self, tool: str, query: str, sent: Sanitized, run: ToolRun, problem: str | None = None) -> None:
         """Keep what left, or was held back, in the audit log."""
-        speaker = run.speaker
         run.guard.journal.note(
             AuditKind.SEARCH,
+            run.speaker,
             tool=tool,
             query=query,
             sent=None if sent.blocked else sent.text or query,
@@ -152,9 +133,6 @@ class Outgoing:
             reason=", ".join(sent.found) or problem,
             error=problem if sent.found else None,
             tainted=run.tainted or None,
-            user_id=speaker.context.user_id,
-            device_id=speaker.device_id,
-            conversation_id=speaker.conversation_id,
         )
 
 

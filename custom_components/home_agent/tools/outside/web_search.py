@@ -54,7 +54,16 @@ class SearchTool(HomeAgentTool):
         sent = await self._outgoing.async_query(self.name, query[:MAX_QUERY], run)
         problem: str | None = "interrupted"
         try:
-            results = await self._async_results(sent.text, language)
+            key, now = (sent.text.casefold(), language), self._hass.loop.time()
+            if (kept := self._kept.get(key)) and kept[0] > now:
+                results = kept[1]
+            else:
+                self._provider = self._provider or self._make()
+                results = await self._provider.async_search(sent.text, language)
+                self._kept[key] = (now + KEPT_SECONDS, results)
+                self._kept.move_to_end(key)
+                while len(self._kept) > MAX_KEPT:
+                    self._kept.popitem(last=False)
             problem = None
         except HomeAgentError as err:
             problem = str(err)
@@ -70,16 +79,3 @@ class SearchTool(HomeAgentTool):
                 {"title": result.title, "text": result.snippet, "source": result.url} for result in results
             ],
         }
-
-    async def _async_results(self, query: str, language: str) -> Sequence[SearchResult]:
-        """Return the service's results, cached for some minutes. Raises SearchError."""
-        key, now = (query.casefold(), language), self._hass.loop.time()
-        if (kept := self._kept.get(key)) and kept[0] > now:
-            return kept[1]
-        self._provider = self._provider or self._make()
-        results = await self._provider.async_search(query, language)
-        self._kept[key] = (now + KEPT_SECONDS, results)
-        self._kept.move_to_end(key)
-        while len(self._kept) > MAX_KEPT:
-            self._kept.popitem(last=False)
-        return results
