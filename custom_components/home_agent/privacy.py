@@ -8,10 +8,10 @@ from .agent.record import RecentConversations
 from .conversations.turns import Line, PersonTurn
 from .errors import NotErased
 from .knowledge.speaker import Person
-from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
-from .proactive.state import StoredSuggestion
+from .memory.records import Memory, ProfileEntry
 from .runtime import HomeAgentData, SharedData
 from .safety.journal import AuditEntry, Journal
+from .store import dump
 from .tools.automating.files import async_forget_person
 from .tools.automating.records import OwnAutomations
 
@@ -65,7 +65,7 @@ class PersonalData(TypedDict):
     memories: list[dict[str, Any]]
     profile: list[dict[str, Any]]
     conversations: list[PersonTurn]
-    suggestions: list[StoredSuggestion]
+    suggestions: list[dict[str, Any]]
     observations: list[SeenState]
     timers: list[dict[str, Any]]
     planned: list[dict[str, Any]]
@@ -77,15 +77,11 @@ class PersonalData(TypedDict):
 async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
     """Return everything that is held about a person."""
     return {
-        "memories": [
-            _told(memory_as_dict(item)) for item in data.memories.records() if item.person == person.id
-        ],
-        "profile": [
-            _told(entry_as_dict(item)) for item in data.profile.records() if item.person == person.id
-        ],
+        "memories": [_told(dump(item)) for item in data.memories.records() if item.person == person.id],
+        "profile": [_told(dump(item)) for item in data.profile.records() if item.person == person.id],
         "conversations": data.shared.history.of_person(data.entry_id, person.id),
         "suggestions": [
-            item.as_dict() for item in data.suggested.suggestions.values() if item.kind.person == person.id
+            dump(item) for item in data.suggested.suggestions.values() if item.kind.person == person.id
         ],
         "observations": [
             {"at": seen.at.isoformat(), "entity_id": seen.subject, "state": seen.value}

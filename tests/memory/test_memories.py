@@ -26,8 +26,6 @@ from custom_components.home_agent.memory.records import (
     Origin,
     Provenance,
     is_visible,
-    memory_as_dict,
-    read_memory,
     strength,
 )
 from custom_components.home_agent.memory.sentences import likeness
@@ -238,7 +236,6 @@ async def test_what_is_remembered_comes_back(hass: HomeAssistant) -> None:
     await again.async_load()
     assert again.of("entry").all() == [memory]
     assert again.of("other").all() == []
-    assert read_memory(json.loads(json.dumps(memory_as_dict(memory)))) == memory
 
 
 async def test_what_is_forgotten_is_not_on_disk(hass: HomeAssistant) -> None:

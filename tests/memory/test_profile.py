@@ -21,11 +21,11 @@ from custom_components.home_agent.memory.records import (
     Origin,
     ProfileEntry,
     Sensitivity,
-    entry_as_dict,
     is_entry_visible,
     read_entry,
 )
 from custom_components.home_agent.safety.disclosure import AT_HOME, Disclosure
+from custom_components.home_agent.store import dump
 from homeassistant.core import HomeAssistant
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -164,29 +164,15 @@ async def test_finding(profile: Profile) -> None:
 def test_stored_entries_are_read_back() -> None:
     """Whole; what is none raises."""
     known = replace(entry(), count=4, previous="omnivore")
-    assert read_entry(entry_as_dict(known)) == known
-    for broken in ({}, {**entry_as_dict(known), "value": 5}, {**entry_as_dict(known), "sensitivity": "odd"}):
+    assert read_entry(dump(known)) == known
+    for broken in ({}, {**dump(known), "value": 5}, {**dump(known), "sensitivity": "odd"}):
         with pytest.raises((LookupError, TypeError, ValueError)):
             read_entry(broken)
 
 
-@pytest.mark.parametrize(
-    ("stored", "origin"),
-    [
-        ("told", Origin.TOLD),
-        ("observed", Origin.OBSERVED),
-        ("inferred", Origin.INFERRED),
-        ("extracted", Origin.INFERRED),
-    ],
-)
-def test_what_was_extracted_is_inferred(stored: str, origin: Origin) -> None:
-    """Earlier releases stored another word for it."""
-    assert read_entry({**entry_as_dict(entry()), "origin": stored}).origin is origin
-
-
 async def test_the_store_keeps_what_can_be_read(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
     """One entry that cannot be read costs itself."""
-    stored = {"entries": {"one": [entry_as_dict(entry()), {"key": 1}]}}
+    stored = {"entries": {"one": [dump(entry()), {"key": 1}]}}
     hass_storage["home_agent.profile"] = {"version": 1, "minor_version": 1, "data": stored}
     manager = ProfileManager(hass)
     await manager.async_load()

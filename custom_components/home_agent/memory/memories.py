@@ -22,7 +22,7 @@ from ..const import (
 from ..errors import ValidationError
 from ..events import EventEmitter
 from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, Source
-from ..store import EntryStore, read_list
+from ..store import EntryStore, dump, read_list
 from ..texts import clean
 from ..timespans import read_span
 from ..vector.lexical import fuse
@@ -32,9 +32,7 @@ from .records import (
     MemoryType,
     Origin,
     Provenance,
-    StoredMemory,
     has_expired,
-    memory_as_dict,
     merged,
     read_memory,
     same_scope,
@@ -138,9 +136,9 @@ class Memories:
         """Return all memories, including expired ones."""
         return list(self._kept.values())
 
-    def stored(self) -> list[StoredMemory]:
+    def stored(self) -> Any:
         """Return all that is to be written; called in a worker thread."""
-        return [memory_as_dict(memory) for memory in self.records()]
+        return dump(self.records())
 
     def restore(self, stored: object) -> Exception | None:
         """Load the stored items; return the problem of skipped ones. Raises TypeError if it is not a list."""

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 
@@ -11,15 +11,13 @@ from ..const import DOMAIN
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, Source
 from ..safety.disclosure import Disclosure
-from ..store import EntryStore, read_list
+from ..store import EntryStore, dump, read_list
 from ..texts import clean, fold_letters, words
 from ..vector.lexical import fuse
 from .records import (
     Origin,
     ProfileEntry,
     Sensitivity,
-    StoredProfileEntry,
-    entry_as_dict,
     is_entry_visible,
     read_entry,
 )
@@ -90,9 +88,9 @@ class Profile:
         """Return all that is kept."""
         return list(self._kept.values())
 
-    def stored(self) -> list[StoredProfileEntry]:
+    def stored(self) -> Any:
         """Return all that is to be written; called in a worker thread."""
-        return [entry_as_dict(entry) for entry in self.records()]
+        return dump(self.records())
 
     def restore(self, stored: object) -> Exception | None:
         """Load the stored items; return the problem of skipped ones. Raises TypeError if it is not a list."""

@@ -31,7 +31,7 @@ from ..errors import HomeAgentError
 from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
-from ..store import UNREADABLE, KeptStore, StoredFile, read_moment, read_text_or_none
+from ..store import UNREADABLE, KeptStore, StoredFile, dump, load, read_moment
 from .frozen import CallOrigin, Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
 from .journal import AuditFields, AuditKind, Journal
 from .spoken_numbers import matches
@@ -220,21 +220,11 @@ class Lost:
     expires_at: datetime
 
 
-class StoredConfirmation(TypedDict):
-    """What is kept of an action that waits. `expires_at` is ISO 8601."""
-
-    action_id: str
-    conversation_id: str
-    user_id: str | None
-    device_id: str | None
-    expires_at: str
-
-
 class ConfirmationStore(StoredFile):
     """The file of all entries: what waits, and when wrong PINs were tried."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        self._waiting: dict[str, list[StoredConfirmation]] = {}
+        self._waiting: dict[str, list[dict[str, Any]]] = {}
         """By entry; until an entry is loaded, what it left behind."""
         self._wrong_pins: list[datetime] = []
         self._store = KeptStore(hass, STORE_KEY, self._content)
@@ -258,13 +248,7 @@ class ConfirmationStore(StoredFile):
     def note(self, entry_id: str, waiting: Iterable[PendingAction]) -> None:
         """Store the pending actions, without their content."""
         self._waiting[entry_id] = [
-            {
-                "action_id": action.id,
-                "conversation_id": action.owner.conversation_id,
-                "user_id": action.owner.user_id,
-                "device_id": action.owner.device_id,
-                "expires_at": action.expires_at.isoformat(),
-            }
+            {"action_id": action.id, **dump(action.owner), "expires_at": dump(action.expires_at)}
             for action in waiting
         ]
         self._save()
@@ -295,7 +279,7 @@ class ConfirmationStore(StoredFile):
 
     def _content(self) -> dict[str, Any]:
         waiting = {entry_id: list(items) for entry_id, items in self._waiting.items() if items}
-        return {**waiting, WRONG_PINS: [at.isoformat() for at in self._wrong_pins]}
+        return {**waiting, WRONG_PINS: dump(self._wrong_pins)}
 
 
 def _read[T](read: Callable[[Any], T], item: object) -> T | None:
@@ -307,16 +291,7 @@ def _read[T](read: Callable[[Any], T], item: object) -> T | None:
 
 
 def _read_lost(item: Mapping[str, Any]) -> Lost:
-    owner = Owner(
-        conversation_id=str(item["conversation_id"]),
-        user_id=read_text_or_none(item["user_id"]),
-        device_id=read_text_or_none(item["device_id"]),
-    )
-    return Lost(
-        action_id=str(item["action_id"]),
-        owner=owner,
-        expires_at=read_moment(item["expires_at"]),
-    )
+    return load(Lost, {**item, "owner": item})
 
 
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]

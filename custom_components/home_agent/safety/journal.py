@@ -14,7 +14,7 @@ from ..const import DOMAIN
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore
-from .ledger import Ledger, RecordedAction, StoredAction, clean_data, now
+from .ledger import Ledger, RecordedAction, clean_data, now
 from .redaction import without_secrets
 
 MAX_ENTRIES: Final = 500
@@ -65,13 +65,6 @@ class AuditEntry(AuditFields, total=False):
 
     at: Required[str]
     kind: Required[str]
-
-
-class StoredJournal(TypedDict):
-    """What is written of one agent."""
-
-    ledger: list[StoredAction]
-    audit: list[AuditEntry]
 
 
 class AuditLog:
@@ -302,7 +295,7 @@ class Journal:
             action.undone = entity_ids is None or action.undone_ids.issuperset(action.entity_ids)
         self._on_change()
 
-    def stored(self) -> StoredJournal:
+    def stored(self) -> dict[str, Any]:
         """Return all that is to be written; called in a worker thread."""
         return {"ledger": self.ledger.stored(), "audit": self.audit.stored()}
 

@@ -4,13 +4,13 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, NotRequired, Self, TypedDict
+from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
 from ..domains import DOMAINS
-from ..store import read_moment, read_text_or_none
+from ..store import dump, load
 from .contents import effects
 from .redaction import is_secret, redacted
 
@@ -20,38 +20,6 @@ MAX_STATES: Final = 1000
 """States kept before and after, over all calls."""
 MAX_STORED: Final = 20
 MAX_TEXT: Final = 200
-
-
-class StoredState(TypedDict):
-    """An earlier state as it is stored."""
-
-    state: str
-    attributes: dict[str, Any]
-
-
-class StoredAction(TypedDict):
-    """A service call as it is stored. `at` is ISO 8601; states are by entity id."""
-
-    turn_id: str
-    conversation_id: str
-    context_id: str
-    domain: str
-    service: str
-    user_id: str | None
-    device_id: str | None
-    error: str | None
-    success: bool
-    undoes: bool
-    undone: bool
-    at: str
-    entity_ids: list[str]
-    data: dict[str, Any]
-    before: dict[str, StoredState]
-    after: dict[str, StoredState]
-    undone_ids: NotRequired[list[str]]
-    """The targets that were restored alone."""
-    planned: NotRequired[str]
-    """When it was due, in ISO 8601, if it was planned earlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +40,10 @@ class EarlierState:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored state. Raises LookupError, TypeError or ValueError for anything else."""
-        return cls(str(stored["state"]), dict(stored["attributes"]))
+        """Return a stored state. Raises one of `UNREADABLE` for anything else."""
+        return load(cls, stored)
 
-    def as_dict(self) -> StoredState:
+    def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data."""
         return {
             "state": self.state,
@@ -108,59 +76,6 @@ class RecordedAction:
     """The targets that were restored alone, while others stayed."""
     planned: datetime | None = None
     """When it was due, if it was planned earlier."""
-
-    def as_dict(self) -> StoredAction:
-        """Return it as JSON-compatible data."""
-        stored: StoredAction = {
-            "turn_id": self.turn_id,
-            "conversation_id": self.conversation_id,
-            "context_id": self.context_id,
-            "domain": self.domain,
-            "service": self.service,
-            "user_id": self.user_id,
-            "device_id": self.device_id,
-            "error": self.error,
-            "success": self.success,
-            "undoes": self.undoes,
-            "undone": self.undone,
-            "at": self.at.isoformat(),
-            "entity_ids": list(self.entity_ids),
-            "data": self.data,
-            "before": {key: shown.as_dict() for key, shown in self.before.items()},
-            "after": {key: shown.as_dict() for key, shown in self.after.items()},
-        }
-        if self.undone_ids:
-            stored["undone_ids"] = sorted(self.undone_ids)
-        if self.planned is not None:
-            stored["planned"] = self.planned.isoformat()
-        return stored
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored action.
-
-        Raises LookupError, TypeError, ValueError or AttributeError for anything else.
-        """
-        return cls(
-            turn_id=str(stored["turn_id"]),
-            conversation_id=str(stored["conversation_id"]),
-            context_id=str(stored["context_id"]),
-            domain=str(stored["domain"]),
-            service=str(stored["service"]),
-            user_id=read_text_or_none(stored["user_id"]),
-            device_id=read_text_or_none(stored["device_id"]),
-            error=read_text_or_none(stored["error"]),
-            success=bool(stored["success"]),
-            undoes=bool(stored["undoes"]),
-            undone=bool(stored["undone"]),
-            undone_ids=frozenset(map(str, stored.get("undone_ids", ()))),
-            at=read_moment(stored["at"]),
-            entity_ids=tuple(map(str, stored["entity_ids"])),
-            data=dict(stored["data"]),
-            before=_shown(stored["before"]),
-            after=_shown(stored["after"]),
-            planned=read_moment(planned) if (planned := stored.get("planned")) else None,
-        )
 
 
 class Ledger:
@@ -242,13 +157,20 @@ class Ledger:
         ]
 
     @callback
-    def stored(self) -> list[StoredAction]:
+    def stored(self) -> list[dict[str, Any]]:
         """Return the data that survives a restart."""
-        return [action.as_dict() for action in tuple(self._actions)[-MAX_STORED:]]
+        return [
+            {
+                **dump(action),
+                "before": {key: shown.as_dict() for key, shown in action.before.items()},
+                "after": {key: shown.as_dict() for key, shown in action.after.items()},
+            }
+            for action in tuple(self._actions)[-MAX_STORED:]
+        ]
 
-    def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
-        """Load stored actions; raises the errors of `RecordedAction.from_dict`."""
-        self._actions.extend(map(RecordedAction.from_dict, stored))
+    def restore(self, stored: Iterable[Any]) -> None:
+        """Load stored actions. Raises one of `UNREADABLE` for invalid ones."""
+        self._actions.extend(load(RecordedAction, action) for action in stored)
 
 
 def _members(state: State) -> set[Any]:
@@ -274,7 +196,3 @@ def _plain(value: Any) -> Any:
             return [_plain(item) for item in value[:20]]
         case _:
             return str(value)[:MAX_TEXT]
-
-
-def _shown(stored: Mapping[str, Any]) -> dict[str, EarlierState]:
-    return {str(entity_id): EarlierState.from_dict(item) for entity_id, item in stored.items()}

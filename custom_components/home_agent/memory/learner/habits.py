@@ -3,11 +3,12 @@
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from typing import Any, Final, TypedDict
+from datetime import datetime
+from typing import Any, Final
 
 from homeassistant.const import STATE_HOME, STATE_NOT_HOME
 
+from ...store import dump, load
 from .patterns import EVERY_DAY, IN_USE, MINUTES, TARGET, WEEKEND, WINDOW, WORKDAYS, Habit, Observation
 
 NEAR: Final = 90
@@ -70,95 +71,29 @@ def find_same(kind: HabitKind, habits: Iterable[KnownHabit]) -> KnownHabit | Non
     return next((known for known in habits if known.kind.is_same(kind)), None)
 
 
-class StoredHabitKind(TypedDict):
-    """The identity of a habit as it is stored; `minute` is of the day."""
-
-    subject: str
-    value: str
-    days: list[int]
-    minute: int
-    person: str | None
-    others: list[str]
+def dump_habit(known: KnownHabit) -> dict[str, Any]:
+    """Return a habit as it is stored: its fields and those of its identity at one level."""
+    flat = dump(known)
+    return {**flat.pop("habit"), **flat}
 
 
-class StoredHabit(StoredHabitKind):
-    """A habit as it is stored."""
-
-    id: str
-    support: int
-    of: int
-    confidence: float
-    last_seen: str
-    name: str
-    who: str
-    text: str
+def load_habit(stored: Mapping[str, Any]) -> KnownHabit:
+    """Return a stored habit. Raises one of `UNREADABLE` for invalid data."""
+    known = load(KnownHabit, {**stored, "habit": stored})
+    _check(known.kind)
+    return known
 
 
-def kind_as_dict(kind: HabitKind) -> StoredHabitKind:
-    """Return it as it is stored."""
-    return {
-        "subject": kind.subject,
-        "value": kind.value,
-        "days": sorted(kind.days),
-        "minute": kind.minute,
-        "person": kind.person,
-        "others": sorted(kind.others),
-    }
+def load_kind(stored: Mapping[str, Any]) -> HabitKind:
+    """Return a stored identity of a habit. Raises one of `UNREADABLE` for invalid data."""
+    kind = load(HabitKind, stored)
+    _check(kind)
+    return kind
 
 
-def kind_from_dict(stored: Mapping[str, Any]) -> HabitKind:
-    """Return a stored habit. Raises KeyError, TypeError or ValueError for invalid data."""
-    days = frozenset(int(day) for day in stored["days"])
-    if not days <= frozenset(range(7)):
-        raise ValueError("no weekdays")
-    person = stored.get("person")
-    return HabitKind(
-        str(stored["subject"]),
-        str(stored["value"]),
-        days,
-        int(stored["minute"]) % MINUTES,
-        None if person is None else str(person),
-        frozenset(str(other) for other in stored.get("others", ())),
-    )
-
-
-def as_dict(known: KnownHabit) -> StoredHabit:
-    """Return a habit as it is stored."""
-    habit = known.habit
-    return {
-        "id": known.id,
-        **kind_as_dict(known.kind),
-        "support": habit.support,
-        "of": habit.of,
-        "confidence": habit.confidence,
-        "last_seen": habit.last_seen.isoformat(),
-        "name": known.name,
-        "who": known.who,
-        "text": known.text,
-    }
-
-
-def from_dict(stored: Mapping[str, Any]) -> KnownHabit:
-    """Return a stored habit. Raises KeyError, TypeError or ValueError for invalid data."""
-    kind = kind_from_dict(stored)
-    return KnownHabit(
-        id=str(stored["id"]),
-        habit=Habit(
-            subject=kind.subject,
-            value=kind.value,
-            person=kind.person,
-            days=kind.days,
-            minute=kind.minute,
-            support=int(stored["support"]),
-            of=int(stored["of"]),
-            confidence=float(stored["confidence"]),
-            last_seen=date.fromisoformat(stored["last_seen"]),
-            others=tuple(sorted(kind.others)),
-        ),
-        name=str(stored["name"]),
-        who=str(stored["who"]),
-        text=str(stored["text"]),
-    )
+def _check(kind: HabitKind) -> None:
+    if not kind.days <= EVERY_DAY or kind.minute not in range(MINUTES):
+        raise ValueError("no time of the week")
 
 
 ROUNDED: Final = 10

@@ -9,10 +9,10 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ...const import DOMAIN
-from ...store import EntryStore, read_moment
+from ...store import EntryStore, dump, read_moment
 from ..memories import Memories
 from ..records import Memory, Origin
-from .habits import HabitKind, KnownHabit, as_dict, from_dict, kind_as_dict, kind_from_dict
+from .habits import HabitKind, KnownHabit, dump_habit, load_habit, load_kind
 from .patterns import Observation, habit_day
 
 DAYS: Final = 42
@@ -132,15 +132,15 @@ class Observations:
     def stored(self) -> dict[str, Any]:
         """Return all that is to be written; called in a worker thread."""
         return {
-            "read_until": self.read_until.isoformat() if self.read_until else None,
-            "since": self.since.isoformat() if self.since else None,
+            "read_until": dump(self.read_until),
+            "since": dump(self.since),
             "last": dict(self.last),
             "seen": [
                 [*action, [[moment.at, moment.person] for moment in list(moments)]]
                 for action, moments in list(self._seen.items())
             ],
-            "habits": [as_dict(known) for known in self.habits],
-            "silenced": [kind_as_dict(kind) for kind in self.silenced],
+            "habits": [dump_habit(known) for known in self.habits],
+            "silenced": dump(self.silenced),
         }
 
     def restore(self, stored: Mapping[str, Any]) -> None:
@@ -153,8 +153,8 @@ class Observations:
             (str(subject), str(value)): [Moment(int(at), person) for at, person in moments]
             for subject, value, moments in stored["seen"]
         }
-        self.habits = [from_dict(item) for item in stored["habits"]]
-        self.silenced = [kind_from_dict(item) for item in stored["silenced"]]
+        self.habits = [load_habit(item) for item in stored["habits"]]
+        self.silenced = [load_kind(item) for item in stored["silenced"]]
 
     def _forget_before(self, moment: datetime) -> None:
         """Forget old observations, and the oldest beyond the limit."""
