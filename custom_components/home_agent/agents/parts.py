@@ -13,7 +13,7 @@ from ..agent.pictures import seeing
 from ..agent.prompt import PromptBuilder, Warmer
 from ..agent.record import RunningTurns
 from ..agent.tool_schemas import OwnTools
-from ..channels.asking import Asker
+from ..channels.asking import Questions
 from ..connection import endpoint, external_endpoint, fallback_endpoint, model_client
 from ..const import (
     CONF_ALLOW_SCRIPTS,
@@ -252,9 +252,16 @@ class AgentParts:
         )
 
     @cached_property
-    def asker(self) -> Asker:
+    def asker(self) -> Questions:
         """What asks questions that nobody has asked for."""
-        return Asker(self._hass, self.settings, self.handler.guard, self.confirmations)
+        return Questions(
+            self._hass,
+            self.id,
+            self.settings,
+            guard=self.handler.guard,
+            confirmations=self.confirmations,
+            emitter=self.emitter,
+        )
 
     @cached_property
     def context(self) -> ContextManager:

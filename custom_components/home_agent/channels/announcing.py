@@ -21,9 +21,10 @@ from ..event_data import TimerFinished
 from ..events import EventEmitter
 from ..planned.records import PlannedCommand
 from ..timers.timers import Timer
-from ..tools.own_calls import async_announce, async_notify
+from ..tools.own_calls import async_announce
 from ..tools.people import People, Route, async_write_to, chats_of, route_to_own_phone
 from ..tools.resolving.resolver import plain
+from .phones import async_send_to
 
 SATELLITE: Final = "assist_satellite"
 LATE: Final = timedelta(minutes=1)
@@ -158,17 +159,10 @@ class Announcer:
 
     async def _async_send(self, routes: Iterable[Route], title: str, message: str) -> bool:
         """Send it to the phone where it was set, or to all of its owner; False if none takes it."""
-        sent = False
-        for route in routes:
-            data = {**route.target, "title": title, "message": message}
-            try:
-                await async_notify(self._hass, route.service, data, Context())
-            except HomeAgentError as err:
-                LOGGER.warning("A timer was not sent: %s", err)
-                self._emitter.fire_error("channels", err, "a timer was not sent", channel="notify")
-            else:
-                sent = True
-        return sent
+        messages = {route: {"title": title, "message": message} for route in routes}
+        return bool(
+            await async_send_to(self._hass, messages, Context(), "a timer was not sent", self._emitter)
+        )
 
     @callback
     def _satellites(self, device_id: str | None) -> list[str]:

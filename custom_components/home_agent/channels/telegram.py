@@ -50,7 +50,7 @@ from ..safety.confirmation import (
 from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..tools.own_calls import TELEGRAM, async_telegram
 from ..tools.people import ChatQuestion, async_register_chats, user_id_of
-from .choosing import meant
+from .asking import meant
 
 APPROVE: Final = "home_agent yes "
 REJECT: Final = "home_agent no "

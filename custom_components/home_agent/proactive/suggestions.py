@@ -15,7 +15,7 @@ from homeassistant.components.climate.const import (
     ATTR_MIN_TEMP,
 )
 from homeassistant.const import ATTR_ENTITY_ID, ATTR_TEMPERATURE, WEEKDAYS
-from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, State, callback
+from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, State, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.event import async_track_time_change
 from homeassistant.helpers.translation import async_get_translations
@@ -23,7 +23,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.phrases import async_phrase
-from ..channels.phones import EVENT_PHONE, async_user_of_press
+from ..channels.phones import async_on_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..domains import DOMAINS
 from ..event_data import SuggestionRequested, SuggestionResolved
@@ -167,7 +167,7 @@ class Suggestions:
             async_track_time_change(
                 self._hass, self.async_consider, hour=at.hour, minute=at.minute, second=at.second
             ),
-            self._hass.bus.async_listen(EVENT_PHONE, self._async_pressed),
+            async_on_press(self._hass, self._async_pressed),
         )
 
         for suggestion in self.waiting():
@@ -400,12 +400,10 @@ class Suggestions:
             for answer in answers
         ]
 
-    async def _async_pressed(self, event: Event[Any]) -> None:
-        kind, _, rest = str(event.data.get("action", "")).removeprefix(f"{BUTTON}_").partition("_")
-        if kind not in {answer.name for answer in BUTTONS} or rest not in self._state.suggestions:
-            return
-        user = await async_user_of_press(self._hass, event)
-        if user is None or not user.is_admin:
+    async def _async_pressed(self, user: User, button: str, _reply: str) -> None:
+        kind, _, rest = button.removeprefix(f"{BUTTON}_").partition("_")
+        is_known = kind in {answer.name for answer in BUTTONS} and rest in self._state.suggestions
+        if not (is_known and user.is_admin):
             return
         whose = self._state.suggestions[rest].kind.person
         try:

@@ -28,7 +28,7 @@ from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..channels.asking import Asker, Lead, Receivers
+from ..channels.asking import Lead, Questions, Receivers
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS, LOGGER
 from ..errors import ValidationError
 from ..events import EventEmitter
@@ -51,7 +51,7 @@ UNANSWERED: Final = frozenset({None, ActionOutcome.EXPIRED, ActionOutcome.WRONG_
 class RuleQuestions:
     """The open questions of one entry, one for each rule."""
 
-    def __init__(self, hass: HomeAssistant, asker: Asker) -> None:
+    def __init__(self, hass: HomeAssistant, asker: Questions) -> None:
         self._hass = hass
         self._asker = asker
         self._open: dict[str, asyncio.Task[None]] = {}
@@ -133,7 +133,7 @@ class RuleWatcher:
         state: ProactiveState,
         messenger: Messenger,
         house: ViewedHouse,
-        asker: Asker,
+        asker: Questions,
     ) -> None:
         self._hass = hass
         self._rules = {rule.key: rule for rule in rules}
@@ -413,7 +413,7 @@ class RuleWatcher:
             and self._conditions.holds(rule.template.condition) is True
         )
 
-    def _persons(self, rule: ProactiveRule) -> Iterable[str]:
+    def _persons(self, rule: ProactiveRule) -> Sequence[str]:
         return rule.persons or self._messenger.persons
 
     async def _async_message(self, rule: ProactiveRule, entity_ids: Sequence[str], language: str) -> str:
@@ -473,7 +473,7 @@ class Proactive:
         emitter: EventEmitter,
         house: ViewedHouse,
         habits: Callable[[], Sequence[KnownHabit]],
-        asker: Asker,
+        asker: Questions,
         automations: OwnAutomations,
     ) -> None:
         self.messenger = messenger = Messenger(hass, entry_id, settings, state, emitter)

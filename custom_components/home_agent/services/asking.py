@@ -10,8 +10,7 @@ from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 
-from ..channels.asking import Asker, Receivers
-from ..channels.choosing import NO, YES, Chooser
+from ..channels.asking import NO, YES, Questions, Receivers
 from ..const import DOMAIN
 from ..embeds import without_embeds
 from ..errors import ValidationError
@@ -77,17 +76,16 @@ async def _async_choose(
     entry: Agent, question: str, answers: Sequence[str], receivers: Receivers, seconds: int
 ) -> AskResponse:
     data = entry.runtime_data
-    chooser = Chooser(data.handler.hass, entry.entry_id, data.settings)
-    if not chooser.reaches(receivers):
+    if not data.asker.reaches(receivers):
         return _response("nobody")
     (await data.async_proactive()).messenger.note_sent()
-    chosen = await chooser.async_choose(question, answers, receivers, seconds)
+    chosen = await data.asker.async_choose(question, answers, receivers, seconds)
     if chosen is None:
         return _response(ActionOutcome.EXPIRED.value)
     return _response("answered", chosen.answer, by=chosen.by)
 
 
-def _receivers(call: ServiceCall, asker: Asker, persons: Sequence[str]) -> Receivers:
+def _receivers(call: ServiceCall, asker: Questions, persons: Sequence[str]) -> Receivers:
     """Return who is asked: those who are named, else everybody with a phone, and who is near a satellite."""
     named, satellites = tuple(call.data.get("person", ())), tuple(call.data.get("satellite", ()))
     if named or satellites:
