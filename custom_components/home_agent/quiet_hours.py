@@ -13,7 +13,7 @@ DEFAULT_NIGHT: Final = (time(22), time(7))
 
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class QuietHours:
     """A span of the day; one that begins when it ends is empty."""
 
     start: time
@@ -25,9 +25,9 @@ class Hours:
         return cls(_time(settings[CONF_PROACTIVE_QUIET_START]), _time(settings[CONF_PROACTIVE_QUIET_END]))
 
     @property
-    def night(self) -> Hours:
+    def night(self) -> QuietHours:
         """Return the hours of the night: the quiet hours, or 22 to 7 if there are none."""
-        return self if self.start != self.end else Hours(*DEFAULT_NIGHT)
+        return self if self.start != self.end else QuietHours(*DEFAULT_NIGHT)
 
     def holds(self, at: datetime) -> bool:
         """Return whether a moment lies in the span."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ..embeds import literal
 from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
-from ..safety.confirmation import ActionOutcome, ConfirmationRefused, Owner, PendingAction
+from ..safety.confirmation import ActionOutcome, Addressee, ConfirmationRefused, PendingAction
 from ..safety.frozen import FrozenCall
 from .closing import MASKED
 from .confirmed import async_carry_out, ordered
@@ -28,7 +28,7 @@ async def async_settle(turn: Turn) -> bool:
     The model gets a sentence that is no answer, and what follows a yes.
     """
     confirmations, speaker = turn.data.confirmations, turn.calls.speaker
-    owner = Owner.of(speaker, turn.calls.conversation_id)
+    owner = Addressee.of(speaker, turn.calls.conversation_id)
     action = confirmations.waiting_for(owner, include_unattended=speaker.is_automation)
     ended = None if action else confirmations.take_ended(owner)
     expects_pin = confirmations.expects_pin(owner)

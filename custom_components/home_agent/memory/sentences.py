@@ -327,7 +327,7 @@ ALIKE: Final = 0.5
 """Part of the words of both that a memory shares with the one that takes its place."""
 
 
-class _Patterns(NamedTuple):
+class _CorrectionPatterns(NamedTuple):
     """Patterns of words of all languages, for folded text."""
 
     corrections: re.Pattern[str]
@@ -335,9 +335,9 @@ class _Patterns(NamedTuple):
 
 
 @composed
-def _correcting() -> _Patterns:
+def _correcting() -> _CorrectionPatterns:
     corrected = (*all_words("memory.corrections"), *all_words("memory.negations"))
-    return _Patterns(
+    return _CorrectionPatterns(
         lazy_regex(any_of(corrected, fold_letters)),
         lazy_regex(any_of(all_words("memory.additions"), fold_letters)),
     )

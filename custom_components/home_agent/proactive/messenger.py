@@ -20,7 +20,7 @@ from ..const import (
 from ..embeds import without_embeds
 from ..events import EventEmitter
 from ..knowledge.speaker import PERSON
-from ..quiet_hours import Hours
+from ..quiet_hours import QuietHours
 from ..tools.people import Route, async_write_to, chats_of, read_targets, route_to
 from ..tools.resolving.resolver import plain
 from .state import ProactiveState
@@ -50,7 +50,7 @@ class Messenger:
         self._most = int(settings[CONF_PROACTIVE_MAX_PER_DAY])
         self._state = state
         self._emitter = emitter
-        self.quiet = Hours.from_options(settings)
+        self.quiet = QuietHours.from_options(settings)
 
     @property
     def persons(self) -> Sequence[str]:

@@ -30,7 +30,7 @@ from homeassistant.util import dt as dt_util
 
 from ..domains.showing import GONE
 from ..knowledge.house import is_exposed
-from ..quiet_hours import Hours
+from ..quiet_hours import QuietHours
 from ..texts import as_number
 from ..timespans import read_span
 from ..tools.proposing import PROPOSED
@@ -256,7 +256,7 @@ def _read_rule(item: Mapping[str, Any]) -> ProactiveRule | None:
 class Conditions:
     """Evaluates conditions; None if the result is not known."""
 
-    def __init__(self, hass: HomeAssistant, hours: Hours) -> None:
+    def __init__(self, hass: HomeAssistant, hours: QuietHours) -> None:
         self._hass = hass
         self._night = hours.night
         self._checks: Mapping[str, Callable[[], bool | None]] = {
@@ -266,7 +266,7 @@ class Conditions:
         }
 
     @property
-    def night(self) -> Hours:
+    def night(self) -> QuietHours:
         """Return the hours of the night."""
         return self._night
 

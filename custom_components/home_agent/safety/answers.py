@@ -191,7 +191,7 @@ def _language(language: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Phrases:
     """What is understood in a language, folded, the longest phrases first."""
 
     yes: frozenset[str]
@@ -211,13 +211,13 @@ class _Known:
 
 
 @cache
-def _known(language: str) -> _Known:
+def _known(language: str) -> _Phrases:
     """Return the phrases of a language: the same in every turn."""
     harmless = _folded(
         phrase for name in ("fillers", "beside_order") for phrase in words(language, f"answers.{name}")
     )
     turning = _folded(phrase for name in ("no", "beside_no") for phrase in words(language, f"answers.{name}"))
-    return _Known(
+    return _Phrases(
         yes=frozenset(_yes(language)),
         plain_yes=frozenset(map(fold_word, words(language, "answers.yes"))),
         go_ahead=frozenset(map(fold_word, words(language, "answers.go_ahead"))),

@@ -32,7 +32,16 @@ from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
 from ..store import UNREADABLE, KeptStore, StoredFile, dump, load, read_moment
-from .frozen import CallOrigin, Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
+from .frozen import (
+    CallOrigin,
+    Frozen,
+    FrozenCall,
+    FrozenIntent,
+    FrozenLook,
+    FrozenPlan,
+    FrozenTool,
+    WaitingCalls,
+)
 from .journal import AuditFields, AuditKind, Journal
 from .spoken_numbers import matches
 
@@ -66,7 +75,7 @@ class ActionOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Addressee:
     """Whose answer counts, and where."""
 
     conversation_id: str
@@ -89,12 +98,12 @@ class Owner:
         )
 
     @property
-    def after_restart(self) -> Owner:
+    def after_restart(self) -> Addressee:
         """Return a person's or a device's owner in any conversation: a restart ends conversations."""
         return replace(self, conversation_id="") if self.speaker else self
 
     @classmethod
-    def of(cls, speaker: Speaker, conversation_id: str) -> Owner:
+    def of(cls, speaker: Speaker, conversation_id: str) -> Addressee:
         """Return the owner of the speaker's requests in a conversation."""
         return cls(
             conversation_id=conversation_id, user_id=speaker.context.user_id, device_id=speaker.device_id
@@ -139,7 +148,7 @@ class PendingAction:
     """One action that waits."""
 
     id: str
-    owner: Owner
+    owner: Addressee
     speaker: Speaker
     frozen: tuple[Frozen, ...]
     question: str
@@ -216,7 +225,7 @@ class Lost:
     """An action that waited when Home Assistant stopped. What it would have done is not kept."""
 
     action_id: str
-    owner: Owner
+    owner: Addressee
     expires_at: datetime
 
 
@@ -359,7 +368,7 @@ class Confirmations:
         self._describe = describe
         self._run = run
         self._pending: dict[str, PendingAction] = {}
-        self._late: dict[Owner, tuple[datetime, ActionOutcome | None]] = {}
+        self._late: dict[Addressee, tuple[datetime, ActionOutcome | None]] = {}
         """Who was asked, until when a late answer is recognized, and how it ended without one."""
         self.channels: list[ConfirmationChannel] = []
 
@@ -401,7 +410,7 @@ class Confirmations:
         return self.wants_pin and (action.own is None or action.own.restricted)
 
     async def async_open(
-        self, draft: Draft, *, unattended: bool = False, own: OwnQuestion | None = None
+        self, draft: WaitingCalls, *, unattended: bool = False, own: OwnQuestion | None = None
     ) -> PendingAction:
         """Ask about the calls of a turn, or of Home Agent's own accord, and schedule their expiry."""
         action_id, frozen, left_out = draft.take()
@@ -409,7 +418,7 @@ class Confirmations:
         seconds, lead = (own.seconds, f"{own.lead} ".lstrip()) if own else (self._seconds, "")
         action = PendingAction(
             id=action_id,
-            owner=Owner.of(draft.speaker, draft.conversation_id),
+            owner=Addressee.of(draft.speaker, draft.conversation_id),
             speaker=draft.speaker,
             frozen=frozen,
             question=lead + question.spoken,
@@ -453,7 +462,7 @@ class Confirmations:
         return action
 
     @callback
-    def waiting_for(self, owner: Owner, *, include_unattended: bool = False) -> PendingAction | None:
+    def waiting_for(self, owner: Addressee, *, include_unattended: bool = False) -> PendingAction | None:
         """Return the action that waits for this very speaker in this very conversation.
 
         `include_unattended` also returns an action whose question was not put in the conversation.
@@ -470,14 +479,14 @@ class Confirmations:
         )
 
     @callback
-    def expects_pin(self, owner: Owner) -> bool:
+    def expects_pin(self, owner: Addressee) -> bool:
         """Return whether this speaker was asked for the PIN a short while ago, answered by now or not."""
         return self.wants_pin and any(
             dt_util.utcnow() < self._late[key][0] for key in (owner, owner.after_restart) if key in self._late
         )
 
     @callback
-    def take_ended(self, owner: Owner) -> ActionOutcome | None:
+    def take_ended(self, owner: Addressee) -> ActionOutcome | None:
         """Return how an action ended that this speaker may still want to answer, and forget it."""
         for key in (owner, owner.after_restart):
             until, outcome = self._late.get(key, (dt_util.utcnow(), None))
@@ -611,14 +620,14 @@ class Confirmations:
                 )
 
     @callback
-    def _remember(self, owner: Owner, until: datetime, outcome: ActionOutcome | None) -> None:
+    def _remember(self, owner: Addressee, until: datetime, outcome: ActionOutcome | None) -> None:
         """Remember that somebody was asked, so that a late answer is recognized and a PIN is masked."""
         self._late[owner] = until, outcome
         while len(self._late) > MAX_REMEMBERED:
             del self._late[most_crowding(self._late)]
 
 
-def most_crowding(owners: Iterable[Owner]) -> Owner:
+def most_crowding(owners: Iterable[Addressee]) -> Addressee:
     """Return the first owner of the speaker who has the most entries.
 
     Where there are too many entries, one of this speaker makes room, so that no speaker can push out what

@@ -128,7 +128,7 @@ QUIET: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ScriptStep:
     """One service that a sequence calls."""
 
     domain: str = "script"
@@ -142,7 +142,7 @@ class Step:
     """False where only the running script knows the service or its targets."""
 
 
-UNKNOWN: Final = Step(known=False)
+UNKNOWN: Final = ScriptStep(known=False)
 
 
 def assigned(node: Any) -> Iterator[str]:
@@ -162,7 +162,7 @@ def assigned(node: Any) -> Iterator[str]:
                 yield from assigned(part)
 
 
-def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[Step]:
+def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[ScriptStep]:
     """Yield the calls of the steps of a sequence at any depth."""
     if isinstance(node, list | tuple):
         for part in node:
@@ -182,16 +182,16 @@ def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[Step]:
         yield from _step(kind, node, variables)
 
 
-def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[Step]:
+def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[ScriptStep]:
     match kind:
         case cv.SCRIPT_ACTION_CALL_SERVICE:
             yield _service(node, variables)
         case cv.SCRIPT_ACTION_ACTIVATE_SCENE:
-            yield Step(domain="scene", targets={ATTR_ENTITY_ID: node["scene"]})
+            yield ScriptStep(domain="scene", targets={ATTR_ENTITY_ID: node["scene"]})
         case cv.SCRIPT_ACTION_DEVICE_AUTOMATION:
             yield from _device_action(node)
         case cv.SCRIPT_ACTION_FIRE_EVENT:
-            yield Step(domain="event", service="fire")
+            yield ScriptStep(domain="event", service="fire")
         case cv.SCRIPT_ACTION_CHOOSE:
             for option in node["choose"]:
                 yield from steps(option["sequence"], variables)
@@ -209,7 +209,7 @@ def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> I
             yield UNKNOWN
 
 
-def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
+def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> ScriptStep:
     try:
         action = resolve(node.get("action", node.get("service", node.get("service_template"))), variables)
     except NotKnown:
@@ -225,7 +225,7 @@ def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
         try:
             part = _rendered_mapping(part, variables)
         except NotKnown:
-            return Step(domain=domain, service=service, known=False)
+            return ScriptStep(domain=domain, service=service, known=False)
         for name, value in part.items():
             partly.pop(name, None)
             try:
@@ -235,7 +235,7 @@ def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
                 known = known and name not in TARGETS
     if (own := node.get(ATTR_ENTITY_ID)) is not None:
         partly[ATTR_ENTITY_ID] = data[ATTR_ENTITY_ID] = own
-    return Step(
+    return ScriptStep(
         domain=domain,
         service=service,
         targets={key: partly[key] for key in TARGETS if partly.get(key) is not None},
@@ -256,12 +256,12 @@ def _rendered_mapping(part: Any, variables: Mapping[str, Any]) -> Mapping[str, A
     return part
 
 
-def _device_action(node: Mapping[str, Any]) -> Iterator[Step]:
+def _device_action(node: Mapping[str, Any]) -> Iterator[ScriptStep]:
     """Yield the possible calls of a device action: the matching service, and the service of the same name."""
     domain, kind = str(node.get("domain", "")), str(node.get("type", ""))
     named = node.get(ATTR_ENTITY_ID)
     for service in dict.fromkeys((DOMAINS[domain].service_of(kind), kind)):
-        yield Step(
+        yield ScriptStep(
             domain=domain,
             service=service,
             targets={ATTR_ENTITY_ID: named} if named else {},
@@ -493,7 +493,7 @@ class _Opener:
                 yield Effect(step.domain, step.service, known=False, inside=True)
             yield from self.call(step.domain, step.service, targets or [], given, inner)
 
-    def _targets(self, step: Step) -> list[str] | None:
+    def _targets(self, step: ScriptStep) -> list[str] | None:
         """Return the entities that a step targets, or None if a place or a device does not exist (yet)."""
         given = dict(step.targets)
         if named := given.get(ATTR_ENTITY_ID):

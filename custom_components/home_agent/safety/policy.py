@@ -145,7 +145,7 @@ def _rules_of(facts: DomainFacts) -> tuple[RuleSet, RuleSet]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _Applying:
     """The profiles and picked rules that apply to one call, or to one question about a tool."""
 
     profiles: tuple[PolicyProfile, ...]
@@ -254,10 +254,10 @@ class Policy:
         """Return who asks, as rules see it."""
         return Occasion(self._hass, speaker, user, self._profiles)
 
-    def _case(self, speaker: Speaker, user: User | None) -> _Case:
+    def _case(self, speaker: Speaker, user: User | None) -> _Applying:
         profiles = tuple(profile for profile in self._profiles if profile.applies(self._hass, speaker))
         occasion = self._occasion(speaker, user)
-        return _Case(profiles, tuple(rule for rule in self._picked if rule.applies(occasion)))
+        return _Applying(profiles, tuple(rule for rule in self._picked if rule.applies(occasion)))
 
     @callback
     def trusts_tool(self, name: str) -> bool:
@@ -288,7 +288,7 @@ class Policy:
             return Verdict.CONFIRM
         return Verdict.ALLOW if read_only or self._allowed.fits_tool(name) else Verdict.CONFIRM
 
-    def _of(self, effect: Effect, case: _Case) -> Verdict:
+    def _of(self, effect: Effect, case: _Applying) -> Verdict:
         if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):
             return Verdict.BLOCK
         if self._is_beyond(effect) or case.decided_by(Verdict.BLOCK, effect):
@@ -327,7 +327,7 @@ class Policy:
             return not self.view.lists(effect.entity_id)
         return not self.view.may_control(effect.entity_id)
 
-    def _is_allowed(self, effect: Effect, case: _Case) -> bool:
+    def _is_allowed(self, effect: Effect, case: _Applying) -> bool:
         """Return whether a person allowed exactly this, and no one restricted it."""
         if case.decided_by(Verdict.CONFIRM, effect):
             return False

@@ -309,7 +309,7 @@ class Occasion:
 
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class RuleHours:
     """Days, and hours of a day; a span across midnight belongs to the day on which it begins."""
 
     days: frozenset[int]
@@ -465,7 +465,7 @@ class PickedRule:
     areas: frozenset[str]
     floors: frozenset[str]
     labels: frozenset[str]
-    hours: Hours | None
+    hours: RuleHours | None
     presence: str
     whom: tuple[str, ...]
 
@@ -487,7 +487,7 @@ class PickedRule:
             areas=frozenset(as_texts(item.get(AREAS))),
             floors=frozenset(as_texts(item.get(FLOORS))),
             labels=frozenset(as_texts(item.get(LABELS))),
-            hours=Hours.of(as_texts(item.get(HOURS))),
+            hours=RuleHours.of(as_texts(item.get(HOURS))),
             presence=str(item.get(PRESENCE) or ""),
             whom=tuple(as_texts(item.get(WHOM))),
         )

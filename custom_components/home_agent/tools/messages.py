@@ -19,7 +19,7 @@ from ..errors import NotPermitted, PermissionDenied
 from ..knowledge.speaker import Speaker, pipeline_of, preferred_pipeline
 from ..knowledge.view import AgentView
 from ..memory.sentences import holds_secret
-from ..quiet_hours import Hours
+from ..quiet_hours import QuietHours
 from ..safety.frozen import FrozenCall, ServiceCall
 from ..safety.rules import Verdict
 from .people import People
@@ -59,7 +59,7 @@ class Messages:
     ) -> None:
         self._hass = hass
         self._excluded = frozenset(settings[CONF_ANNOUNCE_EXCLUDED])
-        self._quiet = Hours.from_options(settings)
+        self._quiet = QuietHours.from_options(settings)
         self._people = people
         self._view = view
 

@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.speaker import Speaker
-from ..safety.frozen import MAX_THINGS, CallDraft, CallOrigin, Draft
+from ..safety.frozen import MAX_THINGS, CallDraft, CallOrigin, WaitingCalls
 from ..safety.rules import Verdict
 from .base import ServiceCall
 from .control.planning import calls_of, plan
@@ -65,9 +65,11 @@ async def async_verdict(guard: Guard, calls: Sequence[ServiceCall], speaker: Spe
         return Verdict.BLOCK
 
 
-def draft_of(hass: HomeAssistant, guard: Guard, calls: Iterable[ServiceCall], speaker: Speaker) -> Draft:
+def draft_of(
+    hass: HomeAssistant, guard: Guard, calls: Iterable[ServiceCall], speaker: Speaker
+) -> WaitingCalls:
     """Return the calls as a question for a confirmation needs them."""
-    draft = Draft(speaker=speaker, conversation_id=speaker.conversation_id)
+    draft = WaitingCalls(speaker=speaker, conversation_id=speaker.conversation_id)
     part = CallDraft(draft=draft, origin=CallOrigin(speaker=speaker))
     for call in calls:
         freeze(hass, part, guard.frozen(call, speaker, None))

@@ -26,7 +26,7 @@ STORE_KEY = f"{DOMAIN}.observations"
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class SeenAt:
     """When something was done, in seconds since 1970, and by whom."""
 
     at: int
@@ -50,7 +50,7 @@ class Observations:
         self.habits: list[KnownHabit] = []
         self.silenced: list[HabitKind] = []
         """Habits that were deleted by a user: they do not return."""
-        self._seen: dict[Action, list[Moment]] = {}
+        self._seen: dict[Action, list[SeenAt]] = {}
 
     def __len__(self) -> int:
         """Return how many times are kept."""
@@ -59,9 +59,9 @@ class Observations:
     @callback
     def add(self, observed: Iterable[Observation], until: datetime) -> None:
         """Store the observations of one day, and forget those that are too old."""
-        today: dict[Action, set[Moment]] = {}
+        today: dict[Action, set[SeenAt]] = {}
         for item in observed:
-            moment = Moment(int(item.at.timestamp()), item.person)
+            moment = SeenAt(int(item.at.timestamp()), item.person)
             today.setdefault((item.subject, item.value), set()).add(moment)
         for action, moments in today.items():
             few = sorted(moments, key=_by_time)[:MAX_A_DAY]
@@ -150,7 +150,7 @@ class Observations:
         self.since = date.fromisoformat(since) if since else None
         self.last = {str(track): str(value) for track, value in dict(stored["last"]).items()}
         self._seen = {
-            (str(subject), str(value)): [Moment(int(at), person) for at, person in moments]
+            (str(subject), str(value)): [SeenAt(int(at), person) for at, person in moments]
             for subject, value, moments in stored["seen"]
         }
         self.habits = [load_habit(item) for item in stored["habits"]]
@@ -174,7 +174,7 @@ class Observations:
         self._changed()
 
 
-def _by_time(moment: Moment) -> int:
+def _by_time(moment: SeenAt) -> int:
     return moment.at
 
 

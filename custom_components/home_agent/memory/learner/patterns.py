@@ -83,7 +83,7 @@ class Habit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Moment:
+class _Act:
     """When something happened, in days of habits."""
 
     day: date
@@ -141,7 +141,7 @@ def _whose(people: Sequence[str | None]) -> str | None:
     return known[0] if len(set(known)) == 1 and 2 * len(known) > len(people) else None
 
 
-def _surest(moments: Sequence[_Moment], span: Sequence[date]) -> tuple[frozenset[int], list[_Moment]] | None:
+def _surest(moments: Sequence[_Act], span: Sequence[date]) -> tuple[frozenset[int], list[_Act]] | None:
     """Return the largest group of days that shows a habit, with what happened; None if there is none."""
     for days, parts in PARTS.items():
         within = [moment for moment in moments if moment.day.weekday() in days]
@@ -154,9 +154,9 @@ def _surest(moments: Sequence[_Moment], span: Sequence[date]) -> tuple[frozenset
 
 
 def _is_habit(
-    hits: Sequence[_Moment],
-    within: Sequence[_Moment],
-    moments: Iterable[_Moment],
+    hits: Sequence[_Act],
+    within: Sequence[_Act],
+    moments: Iterable[_Act],
     days: Collection[int],
     span: Sequence[date],
 ) -> bool:
@@ -176,7 +176,7 @@ def _is_habit(
 
 
 def _on_other_days(
-    hits: Iterable[_Moment], moments: Iterable[_Moment], days: Collection[int], span: Sequence[date]
+    hits: Iterable[_Act], moments: Iterable[_Act], days: Collection[int], span: Sequence[date]
 ) -> float:
     begins = min(hit.minute for hit in hits)
     possible = sum(day.weekday() not in days for day in span)
@@ -188,9 +188,9 @@ def _on_other_days(
     return (len(happened) + 0.5) / (possible + 1) if possible else 0.0
 
 
-def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
+def _densest(moments: Sequence[_Act]) -> list[_Act]:
     ordered = sorted(moments, key=lambda moment: moment.minute)
-    best: list[_Moment] = []
+    best: list[_Act] = []
     days_of_best = 0
     end = 0
     for start, first in enumerate(ordered):
@@ -202,13 +202,13 @@ def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
     return best
 
 
-def _rate(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) -> float:
+def _rate(hits: Iterable[_Act], days: Collection[int], span: Sequence[date]) -> float:
     possible = sum(day.weekday() in days for day in span)
     happened = len({hit.day for hit in hits if hit.day.weekday() in days})
     return happened / possible if possible else 1.0
 
 
-def _confidence(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) -> float:
+def _confidence(hits: Iterable[_Act], days: Collection[int], span: Sequence[date]) -> float:
     """Return the confidence of a habit: the lower end of Wilson's interval; recent days count more."""
     happened_on = {hit.day for hit in hits}
     weights = {day: 0.5 ** ((span[-1] - day).days / HALF_LIFE) for day in span if day.weekday() in days}
@@ -225,7 +225,7 @@ def habit_day(at: datetime) -> date:
     return _moment(at).day
 
 
-def _moment(at: datetime) -> _Moment:
+def _moment(at: datetime) -> _Act:
     minute = at.hour * 60 + at.minute - DAY_BEGINS
     day = at.date() if minute >= 0 else at.date() - timedelta(days=1)
-    return _Moment(day, minute % MINUTES)
+    return _Act(day, minute % MINUTES)
