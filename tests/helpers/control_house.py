@@ -9,8 +9,7 @@ from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.errors import PermissionDenied, ToolExecutionError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.safety.frozen import CallOrigin
-from custom_components.home_agent.safety.policy import Policy
-from custom_components.home_agent.safety.reading import Reader
+from custom_components.home_agent.safety.policy import Policy, Reader
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
 from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.ha_control import ControlTool

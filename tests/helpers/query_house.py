@@ -7,10 +7,8 @@ from typing import Any
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.knowledge.house import House, is_exposed
 from custom_components.home_agent.safety.frozen import CallOrigin
-from custom_components.home_agent.safety.journal import AuditLog, Journal
-from custom_components.home_agent.safety.ledger import Ledger
-from custom_components.home_agent.safety.policy import Policy
-from custom_components.home_agent.safety.reading import Reader
+from custom_components.home_agent.safety.journal import AuditLog, Journal, Ledger
+from custom_components.home_agent.safety.policy import Policy, Reader
 from custom_components.home_agent.tools.base import Speaker, ToolRun
 from custom_components.home_agent.tools.calls.arguments import fit
 from custom_components.home_agent.tools.ha_query import QueryTool

@@ -27,7 +27,6 @@ LAYERS = (
         "literals",
         "logs",
         "parts",
-        "quiet_hours",
         "regex",
         "texts",
         "timespans",

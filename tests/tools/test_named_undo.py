@@ -5,7 +5,7 @@ from typing import Any
 
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.safety.ledger import RecordedAction
+from custom_components.home_agent.safety.journal import RecordedAction
 from custom_components.home_agent.store import load
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, async_agent

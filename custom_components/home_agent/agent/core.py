@@ -32,7 +32,7 @@ from ..event_data import ConversationStarted
 from ..inference.queue import Caller, Priority
 from ..languages.sentence import Kind, read
 from ..safety.frozen import FrozenIntent
-from ..safety.ledger import RecordedAction
+from ..safety.journal import RecordedAction
 from ..safety.rules import Verdict
 from ..tools.turn_calls import TurnCalls
 from ..tools.waiting import freeze

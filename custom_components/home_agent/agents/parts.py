@@ -150,7 +150,7 @@ class AgentParts:
         """What is known about persons and the household."""
         profile = self.shared.profiles.of(self.id)
         people = self.semantic if self.embedded.people else None
-        profile.configure(people, profile_collection(self.settings[CONF_MEMORY_COLLECTION]))
+        profile.take_index(people, profile_collection(self.settings[CONF_MEMORY_COLLECTION]))
         return profile
 
     @cached_property

@@ -132,7 +132,10 @@ class PhoneChannel(ConfirmationChannel):
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question away."""
         if asked := self._asked.pop(action.id, None):
-            self._start(self._async_clear(asked))
+            messages = {
+                route: {"message": CLEAR, **_data(route, action)} for route in asked.routes if route.can_clear
+            }
+            self._start(self._async_send(asked, messages))
 
     async def _async_routes(self, action: PendingAction) -> list[Route]:
         """Return the notify targets of those who may answer; an unknown voice has none."""
@@ -161,7 +164,21 @@ class PhoneChannel(ConfirmationChannel):
             action_id=action.id,
             time=f"{dt_util.as_local(action.expires_at):%H:%M:%S}",
         )
-        buttons = await self._async_buttons(action, language, wants_pin=wants_pin)
+        yes: dict[str, Any] = {
+            "action": f"{APPROVE}{action.id}",
+            "title": await async_phrase(self._hass, language, "confirmation_yes"),
+            "authenticationRequired": True,
+        }
+        if wants_pin:
+            yes |= {
+                "behavior": "textInput",
+                "textInputButtonTitle": yes["title"],
+                "textInputPlaceholder": await async_phrase(self._hass, language, "confirmation_pin"),
+            }
+        no = {
+            "action": f"{REJECT}{action.id}",
+            "title": await async_phrase(self._hass, language, "confirmation_no"),
+        }
         seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
 
         def text(route: Route) -> str:
@@ -169,32 +186,8 @@ class PhoneChannel(ConfirmationChannel):
             return escape(message, quote=False) if reads_html(self._hass, route) else message
 
         messages = {
-            route: {"message": text(route), **_data(route, action, actions=buttons, timeout=seconds)}
+            route: {"message": text(route), **_data(route, action, actions=[yes, no], timeout=seconds)}
             for route in asked.routes
-        }
-        await self._async_send(asked, messages)
-
-    async def _async_buttons(
-        self, action: PendingAction, language: str, *, wants_pin: bool
-    ) -> list[dict[str, Any]]:
-        """Return the buttons; with a PIN the one for yes asks for it, else the phone has to be unlocked."""
-
-        async def title(key: str) -> str:
-            return await async_phrase(self._hass, language, key)
-
-        yes: dict[str, Any] = {"action": f"{APPROVE}{action.id}", "title": await title("confirmation_yes")}
-        yes["authenticationRequired"] = True
-        if wants_pin:
-            yes["behavior"] = "textInput"
-            yes["textInputButtonTitle"] = yes["title"]
-            yes["textInputPlaceholder"] = await title("confirmation_pin")
-        return [yes, {"action": f"{REJECT}{action.id}", "title": await title("confirmation_no")}]
-
-    async def _async_clear(self, asked: _SentQuestion) -> None:
-        messages = {
-            route: {"message": CLEAR, **_data(route, asked.action)}
-            for route in asked.routes
-            if route.can_clear
         }
         await self._async_send(asked, messages)
 

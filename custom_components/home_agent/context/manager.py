@@ -24,7 +24,7 @@ from ..inference.router import PRIMARY
 from ..knowledge.house import EntityRecord, HouseSnapshot, Snapshots
 from ..knowledge.speaker import Speaker
 from ..languages import find
-from ..safety.reading import Reader
+from ..safety.policy import Reader
 from ..safety.rules import Effect, RuleSet
 from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot

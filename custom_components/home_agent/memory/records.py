@@ -73,6 +73,11 @@ class Memory:
     """The oldest first; merging keeps all."""
 
     @property
+    def text(self) -> str:
+        """Return the sentence by which it is found."""
+        return self.content
+
+    @property
     def texts(self) -> list[str]:
         """Return the sentences by which it can be found elsewhere."""
         return [self.content, *(heard.said for heard in self.provenance if heard.said)]

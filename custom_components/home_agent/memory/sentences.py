@@ -59,8 +59,13 @@ def _secret_words() -> _SecretWords:
 
 def holds_secret(text: str) -> bool:
     """Return whether a sentence seems to give away a code, a password, a key or a card or account number."""
-    if _KEY.search(text) or any(_is_card(found.group()) for found in _CARD.finditer(text)):
+    if _KEY.search(text):
         return True
+    for card in _CARD.finditer(text):
+        numbers = [int(char) for char in card.group() if char.isdigit()]
+        doubled = [sum(divmod(2 * number, 10)) for number in numbers[-2::-2]]
+        if (sum(numbers[-1::-2]) + sum(doubled)) % 10 == 0:
+            return True
     folded = fold_letters(text)
     if _ACCOUNT.search(folded):
         return True
@@ -101,12 +106,6 @@ def _tells_password(folded: str) -> bool:
             if not known.participle.match(said.group(1)):
                 return True
     return False
-
-
-def _is_card(digits: str) -> bool:
-    numbers = [int(char) for char in digits if char.isdigit()]
-    doubled = [sum(divmod(2 * number, 10)) for number in numbers[-2::-2]]
-    return (sum(numbers[-1::-2]) + sum(doubled)) % 10 == 0
 
 
 STEM: Final = 5
@@ -210,19 +209,24 @@ class _SpeechPatterns(NamedTuple):
     group: re.Pattern[str]
     myself: re.Pattern[str]
     called: re.Pattern[str]
+    addition: re.Pattern[str]
+    correction: re.Pattern[str]
 
 
 @composed
 def _patterns() -> _SpeechPatterns:
     tables = (
-        "memory.recall",
-        "memory.remember",
-        "firewall.keep",
-        "memory.group",
-        "memory.self",
-        "memory.called",
+        ("memory.recall",),
+        ("memory.remember",),
+        ("firewall.keep",),
+        ("memory.group",),
+        ("memory.self",),
+        ("memory.called",),
+        ("memory.additions",),
+        ("memory.corrections", "memory.negations"),
     )
-    return _SpeechPatterns(*(lazy_regex(any_of(all_words(table), fold_letters)) for table in tables))
+    entries = ([entry for name in names for entry in all_words(name)] for names in tables)
+    return _SpeechPatterns(*(lazy_regex(any_of(each, fold_letters)) for each in entries))
 
 
 @cache
@@ -327,26 +331,10 @@ ALIKE: Final = 0.5
 """Part of the words of both that a memory shares with the one that takes its place."""
 
 
-class _CorrectionPatterns(NamedTuple):
-    """Patterns of words of all languages, for folded text."""
-
-    corrections: re.Pattern[str]
-    additions: re.Pattern[str]
-
-
-@composed
-def _correcting() -> _CorrectionPatterns:
-    corrected = (*all_words("memory.corrections"), *all_words("memory.negations"))
-    return _CorrectionPatterns(
-        lazy_regex(any_of(corrected, fold_letters)),
-        lazy_regex(any_of(all_words("memory.additions"), fold_letters)),
-    )
-
-
 def corrects(said: str) -> bool:
     """Return whether a sentence takes something back, rather than only adding to it."""
     folded = fold_letters(said)
-    return not _correcting().additions.search(folded) and bool(_correcting().corrections.search(folded))
+    return not _patterns().addition.search(folded) and bool(_patterns().correction.search(folded))
 
 
 def takes_back(known: str, new: str, said: str, name: str) -> bool:

@@ -13,8 +13,7 @@ from homeassistant.helpers import entity_registry as er, llm
 from ..agents.llm_api import async_one_call
 from ..const import ASSISTANT, DOMAIN
 from ..knowledge.speaker import Speaker
-from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
-from ..safety.ledger import Ledger, RecordedAction
+from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind, Ledger, RecordedAction
 from ..tools.activity import ActivityTool, last_changing_turn
 from .commands import CommandRow, EmptyAnswer, PanelCommand, int_in_range
 

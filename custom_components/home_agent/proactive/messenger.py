@@ -20,7 +20,7 @@ from ..const import (
 from ..embeds import without_embeds
 from ..events import EventEmitter
 from ..knowledge.speaker import PERSON
-from ..quiet_hours import QuietHours
+from ..timespans import QuietHours
 from ..tools.people import Route, async_write_to, chats_of, read_targets, route_to
 from ..tools.resolving.resolver import plain
 from .state import ProactiveState

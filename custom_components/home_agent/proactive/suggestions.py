@@ -178,7 +178,7 @@ class Suggestions:
             for end in ends:
                 end()
             for suggestion in self._state.suggestions.values():
-                withdraw(self._hass, _issue_id(suggestion))
+                withdraw(self._hass, _tag(suggestion))
 
         return stop
 
@@ -194,7 +194,7 @@ class Suggestions:
         if self._is_shown(suggestion.kind.person):
             report(
                 self._hass,
-                _issue_id(suggestion),
+                _tag(suggestion),
                 ISSUE,
                 fix={"entry_id": self._entry_id, "suggestion_id": suggestion.id},
                 alias=str(suggestion.config["alias"]),
@@ -212,7 +212,7 @@ class Suggestions:
             waiting = sum(item.is_open(now) for item in self._state.suggestions.values())
             if waiting >= MAX_OPEN or not self._messenger.may_send(now):
                 return
-            for known in sorted(self._habits(), key=_sureness, reverse=True):
+            for known in sorted(self._habits(), key=lambda known: -known.habit.confidence):
                 whose = known.habit.person
                 if not (self._is_shown(whose) or await self._async_asked(whose)):
                     continue
@@ -276,20 +276,17 @@ class Suggestions:
             if suggestion is None or not suggestion.is_open(now):
                 raise AutomationRefusedError("suggestion_unknown", suggestion_id=suggestion_id[:40])
             if answer is SuggestionAnswer.ACCEPT:
-                await self._async_make(suggestion, user)
+                if user is None or not user.is_admin or not user.is_active:
+                    raise AutomationRefusedError("suggestion_needs_admin")
+                person = await async_person_of_user(self._hass, user.id)
+                speaker = self._speaker(Context(user_id=user.id), person.id if person else None)
+                if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
+                    raise AutomationRefusedError("suggestion_forbidden")
+                await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
+                self._automations.note(Change.by(speaker, None, self._as_own(suggestion, user.id)))
             if answer in SETTLES:
                 self._settle(suggestion, SETTLES[answer])
             return suggestion
-
-    async def _async_make(self, suggestion: Suggestion, user: User | None) -> None:
-        if user is None or not user.is_admin or not user.is_active:
-            raise AutomationRefusedError("suggestion_needs_admin")
-        person = await async_person_of_user(self._hass, user.id)
-        speaker = self._speaker(Context(user_id=user.id), person.id if person else None)
-        if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
-            raise AutomationRefusedError("suggestion_forbidden")
-        await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
-        self._automations.note(Change.by(speaker, None, self._as_own(suggestion, user.id)))
 
     @callback
     def adopt_accepted(self) -> None:
@@ -320,7 +317,7 @@ class Suggestions:
     @callback
     def _take_away(self, suggestion: Suggestion) -> None:
         """Take the question away, where it was put."""
-        withdraw(self._hass, _issue_id(suggestion))
+        withdraw(self._hass, _tag(suggestion))
 
         async def clear() -> None:
             await self._messenger.async_clear(
@@ -455,13 +452,6 @@ def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
         yield ServiceCall(domain=domain, service=service, entity_ids=entity_ids, data=action.get("data", {}))
 
 
-def _sureness(known: KnownHabit) -> float:
-    return known.habit.confidence
-
-
-def _issue_id(suggestion: Suggestion) -> str:
-    return f"suggestion_{suggestion.id}"
-
-
 def _tag(suggestion: Suggestion) -> str:
+    """Return the tag of the message, and the id of the repair issue."""
     return f"suggestion_{suggestion.id}"

@@ -60,6 +60,15 @@ class _Rule:
     device_class: Matcher | None
     name: Matcher | None
 
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read a rule."""
+        head, dot, name = text.partition(".")
+        domain, colon, device_class = head.partition(":")
+        return cls(
+            _matcher(domain), _matcher(device_class) if colon else None, _matcher(name) if dot else None
+        )
+
     def fits(self, effect: Effect) -> bool:
         """Return whether an effect falls under the rule; `name` is a service or an object id."""
         own, _, object_id = (effect.entity_id or "").partition(".")
@@ -78,7 +87,7 @@ class RuleSet:
     def __init__(self, texts: Iterable[object]) -> None:
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
         self._tools = [_matcher(text[5:]) for text in read if text.startswith("tool:")]
-        self._rules = [_rule(text) for text in read if not text.startswith("tool:") and RULE.match(text)]
+        self._rules = [_Rule.of(text) for text in read if not text.startswith("tool:") and RULE.match(text)]
 
     def __bool__(self) -> bool:
         """Return whether there is any rule."""
@@ -96,12 +105,6 @@ class RuleSet:
 def _matcher(text: str) -> Matcher:
     """Return what compares with a text. Only wildcards need a pattern, which takes long to compile."""
     return text.__eq__ if WILDCARDS.isdisjoint(text) else re.compile(translate(text)).match
-
-
-def _rule(text: str) -> _Rule:
-    head, dot, name = text.partition(".")
-    domain, colon, device_class = head.partition(":")
-    return _Rule(_matcher(domain), _matcher(device_class) if colon else None, _matcher(name) if dot else None)
 
 
 BLOCKED: Final = ("homeassistant", "hassio", "home_agent", "recorder.purge*", "backup.restore*")
@@ -349,21 +352,16 @@ def presence_holds(presence: str, occasion: Occasion) -> bool | None:
     if occasion.speaker.anytime:
         return None
     if presence in (SOMEBODY, NOBODY):
-        is_somebody = _is_anybody_home(occasion.hass.states.async_all("person"))
-        return None if is_somebody is None else is_somebody is (presence == SOMEBODY)
+        at_home = [_is_home(person) for person in occasion.hass.states.async_all("person")]
+        if True in at_home:
+            return presence == SOMEBODY
+        # Nobody surely is at home, and of somebody it is not known.
+        return None if None in at_home or not at_home else presence == NOBODY
     for prefix, wanted in ((AT_HOME, True), (AWAY, False)):
         if presence.startswith(prefix):
             is_home = _is_home(occasion.hass.states.get(presence.removeprefix(prefix)))
             return None if is_home is None else is_home is wanted
     return None
-
-
-def _is_anybody_home(persons: Iterable[State]) -> bool | None:
-    """Return whether a person is at home; None if nobody surely is and it is not known of somebody."""
-    found = [_is_home(person) for person in persons]
-    if True in found:
-        return True
-    return None if None in found or not found else False
 
 
 def _is_home(person: State | None) -> bool | None:

@@ -22,8 +22,7 @@ from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..parts import async_part
 from ..runtime import Agent
-from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
-from ..safety.ledger import Ledger, RecordedAction
+from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind, Ledger, RecordedAction
 from ..tools.activity import ActivityTool, last_changing_turn
 from ..tools.calls.schema import MAX_TOOL_NAME
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool

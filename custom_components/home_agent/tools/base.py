@@ -34,7 +34,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
-    from ..safety.reading import Reader
+    from ..safety.policy import Reader
     from .guard import Guard
     from .turn_calls import TurnCalls
 

@@ -39,8 +39,7 @@ from ..safety.frozen import (
     frozen_call,
 )
 from ..safety.journal import AuditKind, Journal
-from ..safety.policy import Policy
-from ..safety.reading import Reader
+from ..safety.policy import Policy, Reader
 from ..safety.rules import Effect, Verdict
 from .intents import check_intent_slots, is_scripted, predicted_calls
 from .making import as_made, async_waited, taking_turns, translate_service_errors

@@ -19,9 +19,9 @@ from ..errors import NotPermitted, PermissionDenied
 from ..knowledge.speaker import Speaker, pipeline_of, preferred_pipeline
 from ..knowledge.view import AgentView
 from ..memory.sentences import holds_secret
-from ..quiet_hours import QuietHours
 from ..safety.frozen import FrozenCall, ServiceCall
 from ..safety.rules import Verdict
+from ..timespans import QuietHours
 from .people import People
 from .vetted import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, is_spoken
 

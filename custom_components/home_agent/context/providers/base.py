@@ -15,7 +15,7 @@ from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...safety.disclosure import DataPolicy
 from ...safety.firewall.firewall import Removal
-from ...safety.reading import Reader
+from ...safety.policy import Reader
 from ..catalogue import Catalogue
 from ..window import Budget, lines_tokens
 

@@ -170,14 +170,22 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
 
 
 def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
+    domain = habit.subject.partition(".")[0]
     for place, known in enumerate(kept):
         if not _is_one_act(known, habit, seen):
             continue
-        if _is_one_thing(known.subject, habit.subject, things):
-            if known.subject.partition(".")[0] in GENERAL:
+        first, second = things.get(known.subject, Thing()), things.get(habit.subject, Thing())
+        known_domain = known.subject.partition(".")[0]
+        if domain == known_domain:
+            is_one_thing = bool(first.name) and first.name.casefold() == second.name.casefold()
+        else:
+            is_general = not GENERAL.isdisjoint({domain, known_domain})
+            is_one_thing = is_general and first.device is not None and first.device == second.device
+        if is_one_thing:
+            if known_domain in GENERAL:
                 kept[place] = habit
             return
-        if known.subject.partition(".")[0] == habit.subject.partition(".")[0]:
+        if domain == known_domain:
             person = known.person if known.person == habit.person else None
             kept[place] = replace(known, others=(*known.others, habit.subject), person=person)
             return
@@ -188,17 +196,11 @@ def _is_one_act(one: Habit, other: Habit, seen: Seen) -> bool:
     if one.value != other.value or one.days != other.days:
         return False
     times, others = _times(one, seen), _times(other, seen)
-    together = sum(_has_near(others, moment) for moment in times)
+    together = 0
+    for moment in times:
+        place = bisect_left(others, moment - TOGETHER)
+        together += place < len(others) and others[place] <= moment + TOGETHER
     return together >= MOSTLY * max(len(times), len(others))
-
-
-def _is_one_thing(one: str, other: str, things: Things) -> bool:
-    """Return whether two entities are one thing: the same by its name, or by its device in other words."""
-    first, second = things.get(one, Thing()), things.get(other, Thing())
-    domains = {one.partition(".")[0], other.partition(".")[0]}
-    if len(domains) == 1:
-        return bool(first.name) and first.name.casefold() == second.name.casefold()
-    return first.device is not None and first.device == second.device and not GENERAL.isdisjoint(domains)
 
 
 def _draws(used: Habit, other: Habit, things: Things) -> bool:
@@ -210,18 +212,9 @@ def _draws(used: Habit, other: Habit, things: Things) -> bool:
 
 
 def _times(habit: Habit, seen: Seen) -> list[float]:
-    return sorted(
-        item.at.timestamp()
-        for item in seen.get(habit.subject, ())
-        if item.value == habit.value and _apart(item.at, habit.minute) <= WINDOW
-    )
+    def is_near(at: datetime) -> bool:
+        apart = abs(at.hour * 60 + at.minute - habit.minute)
+        return min(apart, MINUTES - apart) <= WINDOW
 
-
-def _apart(at: datetime, minute: int) -> int:
-    apart = abs(at.hour * 60 + at.minute - minute)
-    return min(apart, MINUTES - apart)
-
-
-def _has_near(times: Sequence[float], moment: float) -> bool:
-    place = bisect_left(times, moment - TOGETHER)
-    return place < len(times) and times[place] <= moment + TOGETHER
+    observed = seen.get(habit.subject, ())
+    return sorted(item.at.timestamp() for item in observed if item.value == habit.value and is_near(item.at))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
@@ -64,11 +65,16 @@ class Observations:
             moment = SeenAt(int(item.at.timestamp()), item.person)
             today.setdefault((item.subject, item.value), set()).add(moment)
         for action, moments in today.items():
-            few = sorted(moments, key=_by_time)[:MAX_A_DAY]
+            few = sorted(moments, key=attrgetter("at"))[:MAX_A_DAY]
             self._seen[action] = [*self._seen.get(action, ()), *few]
         self.read_until = until
-        self._forget_before(until - timedelta(days=DAYS))
-        self._changed()
+        oldest = (until - timedelta(days=DAYS)).timestamp()
+        if (more := len(self) - MAX_OBSERVATIONS) > 0:
+            ordered = sorted(item.at for moments in self._seen.values() for item in moments)
+            oldest = max(oldest, ordered[more])
+            begins = habit_day(dt_util.as_local(dt_util.utc_from_timestamp(oldest)))
+            self.since = max(self.since, begins) if self.since else None
+        self._keep(lambda _action, moment: moment.at >= oldest)
 
     def all(self) -> list[Observation]:
         """Return the data to store, in local time; called in a worker thread."""
@@ -96,25 +102,16 @@ class Observations:
     @callback
     def keep_only(self, entity_ids: Collection[str], persons: Collection[str]) -> None:
         """Forget old observations, and those of persons who no longer exist."""
-        self._seen = {
-            action: [moment for moment in moments if moment.person is None or moment.person in persons]
-            for action, moments in self._seen.items()
-            if action[0] in entity_ids
-        }
-        self._tidy()
+        known = {None, *persons}
+        self._keep(lambda action, moment: action[0] in entity_ids and moment.person in known)
 
     @callback
     def erase_person(self, person_id: str) -> int:
         """Forget the actions and habits of a person; return how many."""
         before = len(self)
-        others = {
-            action: [moment for moment in moments if moment.person != person_id]
-            for action, moments in self._seen.items()
-        }
-        self._seen = others
         self.habits = [known for known in self.habits if known.habit.person != person_id]
         self.silenced = [kind for kind in self.silenced if kind.person != person_id]
-        self._tidy()
+        self._keep(lambda _action, moment: moment.person != person_id)
         return before - len(self)
 
     @callback
@@ -156,30 +153,13 @@ class Observations:
         self.habits = [load_habit(item) for item in stored["habits"]]
         self.silenced = [load_kind(item) for item in stored["silenced"]]
 
-    def _forget_before(self, moment: datetime) -> None:
-        """Forget old observations, and the oldest beyond the limit."""
-        oldest = moment.timestamp()
-        if (more := len(self) - MAX_OBSERVATIONS) > 0:
-            ordered = sorted(item.at for moments in self._seen.values() for item in moments)
-            oldest = max(oldest, ordered[more])
-            self.since = max(self.since, _day(int(oldest))) if self.since else None
-        self._seen = {
-            action: [item for item in moments if item.at >= oldest] for action, moments in self._seen.items()
+    def _keep(self, keeps: Callable[[Action, SeenAt], bool]) -> None:
+        kept = {
+            action: [moment for moment in moments if keeps(action, moment)]
+            for action, moments in self._seen.items()
         }
-        self._tidy()
-
-    def _tidy(self) -> None:
-        """Drop actions without observations."""
-        self._seen = {action: moments for action, moments in self._seen.items() if moments}
+        self._seen = {action: moments for action, moments in kept.items() if moments}
         self._changed()
-
-
-def _by_time(moment: SeenAt) -> int:
-    return moment.at
-
-
-def _day(at: int) -> date:
-    return habit_day(dt_util.as_local(dt_util.utc_from_timestamp(at)))
 
 
 class ObservationStore(EntryStore[Observations]):

@@ -120,10 +120,12 @@ def _habits(
             return
         days, hits = found
         confidence = _confidence(hits, days, span)
+        # Whoever it was wherever that is known, if it is known in most cases.
+        known = [person for hit in hits if (person := left[hit]) is not None]
         yield Habit(
             subject=subject,
             value=value,
-            person=_whose([left[hit] for hit in hits]),
+            person=known[0] if len(set(known)) == 1 and 2 * len(known) > len(hits) else None,
             days=days,
             minute=(int(median(hit.minute for hit in hits)) + DAY_BEGINS) % MINUTES,
             support=len({hit.day for hit in hits}),
@@ -135,19 +137,16 @@ def _habits(
             del left[hit]
 
 
-def _whose(people: Sequence[str | None]) -> str | None:
-    """Return who acted, if it was one person wherever the person is known, and known in most cases."""
-    known = [person for person in people if person is not None]
-    return known[0] if len(set(known)) == 1 and 2 * len(known) > len(people) else None
-
-
 def _surest(moments: Sequence[_Act], span: Sequence[date]) -> tuple[frozenset[int], list[_Act]] | None:
     """Return the largest group of days that shows a habit, with what happened; None if there is none."""
     for days, parts in PARTS.items():
         within = [moment for moment in moments if moment.day.weekday() in days]
         hits = _densest(within)
+        happened = {hit.day for hit in hits}
         if _is_habit(hits, within, moments, days, span) and all(
-            _rate(hits, part, span) >= MIN_PART for part in parts
+            sum(day.weekday() in part for day in happened)
+            >= MIN_PART * sum(day.weekday() in part for day in span)
+            for part in parts
         ):
             return days, hits
     return None
@@ -165,27 +164,22 @@ def _is_habit(
     happened = len({hit.day for hit in hits})
     if happened < MIN_DAYS or happened < MIN_RATE * possible:
         return False
+    begins = min(hit.minute for hit in hits)
+    other_days = sum(day.weekday() not in days for day in span)
+    on_others = {
+        moment.day
+        for moment in moments
+        if moment.day.weekday() not in days and begins <= moment.minute < begins + WINDOW
+    }
     by_chance = max(
-        1 - exp(-len(within) / possible * WINDOW / MINUTES), _on_other_days(hits, moments, days, span)
+        1 - exp(-len(within) / possible * WINDOW / MINUTES),
+        (len(on_others) + 0.5) / (other_days + 1) if other_days else 0.0,
     )
     tail = sum(
         comb(possible, count) * by_chance**count * (1 - by_chance) ** (possible - count)
         for count in range(happened, possible + 1)
     )
     return tail * MINUTES / WINDOW <= CHANCE
-
-
-def _on_other_days(
-    hits: Iterable[_Act], moments: Iterable[_Act], days: Collection[int], span: Sequence[date]
-) -> float:
-    begins = min(hit.minute for hit in hits)
-    possible = sum(day.weekday() not in days for day in span)
-    happened = {
-        moment.day
-        for moment in moments
-        if moment.day.weekday() not in days and begins <= moment.minute < begins + WINDOW
-    }
-    return (len(happened) + 0.5) / (possible + 1) if possible else 0.0
 
 
 def _densest(moments: Sequence[_Act]) -> list[_Act]:
@@ -200,12 +194,6 @@ def _densest(moments: Sequence[_Act]) -> list[_Act]:
         if days > days_of_best:
             best, days_of_best = ordered[start:end], days
     return best
-
-
-def _rate(hits: Iterable[_Act], days: Collection[int], span: Sequence[date]) -> float:
-    possible = sum(day.weekday() in days for day in span)
-    happened = len({hit.day for hit in hits if hit.day.weekday() in days})
-    return happened / possible if possible else 1.0
 
 
 def _confidence(hits: Iterable[_Act], days: Collection[int], span: Sequence[date]) -> float:

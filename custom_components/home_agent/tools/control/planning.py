@@ -26,7 +26,7 @@ from ...errors import (
 )
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import word_similarity
-from ...safety.ledger import EarlierState
+from ...safety.journal import EarlierState
 from ...texts import fold
 from ..base import PartlyFailed, ServiceCall, TargetsFailed, ToolRun
 from ..resolving.resolver import listed
