@@ -21,7 +21,6 @@ from tests.helpers.injected import (  # noqa: F401 - fixtures
     READ,
     UNLOCK,
     Home,
-    hass_config_dir,
     hass_storage,
     home,
     make_home,

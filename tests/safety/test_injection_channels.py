@@ -28,7 +28,6 @@ from tests.helpers.injected import (
     SECRETS,
     UNLOCK,
     Home,
-    hass_config_dir,
     hass_storage,
     make_home,
     remember,
@@ -43,7 +42,7 @@ from tests.servers.obedient import Demand, Obedient
 from tests.servers.replies import status, text, tool_calls
 from tests.servers.rest_server import RestServer, data
 
-__all__ = ["hass_config_dir", "hass_storage", "kitchens"]
+__all__ = ["hass_storage", "kitchens"]
 
 READ = "Read it, please"
 ASKED = "What do you know about me?"

@@ -15,7 +15,6 @@ from tests.helpers.announcing import DAY, NIGHT, TalkingHouse, add_speaker, asyn
 from tests.helpers.examples import THOROUGH
 from tests.helpers.injected import (  # noqa: F401 - fixtures
     Home,
-    hass_config_dir,
     hass_storage,
     home,
     remember,

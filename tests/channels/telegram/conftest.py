@@ -1,7 +1,6 @@
 """The furnished house with Anna and Ben, and a bot in whose chats an agent answers them."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +12,6 @@ from tests.helpers.telegram_chats import Telegram, telegram_bot
 from tests.helpers.telegram_settings import OPTIONS
 from tests.servers.model_server import ModelServer
 from tests.servers.telegram_server import TelegramServer
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the files of one test from those of others."""
-    return str(tmp_path)
 
 
 @pytest.fixture
