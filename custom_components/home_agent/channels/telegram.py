@@ -489,17 +489,14 @@ class Bot:
 
     def _to(self, chat: int, data: dict[str, Any], *, to_chat: bool = True) -> dict[str, Any]:
         target: dict[str, Any] = {"chat_id": chat} if to_chat else {}
-        if entry_id := self._entries.get(chat) or self._entry_of(chat):
+        bots = (
+            entry.entry_id
+            for entry in self._hass.config_entries.async_loaded_entries(TELEGRAM)
+            if any(part.data.get("chat_id") == chat for part in entry.subentries.values())
+        )
+        if entry_id := self._entries.get(chat) or next(bots, None):
             target["config_entry_id"] = entry_id
         return {**target, **data}
-
-    @callback
-    def _entry_of(self, chat: int) -> str | None:
-        """Return the bot that may write to a chat."""
-        for entry in self._hass.config_entries.async_loaded_entries(TELEGRAM):
-            if any(part.data.get("chat_id") == chat for part in entry.subentries.values()):
-                return entry.entry_id
-        return None
 
 
 MAX_WAITING: Final = 5
@@ -814,7 +811,9 @@ def pieces(text: str, limit: int = MAX_UNITS) -> Iterator[str]:
         if _units(fence) + _units(rest) <= limit:
             yield f"{fence}{rest}"
             return
-        end = _cut(rest, room)
+        most = len(rest.encode("utf-16-le")[: 2 * room].decode("utf-16-le", "ignore"))
+        ends = (rest.rfind(mark, most // 2, most) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+        end = next((end for end in ends if end > most // 2), most)
         piece = f"{fence}{rest[:end].rstrip()}"
         rest = rest[end:].lstrip("\n" if piece.count(_FENCE) % 2 else None)
         fence = f"{_FENCE}\n" if piece.count(_FENCE) % 2 else ""
@@ -823,14 +822,6 @@ def pieces(text: str, limit: int = MAX_UNITS) -> Iterator[str]:
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
-
-
-def _cut(text: str, limit: int) -> int:
-    end = len(text.encode("utf-16-le")[: 2 * limit].decode("utf-16-le", "ignore"))
-    for mark in ("\n\n", "\n", ". ", " "):
-        if (found := text.rfind(mark, end // 2, end)) > 0:
-            return found + len(mark)
-    return end
 
 
 IMAGE: Final = "image/"

@@ -134,6 +134,10 @@ class Kept[T: (Memory, ProfileEntry)]:
         """Return all, also what has expired."""
         return list(self._kept.values())
 
+    def ids_of(self, person_id: str) -> list[str]:
+        """Return the ids of what belongs to a person."""
+        return [item.id for item in self.records() if item.person == person_id]
+
     def stored(self) -> Any:
         """Return all that is to be written; called in a worker thread."""
         return dump(self.records())

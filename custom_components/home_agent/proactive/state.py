@@ -84,12 +84,6 @@ class Suggestion:
         return rests and self.kind.is_same(kind)
 
 
-def _load_suggestion(stored: Mapping[str, Any]) -> Suggestion:
-    suggestion = load(Suggestion, stored)
-    load_kind(stored["kind"])
-    return suggestion
-
-
 @dataclass(slots=True)
 class Watch:
     """Since when an entity has matched a rule, and whether a message was sent."""
@@ -162,7 +156,9 @@ class ProactiveState:
             (str(rule), str(entity_id)): Watch(_moment(since), bool(notified), _moment(begun))
             for rule, entity_id, since, notified, begun in stored["watches"][-MAX_WATCHES:]
         }
-        found = [_load_suggestion(item) for item in stored["suggestions"]]
+        for item in stored["suggestions"]:
+            load_kind(item["kind"])
+        found = [load(Suggestion, item) for item in stored["suggestions"]]
         self.suggestions = {suggestion.id: suggestion for suggestion in found}
         self._day = date.fromisoformat(stored["day"]) if stored["day"] else None
         self._count = int(stored["count"])

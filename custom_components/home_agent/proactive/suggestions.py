@@ -75,25 +75,22 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Automation
     if data:
         action["data"] = dict(data)
     at = clock(habit.minute)
+    conditions = []
+    if habit.days != EVERY_DAY:
+        # Actions after midnight belong to the evening before.
+        hours, minutes = at.split(":")
+        late = int(hours) * 60 + int(minutes) < DAY_BEGINS
+        days = sorted((day + late) % len(WEEKDAYS) for day in habit.days)
+        conditions = [{"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}]
     config: dict[str, Any] = {
         "alias": f"{speakable(name)}, {at}",
         "description": " ".join(text.split())[:500],
         "triggers": [{"trigger": "time", "at": f"{at.zfill(5)}:00"}],
-        "conditions": _conditions(habit),
+        "conditions": conditions,
         "actions": [action],
         "mode": "single",
     }
     return AutomationDraft(call=call, config=config)
-
-
-def _conditions(habit: Habit) -> list[dict[str, Any]]:
-    """Return the days; actions after midnight belong to the evening before."""
-    if habit.days == EVERY_DAY:
-        return []
-    hours, minutes = clock(habit.minute).split(":")
-    late = int(hours) * 60 + int(minutes) < DAY_BEGINS
-    days = sorted((day + late) % len(WEEKDAYS) for day in habit.days)
-    return [{"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}]
 
 
 def _data(state: State, value: str, detail: str) -> dict[str, Any] | None:

@@ -251,7 +251,9 @@ class ConfirmationStore(StoredFile):
     def take_lost(self, entry_id: str) -> list[Lost]:
         """Return the lost actions of an entry, once."""
         stored = self._waiting.pop(entry_id, [])
-        return [lost for item in stored if (lost := _read(_read_lost, item))]
+        return [
+            lost for item in stored if (lost := _read(lambda kept: load(Lost, {**kept, "owner": kept}), item))
+        ]
 
     @callback
     def note(self, entry_id: str, waiting: Iterable[PendingAction]) -> None:
@@ -297,10 +299,6 @@ def _read[T](read: Callable[[Any], T], item: object) -> T | None:
         return read(item)
     except UNREADABLE:
         return None
-
-
-def _read_lost(item: Mapping[str, Any]) -> Lost:
-    return load(Lost, {**item, "owner": item})
 
 
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]

@@ -267,7 +267,7 @@ class Policy:
     @callback
     def trusts_tool(self, name: str) -> bool:
         """Return whether the household lets a third-party tool run without asking, by its name."""
-        return self._allowed.fits_tool(name) and not self._restricted.fits_tool(name)
+        return self._allowed.fits(name) and not self._restricted.fits(name)
 
     @callback
     def judge_tool(
@@ -275,12 +275,10 @@ class Policy:
     ) -> Verdict:
         """Return the verdict on a third-party tool: one that acts is restricted."""
         case = self._case(speaker, user)
-        if self._blocked.fits_tool(name):
+        if self._blocked.fits(name):
             return Verdict.BLOCK
         votes = (
-            []
-            if read_only
-            else [vote for item in case.profiles if (vote := item.tool_verdict(name)) is not None]
+            [] if read_only else [vote for item in case.profiles if (vote := item.verdict(name)) is not None]
         )
         on_everything = Verdict.ALLOW if read_only else case.verdict_on_everything()
         if on_everything is not Verdict.ALLOW:
@@ -289,9 +287,9 @@ class Policy:
             return max(*votes, Verdict.CONFIRM) if votes else Verdict.CONFIRM
         if votes:
             return max(votes)
-        if self._restricted.fits_tool(name):
+        if self._restricted.fits(name):
             return Verdict.CONFIRM
-        return Verdict.ALLOW if read_only or self._allowed.fits_tool(name) else Verdict.CONFIRM
+        return Verdict.ALLOW if read_only or self._allowed.fits(name) else Verdict.CONFIRM
 
     def _of(self, effect: Effect, case: _Applying) -> Verdict:
         if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):

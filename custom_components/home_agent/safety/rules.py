@@ -93,13 +93,11 @@ class RuleSet:
         """Return whether there is any rule."""
         return bool(self._rules or self._tools)
 
-    def fits(self, effect: Effect) -> bool:
-        """Return whether a rule fits a service."""
-        return any(rule.fits(effect) for rule in self._rules)
-
-    def fits_tool(self, name: str) -> bool:
-        """Return whether a rule fits a tool."""
-        return any(fits(name.lower()) for fits in self._tools)
+    def fits(self, about: Effect | str) -> bool:
+        """Return whether a rule fits an effect, or a tool by its name."""
+        if isinstance(about, str):
+            return any(fits(about.lower()) for fits in self._tools)
+        return any(rule.fits(about) for rule in self._rules)
 
 
 def _matcher(text: str) -> Matcher:
@@ -192,42 +190,35 @@ class PolicyProfile:
             for person in self.persons
         )
 
-    def verdict(self, effect: Effect) -> Verdict | None:
-        """Return the profile's verdict on an effect; None if it has none."""
-        if self.blocked.fits(effect) or (self.only and not self.only.fits(effect)):
+    def verdict(self, about: Effect | str) -> Verdict | None:
+        """Return the profile's verdict on an effect, or on a tool that acts; None if it has none."""
+        if self.blocked.fits(about) or (self.only and not self.only.fits(about)):
             return Verdict.BLOCK
-        if self.restricted.fits(effect):
+        if self.restricted.fits(about):
             return Verdict.CONFIRM
-        return Verdict.ALLOW if self.allowed.fits(effect) else None
-
-    def tool_verdict(self, name: str) -> Verdict | None:
-        """Return the profile's verdict on a tool that acts."""
-        if self.blocked.fits_tool(name) or (self.only and not self.only.fits_tool(name)):
-            return Verdict.BLOCK
-        if self.restricted.fits_tool(name):
-            return Verdict.CONFIRM
-        return Verdict.ALLOW if self.allowed.fits_tool(name) else None
+        return Verdict.ALLOW if self.allowed.fits(about) else None
 
 
 def read_profiles(stored: object) -> list[PolicyProfile]:
     """Return the profiles of the options."""
-    items = stored if isinstance(stored, list) else [stored] if isinstance(stored, Mapping) else []
-    return [_profile(item) for item in items if isinstance(item, Mapping)]
-
-
-def _profile(item: Mapping[str, Any]) -> PolicyProfile:
-    persons, devices, areas = (frozenset(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS))
-    only, blocked, restricted, allowed = (RuleSet(as_texts(item.get(key))) for key in RULE_FIELDS)
-    return PolicyProfile(
-        name=str(item.get(NAME) or ""),
-        persons=persons,
-        devices=devices,
-        areas=areas,
-        only=only,
-        blocked=blocked,
-        restricted=restricted,
-        allowed=allowed,
-    )
+    items = stored if isinstance(stored, list) else [stored]
+    profiles = []
+    for item in items:
+        if isinstance(item, Mapping):
+            texts = {key: as_texts(item.get(key)) for key in (PERSONS, DEVICES, AREAS, *RULE_FIELDS)}
+            profiles.append(
+                PolicyProfile(
+                    name=str(item.get(NAME) or ""),
+                    persons=frozenset(texts[PERSONS]),
+                    devices=frozenset(texts[DEVICES]),
+                    areas=frozenset(texts[AREAS]),
+                    only=RuleSet(texts[ONLY]),
+                    blocked=RuleSet(texts[BLOCKED_KEY]),
+                    restricted=RuleSet(texts[RESTRICTED_KEY]),
+                    allowed=RuleSet(texts[ALLOWED]),
+                )
+            )
+    return profiles
 
 
 def as_texts(value: object) -> list[str]:
