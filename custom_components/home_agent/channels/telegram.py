@@ -461,7 +461,6 @@ class Bot:
     async def _async_message(
         self, chat: int, part: str, buttons: dict[str, Any], *, markdown: bool
     ) -> int | None:
-        """Send one message; return its id."""
         for message, mode in ((as_html(part), HTML), (part, PLAIN)) if markdown else ((part, PLAIN),):
             data = self._to(chat, {"message": message, "parse_mode": mode, **NO_PREVIEW, **buttons})
             try:
@@ -481,7 +480,6 @@ class Bot:
     async def _async_try(
         self, chat: int, service: str, data: dict[str, Any], *, to_chat: bool = True
     ) -> None:
-        """Call a service whose failure does not matter."""
         try:
             await async_telegram(self._hass, service, self._to(chat, data, to_chat=to_chat))
         except ToolExecutionError as err:

@@ -144,7 +144,7 @@ class RuleWatcher:
         self._evaluate_all()
 
     async def _async_covered(self, rule: ProactiveRule) -> frozenset[str]:
-        """Return the exposed entities of a rule that names none by the first of its domains per device."""
+        """Return the exposed entities of a rule; of a device only those of the rule's first domain."""
         named = (self._hass.states.get(entity_id) for entity_id in rule.entities)
         states = named if rule.entities else self._hass.states.async_all(rule.template.kinds)
         covered = [state.entity_id for state in states if state is not None and rule.covers(state)]

@@ -356,7 +356,6 @@ def presence_holds(presence: str, occasion: Occasion) -> bool | None:
 
 
 def _is_home(person: State | None) -> bool | None:
-    """Return whether a person is at home; None if that is not known."""
     if person is None or person.state in GONE:
         return None
     return person.state == STATE_HOME
@@ -492,7 +491,6 @@ class PickedRule:
 
     @property
     def _has_targets(self) -> bool:
-        """Return whether the rule is about some entities only."""
         return bool(self.entities or self.areas or self.floors or self.labels)
 
     @callback

@@ -205,7 +205,6 @@ class Learner:
         return observed
 
     async def _async_find(self, until: datetime) -> None:
-        """Find the habits of the last weeks and note them."""
         kept = self._observations
         people = {person.id for person in persons(self._hass)}
         people |= {f"{USER_PREFIX}{user.id}" for user in await self._hass.auth.async_get_users()}
