@@ -72,6 +72,7 @@ class _Shown[Q]:
     """Whether it is the answer to a message of a chat, whose conversation takes the PIN itself."""
     passed_in: set[int] = field(default_factory=set)
     """Chats in which something else was said since: a yes there may be the answer to that."""
+    sending: asyncio.Task[None] | None = None
 
     def waits_in(self, chat: int) -> bool:
         """Return whether it was sent to a chat from somewhere else."""
@@ -115,9 +116,15 @@ class TelegramQuestions(ConfirmationChannel):
                 (title, f"{CHOOSE}{action.id} {number}")
                 for number, title in enumerate(action.titles.values())
             ]
-            for chat, user_id in self._chats.users().items():
-                if user_id in action.users:
-                    await self._async_show(choice, chat, action.text, buttons)
+
+            async def async_show() -> None:
+                for chat, user_id in self._chats.users().items():
+                    if user_id in action.users:
+                        await self._async_show(choice, chat, action.text, buttons)
+
+            # Whoever takes the question back meanwhile needs the messages that were sent.
+            choice.sending = self._hass.async_create_task(async_show(), "home_agent telegram question")
+            await asyncio.shield(choice.sending)
             return
         here = surface.get() is Surface.TELEGRAM
         shown = self._actions[action.id] = _Shown(action, answered_here=here)
@@ -135,6 +142,8 @@ class TelegramQuestions(ConfirmationChannel):
     async def async_end(self, question_id: str, answer: str | None) -> None:
         """Remove the buttons of a question, and write the answer into the messages."""
         if (shown := self._choices.pop(question_id, None)) is not None:
+            if shown.sending is not None:
+                await asyncio.wait([shown.sending])
             title = shown.question.titles.get(answer or "")
             expired = await async_phrase(self._hass, self._hass.config.language, "outcome_expired")
             await self._async_close(shown, shown.question.text, title or expired)
@@ -303,7 +312,7 @@ class ChatCommands:
     chat: Chat
 
     async def async_answer(self, command: str, said: str) -> str:
-        """Carry a command out and return what is said; `/help@bot` is `/help`, and so is what is unknown."""
+        """Carry a command out and return what is said; `/help@bot` is `/help`, like what is unknown."""
         match command.partition("@")[0].casefold():
             case "/memories":
                 return await self._async_memories(said)
