@@ -22,6 +22,7 @@ from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import IDLE_SECONDS
 from tests.helpers.examples import FAST
+from tests.helpers.secure_house import SecureHouse
 
 NEED_HOME = {"hass", "hass_storage", "hass_config_dir", "chroma", "chroma_servers", "influxdb"}
 """Fixtures that `scripts/test --pure` lacks: Home Assistant's plugin and real servers."""
@@ -73,6 +74,14 @@ def hass_config_dir(tmp_path: Path) -> str:
     """Give every test files of its own; the plugin has one folder for all."""
     (tmp_path / ".storage").mkdir()
     return str(tmp_path)
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant) -> SecureHouse:
+    """Return a furnished house with doors, Anna and Ben."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    return house
 
 
 @pytest.hookimpl(wrapper=True)

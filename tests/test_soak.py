@@ -29,7 +29,7 @@ BOUNDS = {
     "memory.memories.MAX_PROVENANCE": 1,
     "memory.records.MAX_PROVENANCE": 1,
     "safety.journal.MAX_ENTRIES": 4,
-    "safety.ledger.MAX_LEDGER_ACTIONS": 4,
+    "safety.journal.MAX_LEDGER_ACTIONS": 4,
     "conversations.sessions.MAX_SESSIONS": 4,
 }
 """What is kept, so small here that it is full after the first part."""

@@ -41,6 +41,8 @@ DEED = {
     "data": {"a": [1]},
     "before": SHOWN,
     "after": SHOWN,
+    "undone_ids": [],
+    "planned": None,
 }
 KIND = {"subject": "light.desk", "value": "on", "days": [0, 1], "minute": 60, "person": None, "others": ["b"]}
 HABIT = {

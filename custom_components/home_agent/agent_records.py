@@ -8,7 +8,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from .const import DOMAIN
-from .store import EntryStore, read_moment
+from .store import EntryStore, dump, read_moment
 
 STORE_KEY: Final = f"{DOMAIN}.agents"
 
@@ -41,12 +41,8 @@ class AgentRecord:
 
     def stored(self) -> Mapping[str, Any]:
         """Return what is to be written; called in a worker thread."""
-        return {
-            "connection_id": self.connection_id,
-            "title": self.title,
-            "entity_id": self.entity_id,
-            "removed_at": self.removed_at.isoformat() if self.removed_at else None,
-        }
+        names = ("connection_id", "title", "entity_id", "removed_at")
+        return {name: dump(getattr(self, name)) for name in names}
 
     def restore(self, stored: Mapping[str, Any]) -> None:
         """Take what is stored. Raises KeyError, TypeError or ValueError for invalid data."""

@@ -4,16 +4,14 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypedDict
 
-from .agent.record import RecentConversations
 from .conversations.history import Line, PersonTurn
 from .errors import NotErased
 from .knowledge.speaker import Person
-from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
-from .proactive.state import StoredSuggestion
-from .runtime import HomeAgentData, SharedData
-from .safety.journal import AuditEntry, Journal
+from .memory.records import Memory, ProfileEntry
+from .runtime import HomeAgentData
+from .safety.journal import AuditEntry
+from .store import dump
 from .tools.automating.files import async_forget_person
-from .tools.automating.records import OwnAutomations
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
@@ -65,7 +63,7 @@ class PersonalData(TypedDict):
     memories: list[dict[str, Any]]
     profile: list[dict[str, Any]]
     conversations: list[PersonTurn]
-    suggestions: list[StoredSuggestion]
+    suggestions: list[dict[str, Any]]
     observations: list[SeenState]
     timers: list[dict[str, Any]]
     planned: list[dict[str, Any]]
@@ -77,15 +75,11 @@ class PersonalData(TypedDict):
 async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
     """Return everything that is held about a person."""
     return {
-        "memories": [
-            _told(memory_as_dict(item)) for item in data.memories.records() if item.person == person.id
-        ],
-        "profile": [
-            _told(entry_as_dict(item)) for item in data.profile.records() if item.person == person.id
-        ],
+        "memories": [_told(dump(item)) for item in data.memories.records() if item.person == person.id],
+        "profile": [_told(dump(item)) for item in data.profile.records() if item.person == person.id],
         "conversations": data.shared.history.of_person(data.entry_id, person.id),
         "suggestions": [
-            item.as_dict() for item in data.suggested.suggestions.values() if item.kind.person == person.id
+            dump(item) for item in data.suggested.suggestions.values() if item.kind.person == person.id
         ],
         "observations": [
             {"at": seen.at.isoformat(), "entity_id": seen.subject, "state": seen.value}
@@ -94,8 +88,10 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
         ],
         "timers": [timer.as_dict() for timer in data.timers.of_user(person.user_id)],
         "planned": [command.as_dict() for command in data.planned.of_user(person.user_id)],
-        "automations": [one.as_dict() for one in _automations(data).of_user(person.user_id)],
-        "audit": _journal(data).audit.of_user(person.user_id) if person.user_id else [],
+        "automations": [
+            one.as_dict() for one in data.shared.automations.of(data.entry_id).of_user(person.user_id)
+        ],
+        "audit": data.handler.guard.journal.audit.of_user(person.user_id) if person.user_id else [],
         "log": await data.log.async_of_person(person.id),
     }
 
@@ -110,18 +106,12 @@ async def async_erase_everywhere(data: HomeAgentData, person: Person) -> dict[st
     for agent in data.connected:
         counts.update(await _async_erase(agent, person))
     for agent_id in data.shared.agents.removed():
-        counts["memories"] += await _async_erase_kept(data.shared, agent_id, person)
+        memories, profile = data.shared.memories.of(agent_id), data.shared.profiles.of(agent_id)
+        await profile.async_forget(profile.ids_of(person.id))
+        memories.forget_sayer(person.id)
+        counts["memories"] += len(await memories.async_drop(memories.ids_of(person.id)))
     await _async_flush(data)
     return dict(counts)
-
-
-async def _async_erase_kept(shared: SharedData, agent_id: str, person: Person) -> int:
-    """Erase the memories and the profile of a person that a removed agent had; return how many memories."""
-    memories, profile = shared.memories.of(agent_id), shared.profiles.of(agent_id)
-    mine = [memory.id for memory in memories.records() if memory.person == person.id]
-    await profile.async_forget([item.id for item in profile.records() if item.person == person.id])
-    memories.forget_sayer(person.id)
-    return len(await memories.async_drop(mine))
 
 
 async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
@@ -134,26 +124,28 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
 async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     """Erase what one agent holds about a person; return how much of each."""
     history, sessions = data.shared.history, data.shared.sessions
-    mine = [memory.id for memory in data.memories.records() if memory.person == person.id]
-    counts = {"memories": len(await _async_forget(data, mine))}
+    counts = {"memories": len(await _async_forget(data, data.memories.ids_of(person.id)))}
     data.memories.forget_sayer(person.id)
-    profile = [item.id for item in data.profile.records() if item.person == person.id]
-    counts["profile"] = len(await data.profile.async_forget(profile))
+    counts["profile"] = len(await data.profile.async_forget(data.profile.ids_of(person.id)))
     counts["suggestions"] = await _async_forget_suggestions(data, person=person.id)
     # After the memories: a habit that is forgotten is noted, so that it is not learned again.
     counts["observations"] = data.shared.observations.of(data.entry_id).erase_person(person.id)
     counts["conversations"] = history.forget_person(data.entry_id, person.id)
     await data.log.async_forget(person=person.id)
-    counts["sessions"] = counts["audit"] = counts["timers"] = counts["planned"] = 0
-    counts["automations"] = 0
+    automations = data.shared.automations.of(data.entry_id)
+    forgetting = {
+        "audit": data.handler.guard.journal.forget_user,
+        "timers": data.timers.forget_user,
+        "planned": data.planned.forget_user,
+        "automations": automations.forget_user,
+    }
+    counts |= dict.fromkeys(("sessions", *forgetting), 0)
     if person.user_id is not None:
         counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)
-        counts["audit"] = _journal(data).forget_user(person.user_id)
-        counts["timers"] = data.timers.forget_user(person.user_id)
-        counts["planned"] = data.planned.forget_user(person.user_id)
-        await async_forget_person(data.handler.hass, _automations(data).concerning(person.user_id))
-        counts["automations"] = _automations(data).forget_user(person.user_id)
-    _forget_recent(data.memory)
+        await async_forget_person(data.handler.hass, automations.concerning(person.user_id))
+        counts |= {name: forget(person.user_id) for name, forget in forgetting.items()}
+    data.memory.calls.clear()
+    data.memory.note_cleared(None)
     data.turn_log.clear()
     return counts
 
@@ -163,20 +155,6 @@ async def _async_forget_suggestions(data: HomeAgentData, **whose: Any) -> int:
     if not data.suggested.suggestions:
         return 0
     return (await data.async_proactive()).suggestions.forget(**whose)
-
-
-def _automations(data: HomeAgentData) -> OwnAutomations:
-    return data.shared.automations.of(data.entry_id)
-
-
-def _journal(data: HomeAgentData) -> Journal:
-    return data.handler.guard.journal
-
-
-def _forget_recent(recent: RecentConversations) -> None:
-    """Forget what is kept in memory of the last conversations."""
-    recent.calls.clear()
-    recent.note_cleared(None)
 
 
 async def _async_flush(data: HomeAgentData) -> None:

@@ -17,7 +17,7 @@ from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .agent_records import AgentRecords
 from .channels.announcing import Announcer
-from .channels.asking import Asker
+from .channels.asking import Questions
 from .const import CONF_PANEL, DOMAIN
 from .context.manager import ContextManager
 from .conversations.history import ConversationHistoryManager, ConversationLog
@@ -191,7 +191,7 @@ class HomeAgentData:
     """What was suggested, and what rules have told."""
     make_proactive: Callable[[], Awaitable[Proactive]]
     proactive: Proactive | None = None
-    asker: Asker
+    asker: Questions
     """What asks questions that nobody has asked for."""
     summaries: IdleQueue[FinishedConversation]
     turns: RunningTurns

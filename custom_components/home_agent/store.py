@@ -3,12 +3,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
+from enum import Enum
+from functools import cache
 from glob import escape
+from math import isfinite
 import os
 from pathlib import Path
 import shutil
-from typing import Any, Final, Protocol, override
+from types import UnionType
+from typing import Any, Final, Protocol, Union, cast, get_args, get_origin, get_type_hints, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, UnsupportedStorageVersionError
@@ -342,6 +347,65 @@ def read_text_or_none(value: object) -> str | None:
     if value is None or (isinstance(value, str) and value):
         return value
     raise TypeError("not a text")
+
+
+def dump(value: Any) -> Any:
+    """Return a record as JSON keeps it: fields by name, times in ISO 8601, sets in order."""
+    if is_dataclass(value):
+        return {item.name: dump(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): dump(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [dump(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(dump, value))
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return value.value if isinstance(value, Enum) else value
+
+
+def load[T](kind: type[T], stored: Any) -> T:
+    """Return the record that `dump` has written; a field that is missing has its default.
+
+    Raises one of UNREADABLE for anything else.
+    """
+    if not isinstance(stored, Mapping):
+        raise TypeError("not an object")
+    return kind(
+        **{name: _load(of, stored[name]) for name, of in _annotations(cast("Any", kind)) if name in stored}
+    )
+
+
+@cache
+def _annotations(kind: Any) -> list[tuple[str, Any]]:
+    hints = get_type_hints(kind)
+    return [(item.name, hints[item.name]) for item in fields(kind)]
+
+
+def _load(kind: Any, stored: Any) -> Any:
+    """Return a stored value of the kind with which a field of a record is annotated."""
+    if is_dataclass(kind):
+        return load(cast("type[Any]", kind), stored)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return None if stored is None else _load(parts[0], stored or read_text_or_none(stored))
+    if origin in (list, tuple, frozenset) and isinstance(stored, list):
+        return origin(_load(parts[0], item) for item in stored)
+    if origin in (dict, Mapping) and isinstance(stored, Mapping):
+        return {key: _load(parts[1], item) for key, item in stored.items()}
+    return _load_single(kind, stored)
+
+
+def _load_single(kind: Any, stored: Any) -> Any:
+    # The annotation may be another class of this name while a test has stopped the clock.
+    for base, read in ((datetime, read_moment), (date, date.fromisoformat), (Enum, kind)):
+        if isinstance(kind, type) and issubclass(kind, base):
+            return read(stored)
+    if kind is float and type(stored) in (int, float) and isfinite(stored):
+        return float(stored)
+    if kind is not Any and type(stored) is not kind:
+        raise TypeError(f"not {kind}")
+    return stored
 
 
 def writable(value: Any, depth: int = MAX_DEPTH) -> Any:

@@ -30,14 +30,6 @@ TARGETS = [
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
-@pytest.fixture
 async def phones(
     hass: HomeAssistant, secure: SecureHouse, hass_client_no_auth: ClientSessionGenerator
 ) -> AsyncIterator[Phones]:

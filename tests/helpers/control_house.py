@@ -10,8 +10,7 @@ from custom_components.home_agent.errors import PermissionDenied, ToolExecutionE
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.frozen import CallOrigin, ServiceCall
-from custom_components.home_agent.safety.policy import Policy
-from custom_components.home_agent.safety.reading import Reader
+from custom_components.home_agent.safety.policy import Policy, Reader
 from custom_components.home_agent.tools.base import ToolRun
 from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.guard import is_vetted

@@ -8,10 +8,8 @@ from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.knowledge.house import House, is_exposed
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.frozen import CallOrigin
-from custom_components.home_agent.safety.journal import AuditLog, Journal
-from custom_components.home_agent.safety.ledger import Ledger
-from custom_components.home_agent.safety.policy import Policy
-from custom_components.home_agent.safety.reading import Reader
+from custom_components.home_agent.safety.journal import AuditLog, Journal, Ledger
+from custom_components.home_agent.safety.policy import Policy, Reader
 from custom_components.home_agent.tools.base import ToolRun
 from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.ha_query import QueryTool

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-import json
-from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
@@ -13,9 +11,7 @@ import pytest
 from custom_components.home_agent.context.providers.texts import RELEVANT
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.memory.memories import (
-    STORE_KEY,
     Memories,
-    MemoryManager,
     MemorySettings,
     SaveOutcome,
     make_memory,
@@ -26,14 +22,10 @@ from custom_components.home_agent.memory.records import (
     Origin,
     Provenance,
     is_visible,
-    memory_as_dict,
-    read_memory,
     strength,
 )
 from custom_components.home_agent.memory.sentences import likeness
 from custom_components.home_agent.timespans import read_span
-from homeassistant.core import HomeAssistant
-from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 
@@ -49,16 +41,6 @@ def made(content: str, origin: Origin = Origin.EXTRACTED, **options: Any) -> Mem
 def seen_by(person: str | None) -> Callable[[Memory], bool]:
     """Return what lets through what this person may see."""
     return lambda memory: is_visible(memory, person)
-
-
-def path_of(hass: HomeAssistant) -> Path:
-    """Return where the memories are stored."""
-    return Path(hass.config.path(".storage", STORE_KEY))
-
-
-def file_text(hass: HomeAssistant) -> str:
-    """Return what is on disk."""
-    return path_of(hass).read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -225,55 +207,6 @@ def test_nobody_sees_what_is_another_person_s(owner: str | None, private: bool, 
     assert visible or owner is not None or private
 
 
-async def test_what_is_remembered_comes_back(hass: HomeAssistant) -> None:
-    """After a restart, with everything that is known of it."""
-    manager = MemoryManager(hass)
-    await manager.async_load()
-    heard = Provenance(at=dt_util.utcnow(), person="anna", conversation_id="c1", said="merk dir")
-    _, memory = await manager.of("entry").async_remember(
-        made("Bello is a dog", Origin.TOLD, person="anna", private=True, heard=heard)
-    )
-    await manager.async_flush()
-    again = MemoryManager(hass)
-    await again.async_load()
-    assert again.of("entry").all() == [memory]
-    assert again.of("other").all() == []
-    assert read_memory(json.loads(json.dumps(memory_as_dict(memory)))) == memory
-
-
-async def test_what_is_forgotten_is_not_on_disk(hass: HomeAssistant) -> None:
-    """Not in the store, not in the search."""
-    manager = MemoryManager(hass)
-    memories = manager.of("entry")
-    _, memory = await memories.async_remember(made("The treasure is under the oak", Origin.TOLD))
-    await manager.async_flush()
-    assert "treasure" in file_text(hass)
-    assert await memories.async_forget([memory.id, "unknown"]) == [memory]
-    await manager.async_flush()
-    assert "treasure" not in file_text(hass)
-    assert await contents(memories, "treasure") == []
-    manager.forget("entry")
-    assert len(manager.of("entry")) == 0
-
-
-async def test_a_broken_store_is_kept_aside(hass: HomeAssistant) -> None:
-    """What can be read is read, the rest is reported and stays on disk."""
-    manager = MemoryManager(hass)
-    _, memory = await manager.of("entry").async_remember(made("Bello is a dog"))
-    await manager.async_flush()
-    path = path_of(hass)
-    stored = json.loads(file_text(hass))
-    stored["data"]["entries"]["entry"].append({"id": "x"})
-    await hass.async_add_executor_job(path.write_text, json.dumps(stored))
-    again = MemoryManager(hass)
-    await again.async_load()
-    assert again.of("entry").all() == [memory]
-    assert list(path.parent.glob(f"{STORE_KEY}.corrupt-*"))
-    assert ir.async_get(hass).async_get_issue("home_agent", f"store_unreadable_{STORE_KEY}")
-    await again.async_forget_set_aside()
-    assert not list(path.parent.glob(f"{STORE_KEY}.corrupt-*"))
-
-
 @pytest.mark.parametrize(
     ("text", "span"),
     [
@@ -290,10 +223,3 @@ async def test_a_broken_store_is_kept_aside(hass: HomeAssistant) -> None:
 def test_spans_of_time(text: object, span: timedelta | None) -> None:
     """With a unit, or in seconds."""
     assert read_span(text) == span
-
-
-@pytest.mark.parametrize("text", ["soon", "-5d", "1y", "1.5d"])
-def test_what_is_no_span(text: str) -> None:
-    """Is refused by the form."""
-    with pytest.raises(ValueError, match=r"."):
-        read_span(text)

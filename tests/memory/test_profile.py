@@ -1,6 +1,5 @@
 """What is so of each person: one value for each key, surer with every repetition."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import AsyncMock
@@ -13,7 +12,6 @@ from custom_components.home_agent.memory.profile import (
     CONFIDENCE,
     MAX_ENTRIES,
     Profile,
-    ProfileManager,
     default_sensitivity,
     documents,
 )
@@ -21,12 +19,9 @@ from custom_components.home_agent.memory.records import (
     Origin,
     ProfileEntry,
     Sensitivity,
-    entry_as_dict,
     is_entry_visible,
-    read_entry,
 )
 from custom_components.home_agent.safety.disclosure import AT_HOME, Disclosure
-from homeassistant.core import HomeAssistant
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -159,39 +154,3 @@ async def test_finding(profile: Profile) -> None:
     assert found.value == "jazz"
     assert [item.value for item in profile.about_diet(everybody)] == ["vegetarian"]
     assert not await profile.async_search("Play some music", 5, may_see=lambda _entry: False)
-
-
-def test_stored_entries_are_read_back() -> None:
-    """Whole; what is none raises."""
-    known = replace(entry(), count=4, previous="omnivore")
-    assert read_entry(entry_as_dict(known)) == known
-    for broken in ({}, {**entry_as_dict(known), "value": 5}, {**entry_as_dict(known), "sensitivity": "odd"}):
-        with pytest.raises((LookupError, TypeError, ValueError)):
-            read_entry(broken)
-
-
-@pytest.mark.parametrize(
-    ("stored", "origin"),
-    [
-        ("told", Origin.TOLD),
-        ("observed", Origin.OBSERVED),
-        ("inferred", Origin.INFERRED),
-        ("extracted", Origin.INFERRED),
-    ],
-)
-def test_what_was_extracted_is_inferred(stored: str, origin: Origin) -> None:
-    """Earlier releases stored another word for it."""
-    assert read_entry({**entry_as_dict(entry()), "origin": stored}).origin is origin
-
-
-async def test_the_store_keeps_what_can_be_read(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
-    """One entry that cannot be read costs itself."""
-    stored = {"entries": {"one": [entry_as_dict(entry()), {"key": 1}]}}
-    hass_storage["home_agent.profile"] = {"version": 1, "minor_version": 1, "data": stored}
-    manager = ProfileManager(hass)
-    await manager.async_load()
-    assert [item.value for item in manager.of("one").records()] == ["vegetarian"]
-    manager.of("two")
-    manager.forget("one")
-    await manager.async_flush()
-    assert "vegetarian" not in str(hass_storage["home_agent.profile"]["data"])

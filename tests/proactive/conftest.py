@@ -13,13 +13,6 @@ from tests.helpers.secure_house import SecureHouse
 
 
 @pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
-@pytest.fixture
 async def hall(hass: HomeAssistant, secure: SecureHouse) -> AskingSatellite:
     return await async_add_asking(hass, "Hall")
 

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
@@ -15,21 +14,18 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.memory.learner.patterns import EVERY_DAY
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.auth.models import User
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.learner_home import _database_first, home, the_learner, told  # noqa: F401 - fixtures
 from tests.helpers.month import (
     ANNA,
-    LAMPS,
     NOW,
     PUT_IN,
     TODAY,
     TOM,
     Month,
     Row,
-    add_doubles,
-    add_twins,
     async_record,
     at,
     make_month,
@@ -201,48 +197,3 @@ async def check_no_lasts(days: Days) -> None:
     assert (CURTAINS, "closed", EVERY_DAY, None) in told(the_learner(days.agent))
     assert await days.suggested() == before
     assert days.messages("anna").count(CLOSED) == asked
-
-
-async def test_one_act_is_one_habit(
-    home: HomeAssistant,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-) -> None:
-    """A plug and its power, a television known twice, lamps on one button: each is told once."""
-    add_twins(home)
-    month = make_month(0)
-    add_doubles(month)
-    await async_record(home, month)
-    agent = await async_add_agent(home, model_server, {"learning_enabled": True})
-    learner = the_learner(agent)
-    await learner.async_learn(NOW)
-    assert told(learner) == {*PUT_IN, (LAMPS[0], "on", EVERY_DAY, None)}
-    (lamps,) = [known for known in learner.habits if known.habit.subject == LAMPS[0]]
-    assert lamps.habit.subjects == LAMPS
-    assert lamps.text == "Living Room Ceiling Light + Sofa Light Strip is turned on at about 19:00 every day."
-    memories = agent.entry.runtime_data.memories
-    await memories.async_forget([lamps.id])
-    await learner.async_learn(NOW + DAY)
-    assert told(learner) == PUT_IN
-
-
-async def test_what_others_do_is_their_own(
-    home: HomeAssistant,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-) -> None:
-    """No message of Home Assistant, which all read, tells what one of several does; nor is it all Tom's."""
-    await async_record(home, make_month(0))
-    agent = await async_add_agent(home, model_server, {"learning_enabled": True, "proactive_enabled": True})
-    await the_learner(agent).async_learn(NOW)
-    for day in range(1, 5):
-        moment = NOW.replace(hour=7, minute=0) + day * DAY
-        freezer.move_to(moment)
-        async_fire_time_changed(home, moment)
-        await home.async_block_till_done(wait_background_tasks=True)
-    notes: dict[str, Any] = home.data["persistent_notification"]
-    shown = "\n".join(note["message"] for note in notes.values())
-    assert CLOSED in shown
-    assert not {"Coffee", "Television", "Bedside", "Bathroom"} & set(shown.replace(",", " ").split())
-    await agent.say("When is the coffee machine turned on?", context=Context(user_id=TOM))
-    assert "6:30" not in str(agent.server.chats[-1].messages)

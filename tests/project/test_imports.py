@@ -25,7 +25,6 @@ LAYERS = (
         "languages",
         "logs",
         "parts",
-        "quiet_hours",
         "regex",
         "texts",
         "timespans",

@@ -24,14 +24,6 @@ UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 RAN = [("lock.unlock", ("lock.front_door",))]
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 async def ask(agent: Agent, **options: Any) -> str:
     """Have the agent ask whether to unlock the door, and return the conversation's id."""
     agent.server.clear()

@@ -40,14 +40,6 @@ RAN = [("lock.unlock", ("lock.front_door",))]
 PIN = "4711"
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 async def ask(agent: Agent, *calls: tuple[str, dict[str, Any]], **options: Any) -> Any:
     """Say something that makes the model call, and return the answer."""
     agent.server.clear()

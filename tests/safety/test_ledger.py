@@ -6,11 +6,11 @@ from typing import Any
 
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
-from custom_components.home_agent.safety.journal import STORE_KEY
-from custom_components.home_agent.safety.ledger import (
+from custom_components.home_agent.safety.journal import (
     MAX_LEDGER_ACTIONS,
     MAX_STATES,
     MAX_STORED,
+    STORE_KEY,
     EarlierState,
     Ledger,
     RecordedAction,

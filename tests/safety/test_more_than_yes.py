@@ -61,14 +61,6 @@ def test_enough_of_them() -> None:
     assert sum(len(each) for name in ("others", "yes_like") for each in TABLES[name].values()) >= 400
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 class Conversation:
     """One conversation with an agent that has asked whether to unlock the front door."""
 

@@ -37,14 +37,6 @@ PATHS = ["model", "phone", "execute_tool", "llm_api"]
 SATELLITE = "satellite-1"
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 def origin(secure: SecureHouse, name: str) -> dict[str, Any]:
     """Return how a sentence of this origin arrives."""
     if name == "satellite":

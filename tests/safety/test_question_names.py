@@ -36,14 +36,6 @@ LITERAL = [
 """What a renderer of markdown or HTML would not show as it is."""
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 def add_lock(house: SecureHouse, object_id: str, name: str, area: str | None = None) -> str:
     """Put another lock into the house."""
     registry = er.async_get(house.hass)

@@ -6,7 +6,6 @@ import pytest
 
 from custom_components.home_agent.languages import table, words
 from custom_components.home_agent.safety.answers import IT, Answer, Ordered, read_answer, says_yes
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
 from tests.helpers.checks import every
@@ -129,14 +128,6 @@ def test_without_a_question_or_a_verb() -> None:
     assert read_answer("yes, open it", "en").answer is Answer.OTHER
     assert read_answer("yes, open it", "en", Ordered()).answer is Answer.OTHER
     assert read_answer("yes", "en", Ordered()).answer is Answer.YES
-
-
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
 
 
 async def answered(agent: Agent, language: str, sentence: str, *calls: tuple[str, dict[str, Any]]) -> str:

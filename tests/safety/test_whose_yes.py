@@ -24,14 +24,6 @@ PIN = "4711"
 SATELLITE = "satellite"
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 def obey(agent: Agent) -> None:
     """Let the model make the requested call, and answer yes to everything else."""
     agent.server.clear()

@@ -9,7 +9,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.safety.ledger import EarlierState
+from custom_components.home_agent.safety.journal import EarlierState
 from custom_components.home_agent.tools.activity import ActivityTool
 from custom_components.home_agent.tools.control.restoring import CannotRestoreError, restoring
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

@@ -85,17 +85,12 @@ class TestOneWay:
         calls = [name for name in vars(own_calls) if name.startswith("async_")]
         using = {call: {name for name, source in files() if call in imported(source)} for call in calls}
         assert using == {
-            "async_notify": {
-                "channels/announcing.py",
-                "channels/choosing.py",
-                "channels/phones.py",
-                "proactive/messenger.py",
-            },
+            "async_notify": {"channels/phones.py"},
             "async_announce": {
                 "channels/announcing.py",
                 "channels/asking.py",
             },  # timers, the end of a question
-            "async_ask_question": {"channels/asking.py", "channels/choosing.py"},
+            "async_ask_question": {"channels/asking.py"},
             "async_reload_automation": {"tools/automating/files.py"},
             "async_switch_automation": {"tools/automating/undoing.py", "tools/everyday/automation_tool.py"},
             "async_telegram": {"channels/telegram.py"},

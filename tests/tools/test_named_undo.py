@@ -5,7 +5,8 @@ from typing import Any
 
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.safety.ledger import RecordedAction
+from custom_components.home_agent.safety.journal import RecordedAction
+from custom_components.home_agent.store import load
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.turns import tool_results
@@ -46,9 +47,9 @@ async def test_a_part_survives_a_restart(hass: HomeAssistant, model_server: Mode
     await undo_named(agent, "Not the bed light", BED, conversation_id=first.conversation_id)
     ledger = agent.entry.runtime_data.handler.guard.journal.ledger
     stored = next(action for action in ledger.stored() if not action["undoes"])
-    assert RecordedAction.from_dict(stored).undone_ids == {BED}
+    assert load(RecordedAction, stored).undone_ids == {BED}
     del stored["undone_ids"]
-    assert RecordedAction.from_dict(stored).undone_ids == frozenset()
+    assert load(RecordedAction, stored).undone_ids == frozenset()
 
 
 async def test_an_earlier_request_by_name(hass: HomeAssistant, model_server: ModelServer) -> None:

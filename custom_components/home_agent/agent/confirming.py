@@ -7,7 +7,7 @@ from typing import Final
 from ..const import CONF_QUICK_CONFIRMATIONS, CONF_SILENT_IN_ROOM
 from ..languages.sentence import read
 from ..safety.answers import Answer, Read, mask_numbers, read_answer_and_rest
-from ..safety.confirmation import ActionOutcome, ConfirmationRefused, Owner, PendingAction
+from ..safety.confirmation import ActionOutcome, Addressee, ConfirmationRefused, PendingAction
 from ..safety.frozen import FrozenCall
 from ..texts import literal
 from ..tools.turn_calls import CallRecord
@@ -40,7 +40,7 @@ async def async_settle(turn: Turn) -> bool:
     The model gets a sentence that is no answer, and what follows a yes.
     """
     confirmations, speaker, sentence = turn.data.confirmations, turn.calls.speaker, turn.calls.sentence
-    owner = Owner.of(speaker, turn.calls.conversation_id)
+    owner = Addressee.of(speaker, turn.calls.conversation_id)
     action = confirmations.waiting_for(owner, include_unattended=speaker.is_automation)
     ended = None if action else confirmations.take_ended(owner)
     expects_pin = confirmations.expects_pin(owner)

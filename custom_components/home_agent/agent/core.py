@@ -33,7 +33,7 @@ from ..inference.models import Caller, Priority
 from ..knowledge.speaker import async_speaker, sent_pictures
 from ..languages.sentence import Mood, read
 from ..safety.frozen import FrozenIntent
-from ..safety.ledger import RecordedAction
+from ..safety.journal import RecordedAction
 from ..safety.rules import Verdict
 from ..tools.turn_calls import TurnCalls
 from ..tools.waiting import freeze

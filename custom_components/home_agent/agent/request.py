@@ -35,7 +35,7 @@ from ..knowledge.house import HouseSnapshot
 from ..safety.disclosure import AT_HOME, DataCategory, Disclosure
 from ..safety.firewall import firewall
 from ..safety.firewall.own_values import without_outside
-from ..safety.reading import Reader
+from ..safety.policy import Reader
 from ..safety.sanitizer.origins import PUBLIC
 from ..tools.base import HomeAgentTool
 from ..tools.native import disclosed_by

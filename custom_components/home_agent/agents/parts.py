@@ -11,7 +11,7 @@ from ..agent.describe import async_phrase, async_question
 from ..agent.pictures import seeing
 from ..agent.prompt import OwnTools, PromptBuilder, Warmer
 from ..agent.record import RunningTurns
-from ..channels.asking import Asker
+from ..channels.asking import Questions
 from ..connection import endpoint, external_endpoint, fallback_endpoint, model_client
 from ..const import (
     CONF_ALLOW_SCRIPTS,
@@ -149,7 +149,7 @@ class AgentParts:
         """What is known about persons and the household."""
         profile = self.shared.profiles.of(self.id)
         people = self.semantic if self.embedded.people else None
-        profile.configure(people, profile_collection(self.settings[CONF_MEMORY_COLLECTION]))
+        profile.take_index(people, profile_collection(self.settings[CONF_MEMORY_COLLECTION]))
         return profile
 
     @cached_property
@@ -252,9 +252,16 @@ class AgentParts:
         )
 
     @cached_property
-    def asker(self) -> Asker:
+    def asker(self) -> Questions:
         """What asks questions that nobody has asked for."""
-        return Asker(self._hass, self.settings, self.handler.guard, self.confirmations)
+        return Questions(
+            self._hass,
+            self.id,
+            self.settings,
+            guard=self.handler.guard,
+            confirmations=self.confirmations,
+            emitter=self.emitter,
+        )
 
     @cached_property
     def context(self) -> ContextManager:

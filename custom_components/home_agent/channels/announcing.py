@@ -7,7 +7,7 @@ from typing import Final
 
 from homeassistant.components import persistent_notification
 from homeassistant.const import STATE_UNAVAILABLE
-from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
@@ -20,9 +20,10 @@ from ..events import EventEmitter
 from ..planned.records import PlannedCommand
 from ..texts import without_embeds
 from ..timers.timers import Timer
-from ..tools.own_calls import async_announce, async_notify
+from ..tools.own_calls import async_announce
 from ..tools.people import People, Route, async_write_to, chats_of, route_to_own_phone
 from ..tools.resolving.resolver import plain
+from .phones import async_send_to
 
 SATELLITE: Final = "assist_satellite"
 LATE: Final = timedelta(minutes=1)
@@ -52,7 +53,17 @@ class Announcer:
 
     async def async_announce(self, timer: Timer, due: datetime, rings: bool) -> None:
         """Announce a timer that was due then, unless its device rings on its own; an event is fired."""
-        told_by = "device" if rings else await self._async_announce(timer, due)
+        told_by = "device"
+        if not rings:
+            late = dt_util.utcnow() - due
+            key = "timer_named" if timer.name else "timer_unnamed"
+            message = await async_phrase(self._hass, timer.language, key, name=timer.name)
+            if late >= LATE:
+                time = _clock(due, late)
+                message += f" {await async_phrase(self._hass, timer.language, 'timer_late', time=time)}"
+            to = _Recipient(timer.language, timer.user_id, timer.device_id, timer.chat)
+            title = await async_phrase(self._hass, timer.language, "timer_title")
+            told_by = await self._async_tell(to, title, message, f"timer_{timer.id}", shown=late >= TOO_LATE)
         self._emitter.fire(
             EVENT_TIMER_FINISHED,
             TimerFinished(
@@ -65,14 +76,6 @@ class Announcer:
             ),
         )
 
-    async def _async_announce(self, timer: Timer, due: datetime) -> str:
-        """Announce it on the device, send it, or show it in Home Assistant; return which."""
-        late = dt_util.utcnow() - due
-        message = await self._async_message(timer, due, late)
-        to = _Recipient(timer.language, timer.user_id, timer.device_id, timer.chat)
-        title = await async_phrase(self._hass, timer.language, "timer_title")
-        return await self._async_tell(to, title, message, f"timer_{timer.id}", shown=late >= TOO_LATE)
-
     async def async_tell_planned(
         self,
         command: PlannedCommand,
@@ -83,8 +86,7 @@ class Announcer:
     ) -> None:
         """Tell what became of a planned command where it was given; `key` names the sentence."""
         owner, now = command.owner, dt_util.utcnow()
-        local = dt_util.as_local(due)
-        time = f"{local:%H:%M}" if now - due < TOO_LATE else f"{local:%Y-%m-%d %H:%M}"
+        time = _clock(due, now - due)
         targets = names(self._hass, entity_ids)
         if command.message is not None:
             targets = plain(command.message.receiver)
@@ -121,20 +123,16 @@ class Announcer:
         )
         return "notification"
 
-    async def _async_message(self, timer: Timer, due: datetime, late: timedelta) -> str:
-        key = "timer_named" if timer.name else "timer_unnamed"
-        message = await async_phrase(self._hass, timer.language, key, name=timer.name)
-        if late < LATE:
-            return message
-        local = dt_util.as_local(due)
-        time = f"{local:%H:%M}" if late < TOO_LATE else f"{local:%Y-%m-%d %H:%M}"
-        return f"{message} {await async_phrase(self._hass, timer.language, 'timer_late', time=time)}"
-
     async def _async_say(self, to: _Recipient, message: str) -> bool:
         """Announce it on the device where it was set; False if the device cannot."""
-        for entity_id in self._satellites(to.device_id):
+        registry = er.async_get(self._hass)
+        entries = er.async_entries_for_device(registry, to.device_id) if to.device_id is not None else ()
+        for entry in entries:
+            state = self._hass.states.get(entry.entity_id) if entry.domain == SATELLITE else None
+            if state is None or state.state == STATE_UNAVAILABLE or not supports(state, "ANNOUNCE"):
+                continue
             try:
-                await async_announce(self._hass, entity_id, message)
+                await async_announce(self._hass, entry.entity_id, message)
             except HomeAgentError as err:
                 LOGGER.warning("A timer was not announced: %s", err)
                 self._emitter.fire_error("channels", err, "a timer was not announced", channel="satellite")
@@ -157,28 +155,12 @@ class Announcer:
 
     async def _async_send(self, routes: Iterable[Route], title: str, message: str) -> bool:
         """Send it to the phone where it was set, or to all of its owner; False if none takes it."""
-        sent = False
-        for route in routes:
-            data = {**route.target, "title": title, "message": message}
-            try:
-                await async_notify(self._hass, route.service, data, Context())
-            except HomeAgentError as err:
-                LOGGER.warning("A timer was not sent: %s", err)
-                self._emitter.fire_error("channels", err, "a timer was not sent", channel="notify")
-            else:
-                sent = True
-        return sent
+        messages = {route: {"title": title, "message": message} for route in routes}
+        return bool(
+            await async_send_to(self._hass, messages, Context(), "a timer was not sent", self._emitter)
+        )
 
-    @callback
-    def _satellites(self, device_id: str | None) -> list[str]:
-        if device_id is None:
-            return []
-        entries = er.async_entries_for_device(er.async_get(self._hass), device_id)
-        found = []
-        for entry in entries:
-            state = self._hass.states.get(entry.entity_id) if entry.domain == SATELLITE else None
-            if state is None or state.state == STATE_UNAVAILABLE:
-                continue
-            if supports(state, "ANNOUNCE"):
-                found.append(entry.entity_id)
-        return found
+
+def _clock(due: datetime, late: timedelta) -> str:
+    local = dt_util.as_local(due)
+    return f"{local:%H:%M}" if late < TOO_LATE else f"{local:%Y-%m-%d %H:%M}"

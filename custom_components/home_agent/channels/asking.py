@@ -5,14 +5,20 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any, Final, override
 
+from homeassistant.auth.models import User
+from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
+from homeassistant.const import ATTR_DEVICE_CLASS, STATE_ON
 from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.describe import async_carry_out, async_phrase, async_question, ordered
-from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, LOGGER
+from ..const import CONF_ALLOW_SCRIPTS, CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, LOGGER
+from ..domains.features import supports
 from ..errors import ToolExecutionError
-from ..knowledge.speaker import Speaker, Surface, async_speaker_at
-from ..safety.answers import Answer, Read, read_reply
+from ..events import EventEmitter
+from ..knowledge.speaker import Speaker, Surface, async_speaker_at, pipeline_of
+from ..safety.answers import Answer, read_reply
 from ..safety.confirmation import (
     ActionOutcome,
     ConfirmationChannel,
@@ -23,14 +29,28 @@ from ..safety.confirmation import (
 )
 from ..safety.frozen import ServiceCall
 from ..safety.rules import Verdict
+from ..texts import fold
 from ..tools.control.planning import propose
 from ..tools.guard import Guard
 from ..tools.own_calls import async_announce, async_ask_question
-from ..tools.people import user_id_of
-from .satellites import can_ask, device_of, language_of, near_somebody
+from ..tools.people import ChatQuestion, PersonalChats, Route, chats_of, read_targets, route_to, user_id_of
+from .phones import CLEAR, async_on_press, async_send_to, tagged
 
+SATELLITE: Final = "assist_satellite"
+IDLE: Final = "idle"
+PRESENCE: Final = frozenset(
+    {
+        BinarySensorDeviceClass.MOTION,
+        BinarySensorDeviceClass.OCCUPANCY,
+        BinarySensorDeviceClass.PRESENCE,
+    }
+)
+YES: Final = "yes"
+NO: Final = "no"
+ANSWER: Final = "HOME_AGENT_ANSWER_"
 MAX_ROUNDS: Final = 3
 """How often a satellite asks: once, and again for what was not understood or is missing."""
+MAX_CHOICE_ROUNDS: Final = 2
 MAX_SATELLITES: Final = 3
 """How many satellites ask, one after the other, until somebody answers."""
 
@@ -46,17 +66,35 @@ class Receivers:
     satellites: tuple[str, ...] = ()
 
 
-class Asker(ConfirmationChannel):
-    """Asks whether to do something, and has it done after a yes."""
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An answer, and the person or the satellite that gave it."""
+
+    answer: str
+    by: str
+
+
+class Questions(ConfirmationChannel):
+    """Asks whether to do something, and has it done after a yes; or asks for one of several answers."""
 
     def __init__(
-        self, hass: HomeAssistant, settings: Mapping[str, Any], guard: Guard, confirmations: Confirmations
+        self,
+        hass: HomeAssistant,
+        entry_id: str,
+        settings: Mapping[str, Any],
+        *,
+        guard: Guard,
+        confirmations: Confirmations,
+        emitter: EventEmitter,
     ) -> None:
         self._hass = hass
+        self._entry_id = entry_id
         self._gated = bool(settings[CONF_ALLOW_SCRIPTS])
         self._owners = settings[CONF_DEVICE_PERSONS]
+        self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
         self._guard = guard
         self._confirmations = confirmations
+        self._emitter = emitter
         self._asked: dict[str, asyncio.Future[ActionOutcome]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -79,8 +117,23 @@ class Asker(ConfirmationChannel):
 
     @callback
     def near_somebody(self) -> tuple[str, ...]:
-        """Return the satellites in rooms where somebody is, as far as the agent may see that."""
-        return tuple(near_somebody(self._hass, self._guard.is_exposed))
+        """Return a free satellite of each room where an exposed sensor shows that somebody is there.
+
+        The room whose sensor changed last comes first.
+        """
+        free: dict[str | None, str] = {}
+        for state in self._hass.states.async_all(SATELLITE):
+            if can_ask(self._hass, state.entity_id):
+                free.setdefault(_area_of(self._hass, state.entity_id), state.entity_id)
+        found = []
+        sensors = self._hass.states.async_all("binary_sensor")
+        for state in sorted(sensors, key=lambda state: state.last_changed, reverse=True):
+            shows = state.state == STATE_ON and state.attributes.get(ATTR_DEVICE_CLASS) in PRESENCE
+            if shows and self._guard.is_exposed(state.entity_id):
+                area = _area_of(self._hass, state.entity_id)
+                if area and area in free:
+                    found.append(free.pop(area))
+        return tuple(found)
 
     async def async_propose(
         self, proposal: Sequence[ServiceCall], lead: Lead, receivers: Receivers, seconds: float
@@ -109,7 +162,7 @@ class Asker(ConfirmationChannel):
         try:
             action = await self._confirmations.async_open(draft, unattended=True, own=own)
             if speakers:
-                self._start(self._async_ask_aloud(action, speakers, lead))
+                self._start(self._async_propose_aloud(action, speakers, lead))
             return await done
         finally:
             del self._asked[action_id]
@@ -126,6 +179,68 @@ class Asker(ConfirmationChannel):
         """Tell the one who asked how a question ended."""
         if (done := self._asked.get(action.id)) is not None and not done.done():
             done.set_result(outcome)
+
+    @callback
+    def reaches(self, receivers: Receivers) -> bool:
+        """Return whether anybody can be asked now."""
+        persons = receivers.persons
+        return bool(self._routes(persons) or self._chats_of(persons)) or any(
+            can_ask(self._hass, entity_id) for entity_id in receivers.satellites
+        )
+
+    async def async_choose(
+        self, question: str, answers: Sequence[str], receivers: Receivers, seconds: float
+    ) -> Chosen | None:
+        """Ask, and return the first answer, None if there is none in time. Without answers: yes or no.
+
+        Nothing is done about the answer here.
+        """
+        asked_id = ulid_now()
+        titles = {answer: answer for answer in answers} or {
+            YES: await async_phrase(self._hass, self._hass.config.language, "confirmation_yes"),
+            NO: await async_phrase(self._hass, self._hass.config.language, "confirmation_no"),
+        }
+        by_button = {f"{ANSWER}{asked_id}_{number}": answer for number, answer in enumerate(titles)}
+        chosen: asyncio.Future[Chosen] = self._hass.loop.create_future()
+        routes = self._routes(receivers.persons)
+        users = {user_id_of(self._hass, person): person for person in receivers.persons}
+        chats = self._chats_of(receivers.persons)
+
+        @callback
+        def take(user_id: str, answer: str) -> None:
+            if not chosen.done():
+                chosen.set_result(Chosen(answer, users[user_id]))
+
+        async def async_pressed(user: User, button: str, _reply: str) -> None:
+            if button in by_button and user.id in users:
+                take(user.id, by_button[button])
+
+        stop = async_on_press(self._hass, async_pressed)
+        aloud = self._hass.async_create_background_task(
+            self._async_choose_aloud(question, titles, receivers.satellites, chosen), "home_agent question"
+        )
+        buttons = [{"action": button, "title": titles[answer]} for button, answer in by_button.items()]
+        try:
+            await self._async_send(routes, question, asked_id, actions=buttons, timeout=int(seconds))
+            if chats is not None:
+                whom = frozenset(filter(None, users))
+                await chats.async_ask(
+                    ChatQuestion(id=asked_id, text=question, titles=titles, users=whom, take=take)
+                )
+            async with asyncio.timeout(seconds):
+                if not routes and chats is None:
+                    await aloud
+                    return chosen.result() if chosen.done() else None
+                return await chosen
+        except TimeoutError:
+            return None
+        finally:
+            stop()
+            aloud.cancel()
+            await self._async_send([route for route in routes if route.can_clear], CLEAR, asked_id)
+            if chats is not None:
+                answer = chosen.result().answer if chosen.done() and not chosen.cancelled() else None
+                await chats.async_end(asked_id, answer)
 
     @callback
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -147,56 +262,87 @@ class Asker(ConfirmationChannel):
                 users.add(user_id)
                 verdicts.append(verdict)
         for entity_id in receivers.satellites[:MAX_SATELLITES]:
-            speaker = await self._async_speaker_at(entity_id)
+            entry = er.async_get(self._hass).async_get(entity_id)
+            device_id = entry.device_id if entry else None
+            spoken = language_of(self._hass, entity_id)
+            speaker = await async_speaker_at(self._hass, Context(), spoken, device_id, self._owners)
+            speaker = replace(speaker, voice=True, surface=Surface.VOICE)
             if (verdict := await self._guard.async_verdict(proposal, speaker)) is not Verdict.BLOCK:
                 speakers[entity_id] = speaker
                 verdicts.append(verdict)
         return frozenset(users), speakers, Verdict.CONFIRM in verdicts
 
-    async def _async_speaker_at(self, entity_id: str) -> Speaker:
-        device_id, language = device_of(self._hass, entity_id), language_of(self._hass, entity_id)
-        speaker = await async_speaker_at(self._hass, Context(), language, device_id, self._owners)
-        return replace(speaker, voice=True, surface=Surface.VOICE)
-
-    async def _async_ask_aloud(
+    async def _async_propose_aloud(
         self, action: PendingAction, speakers: Mapping[str, Speaker], lead: Lead
     ) -> None:
         for entity_id, speaker in speakers.items():
             if not self._confirmations.has(action.id):
                 return
-            if can_ask(self._hass, entity_id) and await self._async_ask_on(entity_id, speaker, action, lead):
+            language = speaker.language
+            question = (await async_question(self._hass, language, action.frozen)).spoken
+            needs_pin = self._confirmations.needs_pin(action)
+            hint = await async_phrase(self._hass, language, "confirmation_pin_needed") if needs_pin else ""
+
+            async def async_take(
+                heard: str, entity_id: str = entity_id, speaker: Speaker = speaker, question: str = question
+            ) -> str:
+                if not self._confirmations.has(action.id):
+                    return ""
+                said, is_done = await self._async_settle(action, speaker, heard)
+                if not is_done:
+                    return said or await async_phrase(
+                        self._hass, speaker.language, "ask_yes_or_no", question=question
+                    )
+                try:
+                    await async_announce(self._hass, entity_id, said)
+                except ToolExecutionError as err:
+                    LOGGER.debug("The end of a question was not said: %s", err)
+                return ""
+
+            text = " ".join(part for part in (await lead(language), question, hint) if part)
+            if await self._async_ask_on(entity_id, text, MAX_ROUNDS, async_take):
                 return
         if action.own is None or not action.own.users:
             await self._confirmations.async_drop(action, ActionOutcome.EXPIRED)
 
+    async def _async_choose_aloud(
+        self,
+        question: str,
+        titles: Mapping[str, str],
+        satellites: Sequence[str],
+        chosen: asyncio.Future[Chosen],
+    ) -> None:
+        for entity_id in satellites:
+
+            async def async_take(heard: str, entity_id: str = entity_id) -> str:
+                answer = meant(heard, titles, language_of(self._hass, entity_id))
+                if answer is not None and not chosen.done():
+                    chosen.set_result(Chosen(answer, entity_id))
+                return question if answer is None else ""
+
+            if await self._async_ask_on(entity_id, question, MAX_CHOICE_ROUNDS, async_take):
+                return
+
     async def _async_ask_on(
-        self, entity_id: str, speaker: Speaker, action: PendingAction, lead: Lead
+        self, entity_id: str, text: str, rounds: int, take: Callable[[str], Awaitable[str]]
     ) -> bool:
-        """Ask on a satellite; return whether somebody answered."""
-        language = speaker.language
-        question = (await async_question(self._hass, language, action.frozen)).spoken
-        needs_pin = self._confirmations.needs_pin(action)
-        hint = await async_phrase(self._hass, language, "confirmation_pin_needed") if needs_pin else ""
-        text = " ".join(part for part in (await lead(language), question, hint) if part)
-        for _ in range(MAX_ROUNDS):
+        """Ask on a satellite; `take` returns what is asked next. Return whether an answer was the last."""
+        if not can_ask(self._hass, entity_id):
+            return False
+        for _ in range(rounds):
             try:
                 heard = await async_ask_question(self._hass, entity_id, text)
             except ToolExecutionError as err:
                 LOGGER.debug("Nobody answered a question on %s: %s", entity_id, err)
                 return False
-            if not self._confirmations.has(action.id):
+            if not (text := await take(heard)):
                 return True
-            read = read_reply(heard, language, ordered(self._hass, action.frozen))
-            said, is_done = await self._async_settle(action, speaker, read)
-            if is_done:
-                await self._async_say(entity_id, said)
-                return True
-            text = said or await async_phrase(self._hass, language, "ask_yes_or_no", question=question)
         return False
 
-    async def _async_settle(self, action: PendingAction, speaker: Speaker, read: Read) -> tuple[str, bool]:
+    async def _async_settle(self, action: PendingAction, speaker: Speaker, heard: str) -> tuple[str, bool]:
         """Carry an answer out; return what is said, nothing if it was unclear, and whether that is all."""
         language, confirmations = speaker.language, self._confirmations
+        read = read_reply(heard, language, ordered(self._hass, action.frozen))
         if read.answer is Answer.NO:
             await confirmations.async_drop(action, ActionOutcome.REJECTED)
             return await async_phrase(self._hass, language, "confirmation_rejected"), True
@@ -208,8 +354,51 @@ class Asker(ConfirmationChannel):
         said, err = await async_carry_out(self._hass, action, language, approving)
         return said, not (isinstance(err, ConfirmationRefused) and err.asks_again)
 
-    async def _async_say(self, entity_id: str, sentence: str) -> None:
-        try:
-            await async_announce(self._hass, entity_id, sentence)
-        except ToolExecutionError as err:
-            LOGGER.debug("The end of a question was not said: %s", err)
+    @callback
+    def _chats_of(self, persons: Iterable[str]) -> PersonalChats | None:
+        chats = chats_of(self._hass, self._entry_id)
+        return chats if chats is not None and any(map(chats.of_person, persons)) else None
+
+    @callback
+    def _routes(self, persons: Iterable[str]) -> list[Route]:
+        targets = [target for person in persons for target in self._targets.get(person, ())]
+        found = (route_to(self._hass, target) for target in targets)
+        return list(dict.fromkeys(route for route in found if route is not None and route.has_buttons))
+
+    async def _async_send(self, routes: Sequence[Route], message: str, asked_id: str, **details: Any) -> None:
+        data = tagged(f"home_agent_{asked_id}", **details)
+        messages = {route: {"message": message, **data} for route in routes}
+        await async_send_to(self._hass, messages, Context(), "a question was not sent", self._emitter)
+
+
+def meant(heard: str, titles: Mapping[str, str], language: str) -> str | None:
+    """Return the one answer that a sentence names; None if it names none or several."""
+    if set(titles) == {YES, NO}:
+        read = read_reply(heard, language).answer
+        return {Answer.YES: YES, Answer.NO: NO}.get(read)
+
+    def padded(text: str) -> str:
+        letters = "".join(letter if letter.isalnum() else " " for letter in fold(text))
+        return f" {' '.join(letters.split())} "
+
+    named = [answer for answer, title in titles.items() if padded(title) in padded(heard)]
+    return named[0] if len(named) == 1 else None
+
+
+@callback
+def can_ask(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether a satellite can ask something now, without interrupting a conversation."""
+    state = hass.states.get(entity_id)
+    return state is not None and state.state == IDLE and supports(state, "START_CONVERSATION")
+
+
+@callback
+def language_of(hass: HomeAssistant, entity_id: str) -> str:
+    """Return the language that people speak to a satellite: that of its Assist pipeline."""
+    pipeline = pipeline_of(hass, entity_id)
+    return (pipeline.stt_language or pipeline.language) if pipeline else hass.config.language
+
+
+def _area_of(hass: HomeAssistant, entity_id: str) -> str | None:
+    entry = er.async_get(hass).async_get(entity_id)
+    return er.async_get_effective_area_id(hass, entry) if entry else None

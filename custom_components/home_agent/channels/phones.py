@@ -1,14 +1,14 @@
 """Confirmations on phones, and as notifications of Home Assistant if no one is present."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, override
 
 from homeassistant.auth.models import User
 from homeassistant.components import persistent_notification
-from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..agent.describe import async_error_sentence, async_phrase
@@ -46,10 +46,53 @@ class _SentQuestion:
     """What is sent about one action is sent one after the other."""
 
 
-async def async_user_of_press(hass: HomeAssistant, event: Event[Any]) -> User | None:
-    """Return the user whose phone has sent an event; None for events that a script or an automation fires."""
-    user_id = event.context.user_id if event.origin is EventOrigin.remote else None
-    return await hass.auth.async_get_user(user_id) if user_id else None
+@callback
+def async_on_press(hass: HomeAssistant, take: Callable[[User, str, str], Awaitable[None]]) -> CALLBACK_TYPE:
+    """Have buttons of notifications taken: the user whose phone it is, the button, and what was typed.
+
+    Events that a script or an automation fires are no presses.
+    """
+
+    async def async_pressed(event: Event[Any]) -> None:
+        user_id = event.context.user_id if event.origin is EventOrigin.remote else None
+        if user_id and (user := await hass.auth.async_get_user(user_id)) is not None:
+            reply = str(event.data.get("reply_text") or "").strip()
+            await take(user, str(event.data.get("action", "")), reply)
+
+    return hass.bus.async_listen(EVENT_PHONE, async_pressed)
+
+
+async def async_send_to(
+    hass: HomeAssistant,
+    messages: Mapping[Route, Mapping[str, Any]],
+    context: Context,
+    failure: str,
+    emitter: EventEmitter,
+) -> set[Route]:
+    """Send to each target; one that cannot be reached does not stop the others. Return those that took it.
+
+    `failure` is what the log and the event of the error say.
+    """
+
+    async def async_send(route: Route, message: Mapping[str, Any]) -> Route | None:
+        try:
+            await async_notify(hass, route.service, {**route.target, **message}, context)
+        except HomeAgentError as err:
+            LOGGER.warning("%s: %s", failure.capitalize(), err)
+            emitter.fire_error("channels", err, failure, channel="notify")
+            return None
+        return route
+
+    taken = await asyncio.gather(*(async_send(route, message) for route, message in messages.items()))
+    return {route for route in taken if route is not None}
+
+
+def tagged(tag: str, *, urgent: bool = False, **details: Any) -> dict[str, Any]:
+    """Return the data of a notification that takes buttons; the tag is that by which it is replaced."""
+    data = {"tag": tag, **details}
+    if urgent:
+        data |= {"ttl": 0, "priority": "high", "push": {"interruption-level": "time-sensitive"}}
+    return {"data": data}
 
 
 class PhoneChannel(ConfirmationChannel):
@@ -73,10 +116,10 @@ class PhoneChannel(ConfirmationChannel):
         self._asked: dict[str, _SentQuestion] = {}
 
     @callback
-    def async_start(self) -> Callable[[], None]:
+    def async_start(self) -> CALLBACK_TYPE:
         """Begin to ask and to take answers; return how to stop."""
         self._confirmations.channels.append(self)
-        return self._hass.bus.async_listen(EVENT_PHONE, self._async_answered)
+        return async_on_press(self._hass, self._async_answered)
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
@@ -89,25 +132,25 @@ class PhoneChannel(ConfirmationChannel):
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question away."""
         if asked := self._asked.pop(action.id, None):
-            self._start(self._async_clear(asked))
+            messages = {
+                route: {"message": CLEAR, **_data(route, action)} for route in asked.routes if route.can_clear
+            }
+            self._start(self._async_send(asked, messages))
 
     async def _async_routes(self, action: PendingAction) -> list[Route]:
-        """Return the notify targets of those who may answer."""
-        targets: list[str] = []
-        for person, of_person in self._targets.items():
-            if await self._async_is_for(action, user_id_of(self._hass, person)):
-                targets += of_person
-        routes = [route_to(self._hass, target) for target in targets]
-        for target, route in zip(targets, routes, strict=True):
-            if route is None:
-                LOGGER.warning("%s is not there; nothing was sent to it", target)
-        return list(dict.fromkeys(route for route in routes if route is not None))
-
-    async def _async_is_for(self, action: PendingAction, user_id: str | None) -> bool:
-        if user_id is None or (action.owner.user_id is None and not action.unattended):
-            return False
-        user = await self._hass.auth.async_get_user(user_id)
-        return self._confirmations.may_answer(action, user)
+        """Return the notify targets of those who may answer; an unknown voice has none."""
+        if action.owner.user_id is None and not action.unattended:
+            return []
+        routes: dict[Route, None] = {}
+        for person, targets in self._targets.items():
+            user_id = user_id_of(self._hass, person)
+            user = await self._hass.auth.async_get_user(user_id) if user_id else None
+            for target in targets if self._confirmations.may_answer(action, user) else ():
+                if (route := route_to(self._hass, target)) is None:
+                    LOGGER.warning("%s is not there; nothing was sent to it", target)
+                else:
+                    routes[route] = None
+        return list(routes)
 
     async def _async_send_question(self, asked: _SentQuestion, hint: str = "") -> None:
         action, language = asked.action, asked.action.speaker.language
@@ -121,7 +164,21 @@ class PhoneChannel(ConfirmationChannel):
             action_id=action.id,
             time=f"{dt_util.as_local(action.expires_at):%H:%M:%S}",
         )
-        buttons = await self._async_buttons(action, language, wants_pin=wants_pin)
+        yes: dict[str, Any] = {
+            "action": f"{APPROVE}{action.id}",
+            "title": await async_phrase(self._hass, language, "confirmation_yes"),
+            "authenticationRequired": True,
+        }
+        if wants_pin:
+            yes |= {
+                "behavior": "textInput",
+                "textInputButtonTitle": yes["title"],
+                "textInputPlaceholder": await async_phrase(self._hass, language, "confirmation_pin"),
+            }
+        no = {
+            "action": f"{REJECT}{action.id}",
+            "title": await async_phrase(self._hass, language, "confirmation_no"),
+        }
         seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
 
         def text(route: Route) -> str:
@@ -129,91 +186,43 @@ class PhoneChannel(ConfirmationChannel):
             return escape(message, quote=False) if reads_html(self._hass, route) else message
 
         messages = {
-            route: {
-                "message": text(route),
-                **_data(route, action, actions=buttons, timeout=seconds),
-            }
+            route: {"message": text(route), **_data(route, action, actions=[yes, no], timeout=seconds)}
             for route in asked.routes
         }
         await self._async_send(asked, messages)
-
-    async def _async_buttons(
-        self, action: PendingAction, language: str, *, wants_pin: bool
-    ) -> list[dict[str, Any]]:
-        """Return the buttons; with a PIN the one for yes asks for it, else the phone has to be unlocked."""
-
-        async def title(key: str) -> str:
-            return await async_phrase(self._hass, language, key)
-
-        yes: dict[str, Any] = {"action": f"{APPROVE}{action.id}", "title": await title("confirmation_yes")}
-        yes["authenticationRequired"] = True
-        if wants_pin:
-            yes["behavior"] = "textInput"
-            yes["textInputButtonTitle"] = yes["title"]
-            yes["textInputPlaceholder"] = await title("confirmation_pin")
-        return [yes, {"action": f"{REJECT}{action.id}", "title": await title("confirmation_no")}]
-
-    async def _async_clear(self, asked: _SentQuestion) -> None:
-        messages = {
-            route: {"message": CLEAR, **_data(route, asked.action)}
-            for route in asked.routes
-            if route.can_clear
-        }
-        await self._async_send(asked, messages)
-
-    async def _async_report(self, asked: _SentQuestion, sentence: str) -> None:
-        await self._async_send(
-            asked,
-            {route: {"message": sentence, **_data(route, asked.action)} for route in asked.routes},
-        )
 
     async def _async_send(self, asked: _SentQuestion, messages: Mapping[Route, dict[str, Any]]) -> None:
-        """Send to each target; one that cannot be reached does not stop the others."""
         title = await async_phrase(self._hass, asked.action.speaker.language, "confirmation_title")
+        messages = {route: {"title": title, **message} for route, message in messages.items()}
         context = Context(parent_id=asked.action.speaker.context.id)
-
-        async def send(route: Route, message: dict[str, Any]) -> None:
-            try:
-                data = {**route.target, "title": title, **message}
-                await async_notify(self._hass, route.service, data, context)
-            except HomeAgentError as err:
-                LOGGER.warning("A question for a confirmation was not sent: %s", err)
-                self._emitter.fire_error(
-                    "channels", err, "a question for a confirmation was not sent", channel="notify"
-                )
-
         async with asked.turn:
-            await asyncio.gather(*(send(route, message) for route, message in messages.items()))
+            await async_send_to(
+                self._hass, messages, context, "a question for a confirmation was not sent", self._emitter
+            )
 
-    async def _async_answered(self, event: Event[Any]) -> None:
-        pressed = str(event.data.get("action", ""))
-        verb = next((verb for verb in (APPROVE, REJECT) if pressed.startswith(verb)), None)
-        if verb is None or not self._confirmations.has(action_id := pressed.removeprefix(verb)):
-            return
-        if (user := await async_user_of_press(self._hass, event)) is None:
+    async def _async_answered(self, user: User, button: str, reply: str) -> None:
+        verb = next((verb for verb in (APPROVE, REJECT) if button.startswith(verb)), None)
+        if verb is None or not self._confirmations.has(action_id := button.removeprefix(verb)):
             return
         asked = self._asked.get(action_id)
         try:
             if verb == APPROVE:
-                pin = str(event.data.get("reply_text") or "").strip()
-                await self._confirmations.async_approve(action_id, user=user, pin=pin or None)
+                await self._confirmations.async_approve(action_id, user=user, pin=reply or None)
             else:
                 await self._confirmations.async_reject(action_id, user=user)
         except HomeAgentError as err:
             LOGGER.info("The answer of a phone does not count: %s", err)
-            if asked is not None:
-                await self._async_explain(asked, err)
-
-    async def _async_explain(self, asked: _SentQuestion, err: HomeAgentError) -> None:
-        """Tell the phone why its answer had no effect; ask again where another PIN may be tried."""
-        reason = err.reason if isinstance(err, ConfirmationRefused) else None
-        if reason is Refusal.NOT_YOURS:
-            return
-        sentence = await async_error_sentence(self._hass, asked.action.speaker.language, err)
-        again = reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
-        self._start(
-            self._async_send_question(asked, sentence) if again else self._async_report(asked, sentence)
-        )
+            reason = err.reason if isinstance(err, ConfirmationRefused) else None
+            if asked is None or reason is Refusal.NOT_YOURS:
+                return
+            sentence = await async_error_sentence(self._hass, asked.action.speaker.language, err)
+            if reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG):
+                self._start(self._async_send_question(asked, sentence))
+            else:
+                messages = {
+                    route: {"message": sentence, **_data(route, asked.action)} for route in asked.routes
+                }
+                self._start(self._async_send(asked, messages))
 
     @callback
     def _start(self, sending: Any) -> None:
@@ -221,11 +230,7 @@ class PhoneChannel(ConfirmationChannel):
 
 
 def _data(route: Route, action: PendingAction, **details: Any) -> dict[str, Any]:
-    """Return the data of a notification: its tag, and that it is urgent."""
-    if not route.has_buttons:
-        return {}
-    urgent = {"ttl": 0, "priority": "high", "push": {"interruption-level": "time-sensitive"}}
-    return {"data": {"tag": f"home_agent_{action.id}", **urgent, **details}}
+    return tagged(f"home_agent_{action.id}", urgent=True, **details) if route.has_buttons else {}
 
 
 class NotificationChannel(ConfirmationChannel):

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -40,64 +40,112 @@ from ..runtime import HomeAgentConfigEntry, HomeAgentData
 from ..safety.answers import Answer, read_answer
 from ..safety.confirmation import (
     ActionOutcome,
+    Addressee,
     ConfirmationChannel,
     Confirmations,
-    Owner,
     PendingAction,
     Refusal,
 )
 from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..tools.own_calls import TELEGRAM, async_telegram
 from ..tools.people import ChatQuestion, async_register_chats, user_id_of
-from .choosing import meant
+from .asking import meant
 
 APPROVE: Final = "home_agent yes "
 REJECT: Final = "home_agent no "
 
 
+CHOOSE: Final = "home_agent choose "
+BESIDE: Final = 5
+"""Words beside an answer that is written; a longer message may be about something else."""
+
+
 @dataclass(slots=True)
-class _ChatQuestion:
+class _Shown[Q]:
     """A question, and the messages that show it."""
 
-    action: PendingAction
+    question: Q
     messages: list[tuple[int, int]] = field(default_factory=list)
     """Chat and message."""
     answered_here: bool = False
     """Whether it is the answer to a message of a chat, whose conversation takes the PIN itself."""
     passed_in: set[int] = field(default_factory=set)
     """Chats in which something else was said since: a yes there may be the answer to that."""
+    sending: asyncio.Task[None] | None = None
+
+    def waits_in(self, chat: int) -> bool:
+        """Return whether it was sent to a chat from somewhere else."""
+        return not self.answered_here and any(where == chat for where, _message in self.messages)
 
 
-class TelegramConfirmations(ConfirmationChannel):
-    """Asks in the chats of those who may confirm."""
+class TelegramQuestions(ConfirmationChannel):
+    """Asks in the private chats of those who may answer: for a yes, or for one of several answers."""
 
     def __init__(self, hass: HomeAssistant, confirmations: Confirmations, bot: Bot, chats: Chats) -> None:
         self._hass = hass
         self._confirmations = confirmations
         self._bot = bot
         self._chats = chats
-        self._asked: dict[str, _ChatQuestion] = {}
+        self._actions: dict[str, _Shown[PendingAction]] = {}
+        self._choices: dict[str, _Shown[ChatQuestion]] = {}
+
+    def of_person(self, person: str) -> Sequence[int]:
+        """Return the chats in which a person is still allowed to write."""
+        user_id = user_id_of(self._hass, person)
+        return self.of_user(user_id) if user_id else []
+
+    def of_user(self, user_id: str) -> Sequence[int]:
+        """Return the chats of a user."""
+        return [chat for chat, owner in self._chats.users().items() if owner == user_id]
+
+    def message(self, chat: int, message: str) -> Mapping[str, Any]:
+        """Return the data of the call that writes a message as it is: names in it may look like markup."""
+        return self._bot.plain(chat, message)
+
+    async def async_write(self, chat: int, message: str) -> bool:
+        """Write a message as it is: names in it may look like markup."""
+        return await self._bot.async_send(chat, message, markdown=False) is not None
 
     @override
-    async def async_ask(self, action: PendingAction) -> None:
-        """Send the question, unless it is the answer to a message that is being written here."""
+    async def async_ask(self, action: PendingAction | ChatQuestion) -> None:
+        """Send a question; not one that is the answer to a message that is being written here."""
+        if isinstance(action, ChatQuestion):
+            choice = self._choices[action.id] = _Shown(action)
+            buttons = [
+                (title, f"{CHOOSE}{action.id} {number}")
+                for number, title in enumerate(action.titles.values())
+            ]
+
+            async def async_show() -> None:
+                for chat, user_id in self._chats.users().items():
+                    if user_id in action.users:
+                        await self._async_show(choice, chat, action.text, buttons)
+
+            # Whoever takes the question back meanwhile needs the messages that were sent.
+            choice.sending = self._hass.async_create_task(async_show(), "home_agent telegram question")
+            await asyncio.shield(choice.sending)
+            return
         here = surface.get() is Surface.TELEGRAM
-        self._asked[action.id] = _ChatQuestion(action, answered_here=here)
+        shown = self._actions[action.id] = _Shown(action, answered_here=here)
         if not here:
-            self._hass.async_create_task(self._async_send_question(action), "home_agent telegram question")
+            self._hass.async_create_task(self._async_send_question(shown), "home_agent telegram question")
 
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Remove the buttons, and write the outcome into the message."""
-        asked = self._asked.pop(action.id, None)
-        if asked is None or not asked.messages:
-            return
-        became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
-        text = f"{action.full}\n\n{became}"
-        for chat, message_id in asked.messages:
-            self._hass.async_create_task(
-                self._bot.async_replace(chat, message_id, text), "home_agent telegram settled"
-            )
+        if (shown := self._actions.pop(action.id, None)) is not None and shown.messages:
+            became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
+            work = self._async_close(shown, action.full, became)
+            self._hass.async_create_task(work, "home_agent telegram settled")
+
+    async def async_end(self, question_id: str, answer: str | None) -> None:
+        """Remove the buttons of a question, and write the answer into the messages."""
+        if (shown := self._choices.pop(question_id, None)) is not None:
+            if shown.sending is not None:
+                await asyncio.wait([shown.sending])
+            title = shown.question.titles.get(answer or "")
+            expired = await async_phrase(self._hass, self._hass.config.language, "outcome_expired")
+            await self._async_close(shown, shown.question.text, title or expired)
 
     async def async_buttons(self, action: PendingAction) -> Buttons:
         """Return the buttons of a question. The PIN, where there is one, is written instead of a yes."""
@@ -111,15 +159,16 @@ class TelegramConfirmations(ConfirmationChannel):
     @callback
     def note_message(self, action: PendingAction, chat: int, message_id: int | None) -> None:
         """Remember the message that shows a question."""
-        if message_id is not None and (asked := self._asked.get(action.id)):
-            asked.messages.append((chat, message_id))
+        if message_id is not None and (shown := self._actions.get(action.id)):
+            shown.messages.append((chat, message_id))
 
     @callback
     def note_said(self, chat: int) -> None:
         """Note that the agent says something in a chat, which may itself be a question."""
-        for asked in self._asked.values():
-            if not asked.answered_here:
-                asked.passed_in.add(chat)
+        every: list[_Shown[Any]] = [*self._actions.values(), *self._choices.values()]
+        for shown in every:
+            if not shown.answered_here:
+                shown.passed_in.add(chat)
 
     async def async_take_pin(self, chat: int, user: User, text: str) -> str | None:
         """Take a message as the PIN of a question that was asked in this chat; None if it is none.
@@ -142,7 +191,7 @@ class TelegramConfirmations(ConfirmationChannel):
         After anything else was said in the chat, only the buttons of the question answer it.
         """
         action = self._waiting_in(chat)
-        if action is None or action.own is None or chat in self._asked[action.id].passed_in:
+        if action is None or action.own is None or chat in self._actions[action.id].passed_in:
             return None
         read = read_answer(text, action.speaker.language, ordered(self._hass, action.frozen))
         if read.answer is Answer.NO:
@@ -151,23 +200,47 @@ class TelegramConfirmations(ConfirmationChannel):
             return await self._async_approve(action, user, None)
         return None
 
+    def take_choice(self, chat: int, user: User, text: str) -> str | None:
+        """Take a message as one of the answers to the newest question in a chat; None if it is none."""
+        for shown in reversed(self._choices.values()):
+            question = shown.question
+            if not shown.waits_in(chat) or chat in shown.passed_in or user.id not in question.users:
+                continue
+            answer = meant(text, question.titles, self._hass.config.language)
+            if answer is None or len(text.split()) > len(question.titles[answer].split()) + BESIDE:
+                return None
+            question.take(user.id, answer)
+            return question.titles[answer]
+        return None
+
     @callback
-    def is_pin(self, owner: Owner, text: str) -> bool:
+    def is_pin(self, asked: Addressee, text: str) -> bool:
         """Return whether a message may contain the PIN that the agent requested in a chat."""
-        if not self._confirmations.expects_pin(owner):
+        if not self._confirmations.expects_pin(asked):
             return False
         return read_answer(text, self._hass.config.language).has_pin
 
-    async def async_pressed(self, user: User, data: str) -> str:
-        """Take the press of a button; return what is said to it."""
-        verb = APPROVE if data.startswith(APPROVE) else REJECT
-        asked = self._asked.get(data.removeprefix(verb))
+    async def async_pressed(self, user: User, data: str) -> str | None:
+        """Take the press of a button; return what is said to it, None if it is not one of ours."""
         language = self._hass.config.language
-        if asked is None:
+        if data.startswith(CHOOSE):
+            question_id, _, number = data.removeprefix(CHOOSE).partition(" ")
+            choice = self._choices.get(question_id)
+            answers = dict(enumerate(choice.question.titles)) if choice else {}
+            answer = answers.get(int(number)) if number.isdecimal() else None
+            if choice is None or answer is None or user.id not in choice.question.users:
+                return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
+            choice.question.take(user.id, answer)
+            return choice.question.titles[answer]
+        verb = next((verb for verb in (APPROVE, REJECT) if data.startswith(verb)), None)
+        if verb is None:
+            return None
+        shown = self._actions.get(data.removeprefix(verb))
+        if shown is None:
             return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
         if verb == APPROVE:
-            return await self._async_approve(asked.action, user, None)
-        return await self._async_reject(asked.action, user)
+            return await self._async_approve(shown.question, user, None)
+        return await self._async_reject(shown.question, user)
 
     async def _async_reject(self, action: PendingAction, user: User) -> str:
         """Drop what was asked about; return what is said."""
@@ -179,143 +252,39 @@ class TelegramConfirmations(ConfirmationChannel):
 
     async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
         """Do what was asked about; return what is said."""
-        language = action.speaker.language
         approving = self._confirmations.async_approve(action.id, user=user, pin=pin)
-        said, _err = await async_carry_out(self._hass, action, language, approving)
+        said, _err = await async_carry_out(self._hass, action, action.speaker.language, approving)
         return said
 
     @callback
     def _waiting_in(self, chat: int) -> PendingAction | None:
-        """Return the newest question that was sent to a chat from somewhere else."""
-        return next(
-            (
-                asked.action
-                for asked in reversed(self._asked.values())
-                if not asked.answered_here and any(where == chat for where, _message in asked.messages)
-            ),
-            None,
-        )
+        """Return the newest action that a chat was asked about from somewhere else."""
+        waiting = (shown.question for shown in reversed(self._actions.values()) if shown.waits_in(chat))
+        return next(waiting, None)
 
-    async def _async_send_question(self, action: PendingAction) -> None:
+    async def _async_send_question(self, shown: _Shown[PendingAction]) -> None:
         """Send a question to each chat whose person may answer it."""
-        question = action.full
+        action = shown.question
+        text = action.full
         if self._confirmations.needs_pin(action):
             pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
-            question = f"{question} {pin}"
+            text = f"{text} {pin}"
         buttons = await self.async_buttons(action)
         for chat, user_id in self._chats.users().items():
             if action.owner.user_id is None and not action.unattended:
                 continue
             user = await self._hass.auth.async_get_user(user_id)
             if self._confirmations.may_answer(action, user):
-                message_id = await self._bot.async_send(chat, question, buttons, markdown=False)
-                self.note_message(action, chat, message_id)
+                await self._async_show(shown, chat, text, buttons)
 
+    async def _async_show(self, shown: _Shown[Any], chat: int, text: str, buttons: Buttons) -> None:
+        message_id = await self._bot.async_send(chat, text, buttons, markdown=False)
+        if message_id is not None:
+            shown.messages.append((chat, message_id))
 
-def is_press(event: Mapping[str, Any]) -> bool:
-    """Return whether a pressed button is one of ours."""
-    return str(event.get("data") or "").startswith((APPROVE, REJECT))
-
-
-CHOOSE: Final = "home_agent choose "
-BESIDE: Final = 5
-"""Words beside an answer that is written; a longer message may be about something else."""
-
-
-@dataclass(slots=True)
-class _Open:
-    """A question, and the messages that show it."""
-
-    question: ChatQuestion
-    messages: dict[int, int] = field(default_factory=dict)
-    """By chat."""
-    passed_in: set[int] = field(default_factory=set)
-    """Chats in which something else was said since."""
-
-
-class TelegramChoices:
-    """The private chats of one entry, and the open questions in them. An answer can also be written."""
-
-    def __init__(self, hass: HomeAssistant, bot: Bot, chats: Chats) -> None:
-        self._hass = hass
-        self._bot = bot
-        self._chats = chats
-        self._open: dict[str, _Open] = {}
-
-    def of_person(self, person: str) -> Sequence[int]:
-        """Return the chats in which a person is still allowed to write."""
-        user_id = user_id_of(self._hass, person)
-        return self.of_user(user_id) if user_id else []
-
-    def of_user(self, user_id: str) -> Sequence[int]:
-        """Return the chats of a user."""
-        return [chat for chat, owner in self._chats.users().items() if owner == user_id]
-
-    def message(self, chat: int, message: str) -> Mapping[str, Any]:
-        """Return the data of the call that writes a message as it is: names in it may look like markup."""
-        return self._bot.plain(chat, message)
-
-    async def async_write(self, chat: int, message: str) -> bool:
-        """Write a message as it is: names in it may look like markup."""
-        return await self._bot.async_send(chat, message, markdown=False) is not None
-
-    async def async_ask(self, question: ChatQuestion) -> None:
-        """Write a question to the chats of those who are asked."""
-        asked = self._open[question.id] = _Open(question)
-        titles = question.titles.values()
-        buttons = [(title, f"{CHOOSE}{question.id} {number}") for number, title in enumerate(titles)]
-        for chat, user_id in self._chats.users().items():
-            if user_id in question.users:
-                message_id = await self._bot.async_send(chat, question.text, buttons, markdown=False)
-                if message_id is not None:
-                    asked.messages[chat] = message_id
-
-    async def async_end(self, question_id: str, answer: str | None) -> None:
-        """Remove the buttons of a question, and write the answer into the messages."""
-        if (asked := self._open.pop(question_id, None)) is None:
-            return
-        language = self._hass.config.language
-        title = asked.question.titles.get(answer or "")
-        became = title or await async_phrase(self._hass, language, "outcome_expired")
-        for chat, message_id in asked.messages.items():
-            await self._bot.async_replace(chat, message_id, f"{asked.question.text}\n\n{became}")
-
-    async def async_pressed(self, user: User, data: str) -> str:
-        """Take the press of a button; return what is said to it."""
-        question_id, _, number = data.removeprefix(CHOOSE).partition(" ")
-        asked = self._open.get(question_id)
-        answers = dict(enumerate(asked.question.titles)) if asked else {}
-        answer = answers.get(int(number)) if number.isdecimal() else None
-        if asked is None or answer is None or user.id not in asked.question.users:
-            return await async_phrase(self._hass, self._hass.config.language, Refusal.UNKNOWN.value)
-        return self._take(asked, user, answer)
-
-    def take_answer(self, chat: int, user: User, text: str) -> str | None:
-        """Take a message as the answer to the newest question in a chat; None if it is none."""
-        for asked in reversed(self._open.values()):
-            if chat not in asked.messages or chat in asked.passed_in or user.id not in asked.question.users:
-                continue
-            answer = meant(text, asked.question.titles, self._hass.config.language)
-            if answer is None or len(text.split()) > len(asked.question.titles[answer].split()) + BESIDE:
-                return None
-            return self._take(asked, user, answer)
-        return None
-
-    def note_said(self, chat: int) -> None:
-        """Note that the agent says something in a chat, which may itself be a question."""
-        for asked in self._open.values():
-            asked.passed_in.add(chat)
-
-    @staticmethod
-    def _take(asked: _Open, user: User, answer: str) -> str:
-        """Pass an answer on; return it as it is shown."""
-        asked.question.take(user.id, answer)
-        return asked.question.titles[answer]
-
-
-def is_choice(event: Mapping[str, object]) -> bool:
-    """Return whether a pressed button is an answer to such a question."""
-    return str(event.get("data") or "").startswith(CHOOSE)
+    async def _async_close(self, shown: _Shown[Any], text: str, became: str) -> None:
+        for chat, message_id in shown.messages:
+            await self._bot.async_replace(chat, message_id, f"{text}\n\n{became}")
 
 
 MAX_SHOWN: Final = 20
@@ -333,102 +302,87 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Who wrote a command, where, to which agent."""
+class ChatCommands:
+    """What a person can write that begins with a stroke, in one chat."""
 
     hass: HomeAssistant
     data: HomeAgentData
     user: User
     chat: Chat
 
-    async def async_say(self, key: str, **placeholders: str) -> str:
-        """Return a sentence of our own."""
+    async def async_answer(self, command: str, said: str) -> str:
+        """Carry a command out and return what is said; `/help@bot` is `/help`, like what is unknown."""
+        match command.partition("@")[0].casefold():
+            case "/memories":
+                return await self._async_memories(said)
+            case "/forget" if said:
+                return await self._async_forget(said)
+            case "/forget":
+                return await self._async_say("telegram_how_to_forget")
+            case "/searchlog":
+                return await self._async_search_log()
+            case "/new":
+                self.chat.conversation_id = None
+                self.data.shared.sessions.clear(self.data.entry_id, user_id=self.user.id)
+                return await self._async_say("telegram_new")
+            case _:
+                return await self._async_say("telegram_help")
+
+    async def _async_say(self, key: str, **placeholders: str) -> str:
         return await async_phrase(self.hass, self.hass.config.language, key, **placeholders)
 
-    async def async_may_see(self) -> Callable[[Memory], bool]:
+    async def _async_may_see(self) -> Callable[[Memory], bool]:
         """Return a filter for the memories of this person and of the household."""
         person = await async_person_of_user(self.hass, self.user.id)
         return partial(is_visible, person_id=person.id if person else None)
 
+    async def _async_memories(self, said: str) -> str:
+        may_see, memories = await self._async_may_see(), self.data.memories
+        if said:
+            found = await memories.async_search(said, MAX_SHOWN, may_see=may_see)
+            seen = [item.memory for item in found]
+        else:
+            seen = [memory for memory in memories.all() if may_see(memory)]
+        listed = seen[:MAX_SHOWN]
+        self.chat.listed = [memory.id for memory in listed]
+        if not listed:
+            return await self._async_say("telegram_no_memories")
+        lines = [f"{number}. {memory.content}" for number, memory in enumerate(listed, 1)]
+        if len(seen) > len(listed):
+            lines.append(await self._async_say("telegram_more", count=str(len(seen) - len(listed))))
+        return "\n".join([*lines, "", await self._async_say("telegram_how_to_forget")])
 
-async def _async_memories(asker: Asker, said: str) -> str:
-    may_see, memories = await asker.async_may_see(), asker.data.memories
-    if said:
-        found = await memories.async_search(said, MAX_SHOWN, may_see=may_see)
-        listed, total = [item.memory for item in found], len(found)
-    else:
-        seen = [memory for memory in memories.all() if may_see(memory)]
-        listed, total = seen[:MAX_SHOWN], len(seen)
-    asker.chat.listed = [memory.id for memory in listed]
-    if not listed:
-        return await asker.async_say("telegram_no_memories")
-    lines = [f"{number}. {memory.content}" for number, memory in enumerate(listed, 1)]
-    if total > len(listed):
-        lines.append(await asker.async_say("telegram_more", count=str(total - len(listed))))
-    return "\n".join([*lines, "", await asker.async_say("telegram_how_to_forget")])
+    async def _async_forget(self, said: str) -> str:
+        """Forget one memory: by its number in the last list, or by words that fit only one."""
+        may_see, memories = await self._async_may_see(), self.data.memories
+        if said.isdecimal():
+            number = int(said)
+            ids = self.chat.listed[number - 1 : number] if number else []
+            fitting = [memory for key in ids if (memory := memories.get(key)) and may_see(memory)]
+        else:
+            wanted = said.casefold()
+            fitting = [
+                memory for memory in memories.all() if may_see(memory) and wanted in memory.content.casefold()
+            ]
+        if len(fitting) != 1:
+            return await self._async_say("telegram_which_memory" if fitting else "telegram_unknown_memory")
+        await async_forget(self.data, [fitting[0].id])
+        return await self._async_say("telegram_forgotten", memory=fitting[0].content)
 
-
-async def _async_forget(asker: Asker, said: str) -> str:
-    """Forget one memory: by its number in the last list, or by words that fit only one."""
-    may_see, memories = await asker.async_may_see(), asker.data.memories
-    if not said:
-        return await asker.async_say("telegram_how_to_forget")
-    if said.isdecimal():
-        number = int(said)
-        ids = asker.chat.listed[number - 1 : number] if number else []
-        meant = [memory for key in ids if (memory := memories.get(key)) and may_see(memory)]
-    else:
-        wanted = said.casefold()
-        meant = [
-            memory for memory in memories.all() if may_see(memory) and wanted in memory.content.casefold()
-        ]
-    if len(meant) != 1:
-        return await asker.async_say("telegram_which_memory" if meant else "telegram_unknown_memory")
-    await async_forget(asker.data, [meant[0].id])
-    return await asker.async_say("telegram_forgotten", memory=meant[0].content)
-
-
-async def _async_search_log(asker: Asker, _said: str) -> str:
-    """List what was searched for on the web: all for an administrator, else this user's own."""
-    found = asker.data.handler.guard.journal.audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
-    if not asker.user.is_admin:
-        found = [item for item in found if item.get("user_id") == asker.user.id]
-    if not found:
-        return await asker.async_say("telegram_no_searches")
-    lines = []
-    for item in found[:MAX_SHOWN]:
-        at = dt_util.parse_datetime(str(item["at"]))
-        shown = f"{dt_util.as_local(at):%d.%m. %H:%M}" if at else ""
-        held = f" ({await asker.async_say('telegram_held_back')})" if item.get("blocked") else ""
-        lines.append(f"{shown} {str(item.get('sent') or item.get('query') or '')[:MAX_QUERY]}{held}")
-    return "\n".join(lines)
-
-
-async def _async_new(asker: Asker, _said: str) -> str:
-    asker.chat.conversation_id = None
-    asker.data.shared.sessions.clear(asker.data.entry_id, user_id=asker.user.id)
-    return await asker.async_say("telegram_new")
-
-
-async def _async_help(asker: Asker, _said: str) -> str:
-    return await asker.async_say("telegram_help")
-
-
-type ChatCommand = Callable[[Asker, str], Awaitable[str]]
-
-COMMANDS: Final[Mapping[str, ChatCommand]] = {
-    "/start": _async_help,
-    "/help": _async_help,
-    "/new": _async_new,
-    "/memories": _async_memories,
-    "/forget": _async_forget,
-    "/searchlog": _async_search_log,
-}
-
-
-def command_of(word: str) -> ChatCommand:
-    """Return the handler of a command, or the help. `/help@bot` is `/help`."""
-    return COMMANDS.get(word.partition("@")[0].casefold(), _async_help)
+    async def _async_search_log(self) -> str:
+        """List what was searched for on the web: all for an administrator, else this user's own."""
+        found = self.data.handler.guard.journal.audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
+        if not self.user.is_admin:
+            found = [item for item in found if item.get("user_id") == self.user.id]
+        if not found:
+            return await self._async_say("telegram_no_searches")
+        lines = []
+        for item in found[:MAX_SHOWN]:
+            at = dt_util.parse_datetime(str(item["at"]))
+            shown = f"{dt_util.as_local(at):%d.%m. %H:%M}" if at else ""
+            held = f" ({await self._async_say('telegram_held_back')})" if item.get("blocked") else ""
+            lines.append(f"{shown} {str(item.get('sent') or item.get('query') or '')[:MAX_QUERY]}{held}")
+        return "\n".join(lines)
 
 
 HTML: Final = "html"
@@ -515,7 +469,6 @@ class Bot:
     async def _async_message(
         self, chat: int, part: str, buttons: dict[str, Any], *, markdown: bool
     ) -> int | None:
-        """Send one message; return its id."""
         for message, mode in ((as_html(part), HTML), (part, PLAIN)) if markdown else ((part, PLAIN),):
             data = self._to(chat, {"message": message, "parse_mode": mode, **NO_PREVIEW, **buttons})
             try:
@@ -535,7 +488,6 @@ class Bot:
     async def _async_try(
         self, chat: int, service: str, data: dict[str, Any], *, to_chat: bool = True
     ) -> None:
-        """Call a service whose failure does not matter."""
         try:
             await async_telegram(self._hass, service, self._to(chat, data, to_chat=to_chat))
         except ToolExecutionError as err:
@@ -543,17 +495,14 @@ class Bot:
 
     def _to(self, chat: int, data: dict[str, Any], *, to_chat: bool = True) -> dict[str, Any]:
         target: dict[str, Any] = {"chat_id": chat} if to_chat else {}
-        if entry_id := self._entries.get(chat) or self._entry_of(chat):
+        bots = (
+            entry.entry_id
+            for entry in self._hass.config_entries.async_loaded_entries(TELEGRAM)
+            if any(part.data.get("chat_id") == chat for part in entry.subentries.values())
+        )
+        if entry_id := self._entries.get(chat) or next(bots, None):
             target["config_entry_id"] = entry_id
         return {**target, **data}
-
-    @callback
-    def _entry_of(self, chat: int) -> str | None:
-        """Return the bot that may write to a chat."""
-        for entry in self._hass.config_entries.async_loaded_entries(TELEGRAM):
-            if any(part.data.get("chat_id") == chat for part in entry.subentries.values()):
-                return entry.entry_id
-        return None
 
 
 MAX_WAITING: Final = 5
@@ -581,8 +530,7 @@ class TelegramBridge:
         self._known = Chats(hass, entry.runtime_data.settings[CONF_TELEGRAM_CHATS])
         self._bot = Bot(hass, entry.runtime_data.emitter)
         confirmations = entry.runtime_data.confirmations
-        self._confirming = TelegramConfirmations(hass, confirmations, self._bot, self._known)
-        self._choices = TelegramChoices(hass, self._bot, self._known)
+        self._questions = TelegramQuestions(hass, confirmations, self._bot, self._known)
         self._chats: dict[int, Chat] = {}
         self._waiting: dict[int, deque[tuple[User, TelegramMessage]]] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -591,7 +539,7 @@ class TelegramBridge:
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Begin to listen; return how to stop."""
-        self._entry.runtime_data.confirmations.channels.append(self._confirming)
+        self._entry.runtime_data.confirmations.channels.append(self._questions)
         bots: dict[str, CALLBACK_TYPE] = {}
 
         @callback
@@ -617,7 +565,7 @@ class TelegramBridge:
         for bot in self._hass.config_entries.async_loaded_entries(TELEGRAM):
             follow(ConfigEntryChange.ADDED, bot)
         ends = [async_dispatcher_connect(self._hass, SIGNAL_CONFIG_ENTRY_CHANGED, follow)]
-        ends.append(async_register_chats(self._hass, self._entry.entry_id, self._choices))
+        ends.append(async_register_chats(self._hass, self._entry.entry_id, self._questions))
 
         @callback
         def stop() -> None:
@@ -636,17 +584,23 @@ class TelegramBridge:
             return
         self._bot.note_entry(data["chat_id"], entry_id)
         if kind == "telegram_callback":
-            await self._async_pressed(user, data)
-        elif kind in RECEIVED and not self._is_repeated(data):
-            await self._async_received(user, TelegramMessage(kind, data))
-
-    async def _async_received(self, user: User, event: TelegramMessage) -> None:
-        chat_id: int = event.data["chat_id"]
+            if said := await self._questions.async_pressed(user, str(data.get("data") or "")):
+                await self._bot.async_answer_press(data["chat_id"], data["id"], said)
+                await self._bot.async_send(data["chat_id"], said)
+            return
+        # A message that was edited is not done again.
+        key = (data["chat_id"], data.get("id", 0))
+        if kind not in RECEIVED or key in self._seen:
+            return
+        self._seen[key] = None
+        while len(self._seen) > MAX_SEEN:
+            self._seen.popitem(last=False)
+        chat_id: int = data["chat_id"]
         waiting = self._waiting.setdefault(chat_id, deque())
         if len(waiting) >= MAX_WAITING:
             await self._bot.async_send(chat_id, await self._async_say("telegram_too_many"))
             return
-        waiting.append((user, event))
+        waiting.append((user, TelegramMessage(kind, data)))
         if (task := self._tasks.get(chat_id)) is None or task.done():
             self._tasks[chat_id] = self._entry.async_create_background_task(
                 self._hass, self._async_work(chat_id), "home_agent telegram"
@@ -668,27 +622,29 @@ class TelegramBridge:
                 await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
 
     async def _async_answer(self, chat: Chat, user: User, event: TelegramMessage) -> None:
-        if _is_old(event.data.get("date")):
+        date = event.data.get("date")
+        at = dt_util.parse_datetime(date) if isinstance(date, str) else date
+        if at is not None and dt_util.utcnow() - at > MAX_AGE:
             await self._bot.async_send(chat.id, await self._async_say("telegram_old"))
         elif event.kind == "telegram_command":
             said = " ".join(event.data.get("args", ()))
-            asker = Asker(self._hass, self._entry.runtime_data, user, chat)
-            answer = await command_of(event.data["command"])(asker, said)
+            commands = ChatCommands(self._hass, self._entry.runtime_data, user, chat)
+            answer = await commands.async_answer(event.data["command"], said)
             await self._bot.async_send(chat.id, answer, markdown=False)
         elif event.kind == "telegram_attachment" and is_picture(event.data):
             await self._async_show(chat, user, event)
         elif event.kind == "telegram_attachment" or not (text := event.data.get("text")):
             await self._bot.async_send(chat.id, await self._async_say("telegram_text_only"))
-        elif told := await self._confirming.async_take_pin(chat.id, user, text):
+        elif told := await self._questions.async_take_pin(chat.id, user, text):
             await self._bot.async_delete(chat.id, event.data["id"])
             await self._bot.async_send(chat.id, told)
-        elif told := await self._confirming.async_take_answer(chat.id, user, text):
+        elif told := await self._questions.async_take_answer(chat.id, user, text):
             await self._bot.async_send(chat.id, told)
-        elif told := self._choices.take_answer(chat.id, user, text):
+        elif told := self._questions.take_choice(chat.id, user, text):
             await self._bot.async_send(chat.id, told, markdown=False)
         else:
-            owner = Owner(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
-            if self._confirming.is_pin(owner, text):
+            owner = Addressee(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
+            if self._questions.is_pin(owner, text):
                 await self._bot.async_delete(chat.id, event.data["id"])
             await self._async_converse(chat, user, text)
 
@@ -739,49 +695,21 @@ class TelegramBridge:
                 conversation_id=chat.conversation_id,
                 context=Context(user_id=user.id),
                 language=self._hass.config.language,
-                agent_id=self._agent_id,
+                agent_id=conversation_entity(self._hass, self._entry.entry_id),
             )
         chat.conversation_id = result.conversation_id
-        self._confirming.note_said(chat.id)
-        self._choices.note_said(chat.id)
+        self._questions.note_said(chat.id)
         speech = result.response.speech.get("plain", {})
         answer = str(speech.get("original_speech") or speech.get("speech") or "")
-        owner = Owner(conversation_id=result.conversation_id or "", user_id=user.id, device_id=None)
+        owner = Addressee(conversation_id=result.conversation_id or "", user_id=user.id, device_id=None)
         action = self._entry.runtime_data.confirmations.waiting_for(owner)
-        buttons = await self._confirming.async_buttons(action) if action else ()
+        buttons = await self._questions.async_buttons(action) if action else ()
         message_id = await self._bot.async_send(chat.id, answer, buttons)
         if action:
-            self._confirming.note_message(action, chat.id, message_id)
-
-    async def _async_pressed(self, user: User, data: dict[str, Any]) -> None:
-        if not (is_press(data) or is_choice(data)):
-            return
-        chat_id: int = data["chat_id"]
-        answered_by = self._choices if is_choice(data) else self._confirming
-        told = await answered_by.async_pressed(user, data["data"])
-        await self._bot.async_answer_press(chat_id, data["id"], told)
-        await self._bot.async_send(chat_id, told)
-
-    def _is_repeated(self, data: dict[str, Any]) -> bool:
-        """Return whether a message came before: one that was edited is not done again."""
-        key = (data["chat_id"], data.get("id", 0))
-        repeated = key in self._seen
-        self._seen[key] = None
-        while len(self._seen) > MAX_SEEN:
-            self._seen.popitem(last=False)
-        return repeated
+            self._questions.note_message(action, chat.id, message_id)
 
     async def _async_say(self, key: str) -> str:
         return await async_phrase(self._hass, self._hass.config.language, key)
-
-    @property
-    def _agent_id(self) -> str | None:
-        return conversation_entity(self._hass, self._entry.entry_id)
-
-
-def _is_old(date: datetime | str | None) -> bool:
-    at = dt_util.parse_datetime(date) if isinstance(date, str) else date
-    return at is not None and dt_util.utcnow() - at > MAX_AGE
 
 
 CHAT: Final = "chat_id"
@@ -850,17 +778,12 @@ def as_html(text: str) -> str:
             code = rest if line and re.fullmatch(r"[\w+#-]{0,20}", first.strip()) else part
             shown.append(f"<pre>{escape(code.strip('\n'), quote=False)}</pre>")
         else:
-            shown.append(_prose(f"{_FENCE}{part}" if is_code else part))
+            prose = _HEADING.sub(
+                lambda heading: f"**{heading['title'].rstrip(' \t#')}**",
+                f"{_FENCE}{part}" if is_code else part,
+            )
+            shown.append(_inline(_BULLET.sub(r"\g<indent>• ", prose)))
     return "".join(shown).strip()
-
-
-def _prose(text: str) -> str:
-    """Return text without fences."""
-    return _inline(_BULLET.sub(r"\g<indent>• ", _HEADING.sub(_bold, text)))
-
-
-def _bold(heading: re.Match[str]) -> str:
-    return f"**{heading['title'].rstrip(' \t#')}**"
 
 
 def _inline(text: str, depth: int = MAX_NESTED) -> str:
@@ -894,7 +817,9 @@ def pieces(text: str, limit: int = MAX_UNITS) -> Iterator[str]:
         if _units(fence) + _units(rest) <= limit:
             yield f"{fence}{rest}"
             return
-        end = _cut(rest, room)
+        most = len(rest.encode("utf-16-le")[: 2 * room].decode("utf-16-le", "ignore"))
+        ends = (rest.rfind(mark, most // 2, most) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+        end = next((end for end in ends if end > most // 2), most)
         piece = f"{fence}{rest[:end].rstrip()}"
         rest = rest[end:].lstrip("\n" if piece.count(_FENCE) % 2 else None)
         fence = f"{_FENCE}\n" if piece.count(_FENCE) % 2 else ""
@@ -903,14 +828,6 @@ def pieces(text: str, limit: int = MAX_UNITS) -> Iterator[str]:
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
-
-
-def _cut(text: str, limit: int) -> int:
-    end = len(text.encode("utf-16-le")[: 2 * limit].decode("utf-16-le", "ignore"))
-    for mark in ("\n\n", "\n", ". ", " "):
-        if (found := text.rfind(mark, end // 2, end)) > 0:
-            return found + len(mark)
-    return end
 
 
 IMAGE: Final = "image/"
@@ -943,26 +860,20 @@ async def async_photo(hass: HomeAssistant, event: Mapping[str, Any]) -> str:
     if entry_id := event.get("bot", {}).get("config_entry_id"):
         data["config_entry_id"] = entry_id
     path = Path(hass.config.path(TELEGRAM, name))
+
+    def read() -> bytes | None:
+        return path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+
     try:
         await async_telegram(hass, "download_file", data, answers=True)
-        picture = await hass.async_add_executor_job(_read, path)
+        picture = await hass.async_add_executor_job(read)
     except (ToolExecutionError, OSError) as err:
         LOGGER.warning("A photo from Telegram was not downloaded: %s", err)
         raise PhotoUnusable("telegram_photo_missing") from err
     finally:
-        await hass.async_add_executor_job(_remove, path)
+        await hass.async_add_executor_job(partial(path.unlink, missing_ok=True))
     if picture is None:
         raise PhotoUnusable("telegram_photo_large")
     if (kind := kind_of_picture(picture)) is None:
         raise PhotoUnusable("telegram_text_only")
     return data_url(picture, kind)
-
-
-def _read(path: Path) -> bytes | None:
-    """Return the content of a file; None for one that is too large."""
-    return path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
-
-
-def _remove(path: Path) -> None:
-    """Delete a file that may not be there."""
-    path.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ from ..inference.client import PRIMARY
 from ..knowledge.house import EntityRecord, HouseSnapshot, Snapshots
 from ..knowledge.speaker import Speaker
 from ..languages import find
-from ..safety.reading import Reader
+from ..safety.policy import Reader
 from ..safety.rules import Effect, RuleSet
 from .catalogue import build_catalogue, build_summary
 from .named import language_of

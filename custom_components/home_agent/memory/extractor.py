@@ -98,19 +98,13 @@ def read_candidates(reply: str) -> list[Candidate] | None:
 def _json_values(text: str) -> Iterator[Any]:
     decoder = json.JSONDecoder()
     start = 0
-    while (begin := _next_opening(text, start)) is not None:
+    while places := [place for char in "{[" if (place := text.find(char, start)) >= 0]:
         try:
-            value, start = decoder.raw_decode(text, begin)
+            value, start = decoder.raw_decode(text, min(places))
         except ValueError, RecursionError:
-            start = begin + 1
+            start = min(places) + 1
         else:
             yield value
-
-
-def _next_opening(text: str, start: int) -> int | None:
-    """Return where the next object or list may begin."""
-    places = [place for char in "{[" if (place := text.find(char, start)) >= 0]
-    return min(places, default=None)
 
 
 def _items(value: object) -> list[Any] | None:
@@ -137,21 +131,16 @@ def _candidate(item: object) -> Candidate | None:
         return None
     kind = _KINDS.get(str(item.get("type", "")).strip().lower(), MemoryType.FACT)
     about = str(item.get("about", "speaker")).strip().lower()
+    importance = item.get("importance")
+    given = 0.5
+    if isinstance(importance, (int, float)) and not isinstance(importance, bool) and importance >= 0:
+        given = float(importance)
     return Candidate(
         content=content.strip(),
         type=kind,
-        importance=_importance(item.get("importance")),
+        importance=min(given / next((scale for scale in SCALES if given <= scale), SCALES[-1]), 1.0),
         household=about in {"household", "family", "home", "house", "everyone", "everybody"},
     )
-
-
-def _importance(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return 0.5
-    if value != value or value < 0:  # noqa: PLR0124 - not a number
-        return 0.5
-    scale = next((scale for scale in SCALES if value <= scale), SCALES[-1])
-    return min(value / scale, 1.0)
 
 
 LEAST_WORDS: Final = 2
@@ -205,25 +194,25 @@ class _QualityPatterns(NamedTuple):
 @composed
 def _patterns() -> _QualityPatterns:
     """Return the patterns, each composed by language: a verb of one with a state of another says nothing."""
-    found = [_sources(language) for language in languages()]
-    return _QualityPatterns(*(lazy_regex("|".join(sources)) for sources in zip(*found, strict=True)))
 
+    def sources(language: str) -> tuple[str, ...]:
+        def any_word(*tables: str) -> str:
+            return any_of((entry for table in tables for entry in words(language, table)), fold_letters)
 
-def _sources(language: str) -> tuple[str, ...]:
-    def any_word(*tables: str) -> str:
-        return any_of((entry for table in tables for entry in words(language, table)), fold_letters)
+        be, now = any_word("questions.copulas"), any_word("memory.now")
+        states = any_word("questions.states", "memory.states")
+        at, units = any_word("memory.at"), any_word("memory.units")
+        subject, may = any_word("memory.meta"), any_word("memory.may")
+        return (
+            rf"{be}(?: {now})? {states}(?: {now})?\W*$",
+            rf"{be}(?: {now}| {at})? -?\d+(?:[.,]\d+)? ?(?:{UNITS}|{units})\W*",
+            any_word("memory.habits"),
+            f"{any_word('memory.speakers')} {any_word('memory.requests')}|{subject}",
+            f"{any_word('memory.instructions')}|{subject} {may} {any_word('memory.powers')}",
+        )
 
-    be, now = any_word("questions.copulas"), any_word("memory.now")
-    states = any_word("questions.states", "memory.states")
-    at, units = any_word("memory.at"), any_word("memory.units")
-    subject = any_word("memory.meta")
-    return (
-        rf"{be}(?: {now})? {states}(?: {now})?\W*$",
-        rf"{be}(?: {now}| {at})? -?\d+(?:[.,]\d+)? ?(?:{UNITS}|{units})\W*",
-        any_word("memory.habits"),
-        f"{any_word('memory.speakers')} {any_word('memory.requests')}|{subject}",
-        f"{any_word('memory.instructions')}|{subject} {any_word('memory.may')} {any_word('memory.powers')}",
-    )
+    by_pattern = zip(*map(sources, languages()), strict=True)
+    return _QualityPatterns(*(lazy_regex("|".join(each)) for each in by_pattern))
 
 
 def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
@@ -236,23 +225,16 @@ def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
     patterns = _patterns()
     if len([word for word in split(content) if len(word) > 1 or word.isdigit()]) < LEAST_WORDS:
         return Reason.EMPTY
+    shows_state = patterns.state.search(folded) or patterns.reading.search(folded)
     checks = (
         (content.endswith(("?", "\uff1f", "\u061f")), Reason.QUESTION),
         (holds_secret(content), Reason.SECRET),
         (patterns.instruction.search(folded), Reason.INSTRUCTION),
         (patterns.meta.search(folded), Reason.META),
-        (_is_transient(folded), Reason.TRANSIENT),
+        (shows_state and not patterns.habit.search(folded), Reason.TRANSIENT),
         (candidate.importance < least_importance, Reason.UNIMPORTANT),
     )
     return next((reason for applies, reason in checks if applies), None)
-
-
-def _is_transient(folded: str) -> bool:
-    """Return whether a sentence only says how something is just now."""
-    patterns = _patterns()
-    return not patterns.habit.search(folded) and bool(
-        patterns.state.search(folded) or patterns.reading.search(folded)
-    )
 
 
 MAX_REFUSED: Final = 100

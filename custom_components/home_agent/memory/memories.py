@@ -22,7 +22,7 @@ from ..const import (
 from ..errors import ValidationError
 from ..events import EventEmitter
 from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
-from ..store import EntryStore, read_list
+from ..store import EntryStore, dump, read_list
 from ..texts import clean
 from ..timespans import read_span
 from ..vector.lexical import fuse
@@ -31,10 +31,9 @@ from .records import (
     Memory,
     MemoryType,
     Origin,
+    ProfileEntry,
     Provenance,
-    StoredMemory,
     has_expired,
-    memory_as_dict,
     merged,
     read_memory,
     same_scope,
@@ -96,25 +95,117 @@ class FoundMemory:
     relevance: float
 
 
-class Memories:
-    """The memories of one entry. The store of all entries is notified of every change."""
+class Kept[T: (Memory, ProfileEntry)]:
+    """What one agent keeps by id, found by words and, where there is an index, by meaning.
 
-    def __init__(self, changed: Callable[[], None], flush: Callable[[], Awaitable[bool]]) -> None:
-        self._changed = changed
+    The store of all agents is notified of every change.
+    """
+
+    def __init__(
+        self,
+        changed: Callable[[], None],
+        flush: Callable[[], Awaitable[bool]],
+        read: Callable[[Any], T],
+        documents: Callable[[Iterable[T]], Sequence[KnowledgeDocument]],
+    ) -> None:
+        self._note_change = changed
         self.async_flush = flush
-        self._kept: dict[str, Memory] = {}
+        self._read: Callable[[Any], T] = read
+        self._documents: Callable[[Iterable[T]], Sequence[KnowledgeDocument]] = documents
+        self._kept: dict[str, T] = {}
         self._words = WordIndex()
-        self.settings = MemorySettings()
         self.index: SemanticIndex | None = None
-        self._emitter: EventEmitter | None = None
-        self.on_change: Callable[[], None] | None = None
-        """Called when memories are added, removed or changed."""
+        self._collection = ""
         self.on_forgotten: Callable[[Collection[str]], None] | None = None
-        """Called with the ids of memories that a person wants to forget."""
+        """Called with the ids of what a person wants to forget."""
 
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._kept)
+
+    @callback
+    def take_index(self, index: SemanticIndex | None, collection: str) -> None:
+        """Take where the vectors are; without an index words alone find anything."""
+        self.index, self._collection = index, collection
+        if index is not None:
+            index.owners[collection] = self.async_sync
+
+    def records(self) -> list[T]:
+        """Return all, also what has expired."""
+        return list(self._kept.values())
+
+    def ids_of(self, person_id: str) -> list[str]:
+        """Return the ids of what belongs to a person."""
+        return [item.id for item in self.records() if item.person == person_id]
+
+    def stored(self) -> Any:
+        """Return all that is to be written; called in a worker thread."""
+        return dump(self.records())
+
+    def restore(self, stored: object) -> Exception | None:
+        """Load the stored items; return the problem of skipped ones. Raises TypeError if it is not a list."""
+        found, problem = read_list(stored, self._read)
+        for item in found:
+            self._put(item)
+        return problem
+
+    @callback
+    def get(self, item_id: str) -> T | None:
+        """Return one."""
+        return self._kept.get(item_id)
+
+    async def async_forget(self, ids: Collection[str]) -> list[T]:
+        """Forget what a person wants to forget; return what it was."""
+        gone = await self.async_drop(ids)
+        if gone and self.on_forgotten is not None:
+            self.on_forgotten([item.id for item in gone])
+        return gone
+
+    async def async_drop(self, ids: Collection[str]) -> list[T]:
+        """Drop what is over or makes room, in the index as well; return what it was."""
+        gone = [item for item_id in ids if (item := self._kept.pop(item_id, None))]
+        for item in gone:
+            self._words.remove(item.id)
+        if gone:
+            self._note_change()
+            if self.index is not None:
+                await self.index.async_remove(self._collection, [item.id for item in gone])
+        return gone
+
+    async def async_sync(self) -> None:
+        """Sync the vectors; existing ones are not embedded again."""
+        if self.index is not None:
+            await self.index.async_sync(self._collection, self._documents(self._kept.values()))
+
+    async def _async_store(self, item: T) -> T:
+        self._put(item)
+        self._note_change()
+        if self.index is not None:
+            if listed := self._documents([item]):
+                await self.index.async_sync(self._collection, listed, complete=False)
+            else:
+                await self.index.async_remove(self._collection, [item.id])
+        return item
+
+    def _put(self, item: T) -> None:
+        self._kept[item.id] = item
+        self._words.add(item.id, item.text)
+
+
+class Memories(Kept[Memory]):
+    """The memories of one entry."""
+
+    def __init__(self, changed: Callable[[], None], flush: Callable[[], Awaitable[bool]]) -> None:
+        def note_change() -> None:
+            changed()
+            if self.on_change is not None:
+                self.on_change()
+
+        super().__init__(note_change, flush, read_memory, documents)
+        self.settings = MemorySettings()
+        self._emitter: EventEmitter | None = None
+        self.on_change: Callable[[], None] | None = None
+        """Called when memories are added, removed or changed."""
 
     @callback
     def configure(
@@ -122,10 +213,8 @@ class Memories:
     ) -> None:
         """Take the options of the entry, where its vectors are, and what fires its events."""
         self.settings = settings
-        self.index = index
         self._emitter = emitter
-        if index is not None:
-            index.owners[settings.collection] = self.async_sync
+        self.take_index(index, settings.collection)
 
     @callback
     def all(self) -> list[Memory]:
@@ -133,26 +222,6 @@ class Memories:
         now = dt_util.utcnow()
         kept = [memory for memory in self._kept.values() if not has_expired(memory, now)]
         return sorted(kept, key=lambda memory: memory.created_at, reverse=True)
-
-    def records(self) -> list[Memory]:
-        """Return all memories, including expired ones."""
-        return list(self._kept.values())
-
-    def stored(self) -> list[StoredMemory]:
-        """Return all that is to be written; called in a worker thread."""
-        return [memory_as_dict(memory) for memory in self.records()]
-
-    def restore(self, stored: object) -> Exception | None:
-        """Load the stored items; return the problem of skipped ones. Raises TypeError if it is not a list."""
-        found, problem = read_list(stored, read_memory)
-        for memory in found:
-            self._put(memory)
-        return problem
-
-    @callback
-    def get(self, memory_id: str) -> Memory | None:
-        """Return one memory."""
-        return self._kept.get(memory_id)
 
     async def async_remember(self, new: Memory, context: Context | None = None) -> tuple[SaveOutcome, Memory]:
         """Keep a memory, or update the one that says the same; `context` is that of the request.
@@ -210,7 +279,7 @@ class Memories:
         by_words = self._words.search(query if words is None else words, limit * SEMANTIC_HITS, allows)
         by_meaning: list[tuple[str, float]] = []
         if self.index is not None:
-            hits = await self.index.async_search(self.settings.collection, query, limit * SEMANTIC_HITS)
+            hits = await self.index.async_search(self._collection, query, limit * SEMANTIC_HITS)
             near = [hit for hit in hits if hit.similarity >= least_meaning]
             by_meaning = [(hit.id, hit.similarity) for hit in near if allows(hit.id)]
         relevance: dict[str, float] = {}
@@ -245,13 +314,6 @@ class Memories:
                 used = replace(memory, accessed_at=now, access_count=memory.access_count + 1)
                 self._kept[memory_id] = used
         self._note_change()
-
-    async def async_forget(self, memory_ids: Collection[str]) -> list[Memory]:
-        """Forget what a person wants to forget, in the index as well; return which memories it was."""
-        gone = await self.async_drop(memory_ids)
-        if gone and self.on_forgotten is not None:
-            self.on_forgotten([memory.id for memory in gone])
-        return gone
 
     async def async_rewrite(
         self, memory: Memory, heard: Provenance, context: Context | None = None
@@ -294,48 +356,17 @@ class Memories:
             self._announced(memory, None)
         return True
 
-    async def async_drop(self, memory_ids: Collection[str]) -> list[Memory]:
-        """Drop memories that are over or make room for others; return which they were."""
-        gone = [memory for memory_id in memory_ids if (memory := self._kept.pop(memory_id, None))]
-        for memory in gone:
-            self._words.remove(memory.id)
-        if gone:
-            self._note_change()
-            if self.index is not None:
-                await self.index.async_remove(self.settings.collection, [memory.id for memory in gone])
-        return gone
-
     async def async_tidy(self, now: datetime) -> list[Memory]:
         """Forget expired memories and those beyond the limit; return which they were."""
         expired = [memory.id for memory in self._kept.values() if has_expired(memory, now)]
         gone = await self.async_drop(expired)
         return gone + await self.async_drop(self._weakest(len(self._learned()) - self.settings.most, now))
 
-    async def async_sync(self) -> None:
-        """Sync the vectors; existing ones are not embedded again."""
-        if self.index is not None:
-            await self.index.async_sync(self.settings.collection, documents(self._kept.values()))
-
-    async def _async_store(self, memory: Memory) -> Memory:
-        self._put(memory)
-        self._note_change()
-        if self.index is not None:
-            listed = documents([memory])
-            if listed:
-                await self.index.async_sync(self.settings.collection, listed, complete=False)
-            else:
-                await self.index.async_remove(self.settings.collection, [memory.id])
-        return memory
-
     def _announced(self, memory: Memory, context: Context | None) -> Memory:
         """Fire the event of a memory that is new or was corrected; return the memory."""
         if self._emitter is not None:
             self._emitter.fire(EVENT_MEMORY_STORED, stored_event(memory), context)
         return memory
-
-    def _put(self, memory: Memory) -> None:
-        self._kept[memory.id] = memory
-        self._words.add(memory.id, memory.content)
 
     async def _async_find_duplicate(self, new: Memory) -> Memory | None:
         for memory_id, _ in self._words.alike(new.content, self.settings.dedup_threshold):
@@ -345,7 +376,7 @@ class Memories:
         if self.index is None or new.private:
             return None
         hits = await self.index.async_search(
-            self.settings.collection, new.content, SEMANTIC_HITS, self.settings.dedup_threshold
+            self._collection, new.content, SEMANTIC_HITS, self.settings.dedup_threshold
         )
         near = [self._kept[hit.id] for hit in hits if hit.id in self._kept]
         same = (memory for memory in near if same_scope(memory, new))
@@ -371,12 +402,6 @@ class Memories:
             for memory in self._learned()
         )
         return [memory_id for _, _, memory_id in weighed[: max(count, 0)]]
-
-    @callback
-    def _note_change(self) -> None:
-        self._changed()
-        if self.on_change is not None:
-            self.on_change()
 
 
 def make_memory(

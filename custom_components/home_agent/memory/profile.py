@@ -1,6 +1,6 @@
 """Profiles: facts about each person and the household, one value for each key."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -9,21 +9,20 @@ from homeassistant.core import HomeAssistant, callback
 
 from ..const import DOMAIN
 from ..errors import PermissionDenied, ValidationError
-from ..knowledge.semantic import KnowledgeDocument, SemanticIndex, TextSource
+from ..knowledge.semantic import KnowledgeDocument, TextSource
 from ..safety.disclosure import Disclosure
-from ..store import EntryStore, read_list
+from ..store import EntryStore
 from ..texts import clean, fold_letters, words
 from ..vector.lexical import fuse
+from .memories import Kept
 from .records import (
     Origin,
     ProfileEntry,
     Sensitivity,
-    StoredProfileEntry,
-    entry_as_dict,
     is_entry_visible,
     read_entry,
 )
-from .sentences import WordIndex, holds_secret
+from .sentences import holds_secret
 
 STORE_KEY: Final = f"{DOMAIN}.profile"
 MAX_NAME: Final = 40
@@ -68,38 +67,11 @@ SEMANTIC_HITS: Final = 4
 """Hits by meaning that are looked at for each one asked for: others' entries are among them."""
 
 
-class Profile:
-    """The profile entries of one agent. The store of all agents is notified of every change."""
+class Profile(Kept[ProfileEntry]):
+    """The profile entries of one agent."""
 
     def __init__(self, changed: Callable[[], None], flush: Callable[[], Awaitable[bool]]) -> None:
-        self._changed = changed
-        self.async_flush = flush
-        self._kept: dict[str, ProfileEntry] = {}
-        self._words = WordIndex()
-        self._index: SemanticIndex | None = None
-        self._collection = ""
-
-    @callback
-    def configure(self, index: SemanticIndex | None, collection: str) -> None:
-        """Take where the vectors are; without an index words alone find entries."""
-        self._index, self._collection = index, collection
-        if index is not None:
-            index.owners[collection] = self.async_sync
-
-    def records(self) -> list[ProfileEntry]:
-        """Return all that is kept."""
-        return list(self._kept.values())
-
-    def stored(self) -> list[StoredProfileEntry]:
-        """Return all that is to be written; called in a worker thread."""
-        return [entry_as_dict(entry) for entry in self.records()]
-
-    def restore(self, stored: object) -> Exception | None:
-        """Load the stored items; return the problem of skipped ones. Raises TypeError if it is not a list."""
-        found, problem = read_list(stored, read_entry)
-        for entry in found:
-            self._put(entry)
-        return problem
+        super().__init__(changed, flush, read_entry, documents)
 
     @callback
     def entries(self, may_see: Callable[[ProfileEntry], bool], category: str = "") -> list[ProfileEntry]:
@@ -108,11 +80,6 @@ class Profile:
         found = [entry for entry in self._kept.values() if may_see(entry)]
         found = [entry for entry in found if not wanted or fold_letters(entry.category) == wanted]
         return sorted(found, key=lambda entry: (-entry.confidence, entry.category, entry.key))
-
-    @callback
-    def get(self, entry_id: str) -> ProfileEntry | None:
-        """Return one entry."""
-        return self._kept.get(entry_id)
 
     async def async_note(self, new: ProfileEntry) -> ProfileEntry:
         """Add a learned entry; return the resulting one.
@@ -130,25 +97,19 @@ class Profile:
         if holds_secret(f"{new.key}: {new.value}") or holds_secret(new.value):
             raise PermissionDenied("Codes, passwords and card numbers are not kept in a profile")
         old = self._kept.get(new.id)
-        if old is None:
-            await self._async_make_room(new)
+        own = [entry for entry in self._kept.values() if entry.person == new.person]
+        if old is None and len(own) >= MAX_ENTRIES:
+            loose = [entry for entry in own if entry.origin is not Origin.TOLD]
+            if not loose:
+                raise ValidationError(f"The profile holds {MAX_ENTRIES} entries, no more; forget some first")
+            weakest = min(loose, key=lambda entry: (entry.confidence, entry.last_seen))
+            await self.async_drop([weakest.id])
         return await self._async_store(new if old is None else joined(old, new))
 
     async def async_adopt(self, new: ProfileEntry) -> None:
         """Take an entry of another agent over; a value that is known here stays."""
         if new.id not in self._kept:
             await self._async_store(new)
-
-    async def async_forget(self, entry_ids: Collection[str]) -> list[ProfileEntry]:
-        """Forget entries, in the index as well; return which they were."""
-        gone = [entry for entry_id in entry_ids if (entry := self._kept.pop(entry_id, None))]
-        for entry in gone:
-            self._words.remove(entry.id)
-        if gone:
-            self._changed()
-            if self._index is not None:
-                await self._index.async_remove(self._collection, [entry.id for entry in gone])
-        return gone
 
     async def async_search(
         self,
@@ -172,8 +133,8 @@ class Profile:
         ranked = self._words.search(said, limit * SEMANTIC_HITS, allowed.__contains__)
         by_words = [key for key, _ in ranked]
         by_meaning: list[str] = []
-        if self._index is not None:
-            hits = await self._index.async_search(
+        if self.index is not None:
+            hits = await self.index.async_search(
                 self._collection, query, limit * SEMANTIC_HITS, threshold=max(SIMILAR, least_meaning)
             )
             by_meaning = [hit.id for hit in hits if hit.id in allowed]
@@ -204,36 +165,6 @@ class Profile:
             if entry.sensitivity is not Sensitivity.SENSITIVE
             and not keys.isdisjoint((fold_letters(entry.category), fold_letters(entry.key)))
         ]
-
-    async def async_sync(self) -> None:
-        """Sync the vectors; existing ones are not embedded again."""
-        if self._index is not None:
-            await self._index.async_sync(self._collection, documents(self._kept.values()))
-
-    async def _async_store(self, entry: ProfileEntry) -> ProfileEntry:
-        self._put(entry)
-        self._changed()
-        if self._index is not None:
-            if listed := documents([entry]):
-                await self._index.async_sync(self._collection, listed, complete=False)
-            else:
-                await self._index.async_remove(self._collection, [entry.id])
-        return entry
-
-    def _put(self, entry: ProfileEntry) -> None:
-        self._kept[entry.id] = entry
-        self._words.add(entry.id, entry.text)
-
-    async def _async_make_room(self, new: ProfileEntry) -> None:
-        """Remove the weakest entry of the same person. Raises ValidationError if all were stated."""
-        own = [entry for entry in self._kept.values() if entry.person == new.person]
-        if len(own) < MAX_ENTRIES:
-            return
-        loose = [entry for entry in own if entry.origin is not Origin.TOLD]
-        if not loose:
-            raise ValidationError(f"The profile holds {MAX_ENTRIES} entries, no more; forget some first")
-        weakest = min(loose, key=lambda entry: (entry.confidence, entry.last_seen))
-        await self.async_forget([weakest.id])
 
 
 class ProfileManager(EntryStore[Profile]):

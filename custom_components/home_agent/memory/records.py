@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from math import log1p
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from ..event_data import MemoryStored
 from ..safety.disclosure import AT_HOME, Disclosure
-from ..store import read_moment, read_text_or_none
+from ..store import load
 from ..texts import fold_letters
 
 MAX_PROVENANCE: Final = 10
@@ -73,96 +73,22 @@ class Memory:
     """The oldest first; merging keeps all."""
 
     @property
+    def text(self) -> str:
+        """Return the sentence by which it is found."""
+        return self.content
+
+    @property
     def texts(self) -> list[str]:
         """Return the sentences by which it can be found elsewhere."""
         return [self.content, *(heard.said for heard in self.provenance if heard.said)]
 
 
-class StoredProvenance(TypedDict):
-    """Who said something, as it is stored."""
-
-    at: str
-    person: str | None
-    conversation_id: str | None
-    said: str
-
-
-class StoredMemory(TypedDict):
-    """A memory as it is stored; times are ISO 8601."""
-
-    id: str
-    content: str
-    type: str
-    importance: float
-    person: str | None
-    origin: str
-    private: bool
-    created_at: str
-    accessed_at: str
-    access_count: int
-    expires_at: str | None
-    provenance: list[StoredProvenance]
-
-
-def memory_as_dict(memory: Memory) -> StoredMemory:
-    """Return a memory as it is stored."""
-    return {
-        "id": memory.id,
-        "content": memory.content,
-        "type": memory.type.value,
-        "importance": memory.importance,
-        "person": memory.person,
-        "origin": memory.origin.value,
-        "private": memory.private,
-        "created_at": memory.created_at.isoformat(),
-        "accessed_at": memory.accessed_at.isoformat(),
-        "access_count": memory.access_count,
-        "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
-        "provenance": [
-            {
-                "at": heard.at.isoformat(),
-                "person": heard.person,
-                "conversation_id": heard.conversation_id,
-                "said": heard.said,
-            }
-            for heard in memory.provenance
-        ],
-    }
-
-
 def read_memory(stored: Mapping[str, Any]) -> Memory:
-    """Return a stored memory. Raises KeyError, TypeError or ValueError for invalid data."""
-    expires = stored.get("expires_at")
-    return Memory(
-        id=_text(stored["id"]),
-        content=_text(stored["content"]),
-        type=MemoryType(stored["type"]),
-        importance=min(max(float(stored["importance"]), 0.0), 1.0),
-        person=read_text_or_none(stored.get("person")),
-        origin=Origin(stored["origin"]),
-        private=bool(stored.get("private", False)),
-        created_at=read_moment(stored["created_at"]),
-        accessed_at=read_moment(stored.get("accessed_at") or stored["created_at"]),
-        access_count=int(stored.get("access_count", 0)),
-        expires_at=read_moment(expires) if expires else None,
-        provenance=tuple(_provenance(heard) for heard in stored.get("provenance", ())),
-    )
-
-
-def _provenance(stored: Mapping[str, Any]) -> Provenance:
-    return Provenance(
-        at=read_moment(stored["at"]),
-        person=read_text_or_none(stored.get("person")),
-        conversation_id=read_text_or_none(stored.get("conversation_id")),
-        said=str(stored.get("said", "")),
-    )
-
-
-def _text(value: object) -> str:
-    """Return text that has to be there. Raises TypeError for anything else."""
-    if not isinstance(value, str) or not value:
-        raise TypeError("not a text")
-    return value
+    """Return a stored memory. Raises one of `UNREADABLE` for invalid data."""
+    memory = load(Memory, {**stored, "accessed_at": stored.get("accessed_at") or stored["created_at"]})
+    if not (memory.id and memory.content):
+        raise ValueError("not a memory")
+    return replace(memory, importance=min(max(memory.importance, 0.0), 1.0))
 
 
 ACCESS_BOOST: Final = 0.05
@@ -229,64 +155,12 @@ class ProfileEntry:
         return f"{self.category}, {self.key}: {self.value}"
 
 
-class StoredProfileEntry(TypedDict):
-    """A profile entry as it is stored; times are ISO 8601."""
-
-    category: str
-    key: str
-    value: str
-    person: str | None
-    sensitivity: str
-    confidence: float
-    origin: str
-    first_seen: str
-    last_seen: str
-    count: int
-    previous: str
-
-
-def entry_as_dict(entry: ProfileEntry) -> StoredProfileEntry:
-    """Return an entry as it is stored."""
-    return {
-        "category": entry.category,
-        "key": entry.key,
-        "value": entry.value,
-        "person": entry.person,
-        "sensitivity": entry.sensitivity.value,
-        "confidence": round(entry.confidence, 3),
-        "origin": entry.origin.value,
-        "first_seen": entry.first_seen.isoformat(),
-        "last_seen": entry.last_seen.isoformat(),
-        "count": entry.count,
-        "previous": entry.previous,
-    }
-
-
 def read_entry(stored: Mapping[str, Any]) -> ProfileEntry:
-    """Return a stored entry. Raises KeyError, TypeError or ValueError for invalid data."""
-    person = stored.get("person")
-    texts = [stored[name] for name in ("category", "key", "value")]
-    if not all(isinstance(text, str) and text for text in texts) or not isinstance(person, str | None):
-        raise TypeError("not a text")
-    return ProfileEntry(
-        category=texts[0],
-        key=texts[1],
-        value=texts[2],
-        person=person,
-        sensitivity=Sensitivity(stored["sensitivity"]),
-        confidence=min(max(float(stored["confidence"]), 0.0), 1.0),
-        origin=_read_origin(stored["origin"]),
-        first_seen=read_moment(stored["first_seen"]),
-        last_seen=read_moment(stored["last_seen"]),
-        count=int(stored.get("count", 1)),
-        previous=str(stored.get("previous", "")),
-    )
-
-
-def _read_origin(stored: str) -> Origin:
-    """Return a stored origin; inferred entries were formerly called extracted. Raises ValueError."""
-    origin = Origin(stored)
-    return Origin.INFERRED if origin is Origin.EXTRACTED else origin
+    """Return a stored entry. Raises one of `UNREADABLE` for invalid data."""
+    entry = load(ProfileEntry, stored)
+    if not (entry.category and entry.key and entry.value):
+        raise ValueError("not an entry")
+    return replace(entry, confidence=min(max(entry.confidence, 0.0), 1.0))
 
 
 def is_visible(memory: Memory, person_id: str | None, model: Disclosure = AT_HOME) -> bool:

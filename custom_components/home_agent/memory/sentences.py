@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Collection
 from functools import cache
-from heapq import nsmallest
-from math import ceil
+from itertools import islice
 import re
 from typing import Final, NamedTuple
 
@@ -59,8 +58,13 @@ def _secret_words() -> _SecretWords:
 
 def holds_secret(text: str) -> bool:
     """Return whether a sentence seems to give away a code, a password, a key or a card or account number."""
-    if _KEY.search(text) or any(_is_card(found.group()) for found in _CARD.finditer(text)):
+    if _KEY.search(text):
         return True
+    for card in _CARD.finditer(text):
+        numbers = [int(char) for char in card.group() if char.isdigit()]
+        doubled = [sum(divmod(2 * number, 10)) for number in numbers[-2::-2]]
+        if (sum(numbers[-1::-2]) + sum(doubled)) % 10 == 0:
+            return True
     folded = fold_letters(text)
     if _ACCOUNT.search(folded):
         return True
@@ -103,12 +107,6 @@ def _tells_password(folded: str) -> bool:
     return False
 
 
-def _is_card(digits: str) -> bool:
-    numbers = [int(char) for char in digits if char.isdigit()]
-    doubled = [sum(divmod(2 * number, 10)) for number in numbers[-2::-2]]
-    return (sum(numbers[-1::-2]) + sum(doubled)) % 10 == 0
-
-
 STEM: Final = 5
 """Letters by which inflections of a word are taken for it."""
 FEW: Final = 20
@@ -118,33 +116,20 @@ STEM_SHARE: Final = 0.6
 
 
 class WordIndex:
-    """Sentences by key. Short texts in any language, without a prepared index."""
+    """Sentences by key. Short texts in any language, looked through one by one."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, frozenset[str]] = {}
-        self._by_word: dict[str, set[str]] = {}
-        self._by_stem: dict[str, set[str]] = {}
-
-    def __len__(self) -> int:
-        """Return the number of sentences."""
-        return len(self._texts)
+        self._texts: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        """The words of each, and their stems."""
 
     def add(self, key: str, text: str) -> None:
         """Add a sentence, or replace the one of this key."""
-        self.remove(key)
-        found = self._texts[key] = frozenset(words(text))
-        for word in found:
-            self._by_word.setdefault(word, set()).add(key)
-            self._by_stem.setdefault(word[:STEM], set()).add(key)
+        own = frozenset(words(text))
+        self._texts[key] = own, frozenset(word[:STEM] for word in own)
 
     def remove(self, key: str) -> None:
         """Remove a sentence; a missing one is not an error."""
-        for word in self._texts.pop(key, frozenset()):
-            for table, entry in ((self._by_word, word), (self._by_stem, word[:STEM])):
-                if (keys := table.get(entry)) is not None:
-                    keys.discard(key)
-                    if not keys:
-                        del table[entry]
+        self._texts.pop(key, None)
 
     def search(self, query: str, limit: int, allows: Callable[[str], bool]) -> list[tuple[str, float]]:
         """Return keys with the share of the query that they cover, from 0 to 1, best first.
@@ -153,38 +138,30 @@ class WordIndex:
         """
         scores: dict[str, float] = {}
         whole = 0.0
-        for word in dict.fromkeys(words(query)):
-            exact = self._by_word.get(word, set())
-            alike = self._by_stem.get(word[:STEM], set()) if len(word) >= STEM else exact
+        asked = dict.fromkeys(words(query))
+        begins = {word[:STEM] for word in asked}
+        near = [(key, *kept) for key, kept in self._texts.items() if not begins.isdisjoint(kept[1])]
+        for word in asked:
+            exact = {key for key, own, _stems in near if word in own}
+            alike = exact
+            if len(word) >= STEM:
+                alike = {key for key, _own, stems in near if word[:STEM] in stems}
             weight = rarity(max(len(self._texts), FEW), len(alike))
             whole += weight
-            inflected = weight * STEM_SHARE
             for key in alike:
-                scores[key] = scores.get(key, 0.0) + (weight if key in exact else inflected)
-        wanted = limit
-        while True:
-            best = nsmallest(wanted, scores.items(), key=lambda item: (-item[1], item[0]))
-            found = [(key, score / whole) for key, score in best if allows(key)]
-            if len(found) >= limit or len(best) == len(scores):
-                return found[:limit]
-            wanted *= 8
+                scores[key] = scores.get(key, 0.0) + weight * (1.0 if key in exact else STEM_SHARE)
+        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+        return list(islice(((key, score / whole) for key, score in ranked if allows(key)), limit))
 
     def alike(self, text: str, least: float) -> list[tuple[str, float]]:
         """Return the sentences that share at least such a part of their words with a text, the best first.
 
-        The part is twice the shared words by all words of both. Who shares that much shares one of the
-        rarest words, so only these are looked up.
+        The part is twice the shared words by all words of both.
         """
         asked = frozenset(words(text))
-        if not asked:
-            return []
-        needed = max(1, ceil(len(asked) * least / (2 - least)))
-        rarest = sorted(asked, key=lambda word: len(self._by_word.get(word, ())))[: len(asked) - needed + 1]
         found = []
-        for key in {key for word in rarest for key in self._by_word.get(word, ())}:
-            known = self._texts[key]
-            share = 2 * len(asked & known) / (len(asked) + len(known))
-            if share >= least:
+        for key, (own, _stems) in self._texts.items():
+            if (both := len(asked & own)) and (share := 2 * both / (len(asked) + len(own))) >= least:
                 found.append((key, share))
         return sorted(found, key=lambda item: (-item[1], item[0]))
 
@@ -210,19 +187,24 @@ class _SpeechPatterns(NamedTuple):
     group: re.Pattern[str]
     myself: re.Pattern[str]
     called: re.Pattern[str]
+    addition: re.Pattern[str]
+    correction: re.Pattern[str]
 
 
 @composed
 def _patterns() -> _SpeechPatterns:
     tables = (
-        "memory.recall",
-        "memory.remember",
-        "firewall.keep",
-        "memory.group",
-        "memory.self",
-        "memory.called",
+        ("memory.recall",),
+        ("memory.remember",),
+        ("firewall.keep",),
+        ("memory.group",),
+        ("memory.self",),
+        ("memory.called",),
+        ("memory.additions",),
+        ("memory.corrections", "memory.negations"),
     )
-    return _SpeechPatterns(*(lazy_regex(any_of(all_words(table), fold_letters)) for table in tables))
+    entries = ([entry for name in names for entry in all_words(name)] for names in tables)
+    return _SpeechPatterns(*(lazy_regex(any_of(each, fold_letters)) for each in entries))
 
 
 @cache
@@ -327,26 +309,10 @@ ALIKE: Final = 0.5
 """Part of the words of both that a memory shares with the one that takes its place."""
 
 
-class _Patterns(NamedTuple):
-    """Patterns of words of all languages, for folded text."""
-
-    corrections: re.Pattern[str]
-    additions: re.Pattern[str]
-
-
-@composed
-def _correcting() -> _Patterns:
-    corrected = (*all_words("memory.corrections"), *all_words("memory.negations"))
-    return _Patterns(
-        lazy_regex(any_of(corrected, fold_letters)),
-        lazy_regex(any_of(all_words("memory.additions"), fold_letters)),
-    )
-
-
 def corrects(said: str) -> bool:
     """Return whether a sentence takes something back, rather than only adding to it."""
     folded = fold_letters(said)
-    return not _correcting().additions.search(folded) and bool(_correcting().corrections.search(folded))
+    return not _patterns().addition.search(folded) and bool(_patterns().correction.search(folded))
 
 
 def takes_back(known: str, new: str, said: str, name: str) -> bool:

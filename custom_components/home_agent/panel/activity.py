@@ -11,8 +11,7 @@ from homeassistant.helpers import entity_registry as er
 
 from ..parts import is_learning_enabled
 from ..proactive.state import SuggestionAnswer
-from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
-from ..safety.ledger import Ledger, RecordedAction
+from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind, Ledger, RecordedAction
 from ..services.base import Response, row_of
 from ..services.tools import async_undo
 from ..tools.activity import last_changing_turn

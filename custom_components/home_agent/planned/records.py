@@ -11,7 +11,7 @@ from homeassistant.util.ulid import ulid_now
 
 from ..knowledge.speaker import Speaker, Surface
 from ..safety.frozen import FrozenCall
-from ..safety.ledger import EarlierState
+from ..safety.journal import EarlierState
 from ..safety.redaction import is_secret
 from ..safety.rules import Effect
 from ..store import read_moment, read_text_or_none

@@ -30,9 +30,8 @@ from homeassistant.util import dt as dt_util
 
 from ..domains.showing import GONE
 from ..knowledge.house import is_exposed
-from ..quiet_hours import Hours
 from ..texts import as_number
-from ..timespans import read_span
+from ..timespans import QuietHours, read_span
 from ..tools.control.planning import PROPOSED
 
 RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT, ASK, ASK_ENTITIES, ALOUD = (
@@ -231,49 +230,54 @@ class ProactiveRule:
 
 def read_rules(stored: Iterable[Mapping[str, Any]]) -> list[ProactiveRule]:
     """Return the rules of the option without invalid items."""
-    return [rule for item in stored if (rule := _read_rule(item)) is not None]
-
-
-def _read_rule(item: Mapping[str, Any]) -> ProactiveRule | None:
-    name = str(item.get(RULE, ""))
-    if (template := TEMPLATES.get(name)) is None:
-        return None
-    duration = read_span(item[DURATION]) if item.get(DURATION) else template.duration
-    return ProactiveRule(
-        name=name,
-        template=template,
-        entities=frozenset(item.get(ENTITIES) or ()),
-        duration=duration or timedelta(0),
-        state=str(item.get(STATE) or "").strip().casefold(),
-        persons=tuple(item.get(PERSONS) or ()),
-        urgent=template.urgent or bool(item.get(URGENT)),
-        ask=str(item.get(ASK) or "") if item.get(ASK) in PROPOSED else "",
-        ask_entities=tuple(item.get(ASK_ENTITIES) or ()),
-        aloud=bool(item.get(ALOUD)),
-    )
+    rules = []
+    for item in stored:
+        name = str(item.get(RULE, ""))
+        if (template := TEMPLATES.get(name)) is None:
+            continue
+        duration = read_span(item[DURATION]) if item.get(DURATION) else template.duration
+        rules.append(
+            ProactiveRule(
+                name=name,
+                template=template,
+                entities=frozenset(item.get(ENTITIES) or ()),
+                duration=duration or timedelta(0),
+                state=str(item.get(STATE) or "").strip().casefold(),
+                persons=tuple(item.get(PERSONS) or ()),
+                urgent=template.urgent or bool(item.get(URGENT)),
+                ask=str(item.get(ASK) or "") if item.get(ASK) in PROPOSED else "",
+                ask_entities=tuple(item.get(ASK_ENTITIES) or ()),
+                aloud=bool(item.get(ALOUD)),
+            )
+        )
+    return rules
 
 
 class Conditions:
     """Evaluates conditions; None if the result is not known."""
 
-    def __init__(self, hass: HomeAssistant, hours: Hours) -> None:
+    def __init__(self, hass: HomeAssistant, hours: QuietHours) -> None:
         self._hass = hass
-        self._night = hours.night
-        self._checks: Mapping[str, Callable[[], bool | None]] = {
-            RAIN: self._rains,
-            NOBODY: self._nobody_home,
-            NIGHT: lambda: self._night.holds(dt_util.utcnow()),
-        }
-
-    @property
-    def night(self) -> Hours:
-        """Return the hours of the night."""
-        return self._night
+        self.night: Final = hours.night
 
     @callback
     def holds(self, condition: str | None) -> bool | None:
         """Return whether a condition holds; no condition always holds."""
-        return True if condition is None else self._checks[condition]()
+        if condition is None:
+            return True
+        if condition == NIGHT:
+            return self.night.holds(dt_util.utcnow())
+        if condition == RAIN:
+            reports = [state for state in self.states(RAIN) if state.state not in GONE]
+            wet = (
+                state.state in WET if state.domain == "weather" else (as_number(state.state) or 0.0) > 0
+                for state in reports
+            )
+            return any(wet) if reports else None
+        places = [state.state for state in self._hass.states.async_all("person")]
+        if STATE_HOME in places:
+            return False
+        return None if not places or GONE.intersection(places) else True
 
     @callback
     def matters(self, condition: str, state: State) -> bool:
@@ -282,7 +286,8 @@ class Conditions:
             return False
         if condition == NOBODY:
             return True
-        return _reports_rain(state) and is_exposed(self._hass, state.entity_id)
+        is_rain = state.attributes.get(ATTR_DEVICE_CLASS) == SensorDeviceClass.PRECIPITATION_INTENSITY
+        return (is_rain or state.domain == "weather") and is_exposed(self._hass, state.entity_id)
 
     @callback
     def states(self, condition: str | None) -> list[State]:
@@ -291,26 +296,3 @@ class Conditions:
             return []
         found = self._hass.states.async_all(DOMAINS[condition])
         return [state for state in found if self.matters(condition, state)]
-
-    def _rains(self) -> bool | None:
-        """Return whether any exposed entity reports rain; None if none reports anything."""
-        rains = [_is_wet(state) for state in self.states(RAIN) if state.state not in GONE]
-        return any(rains) if rains else None
-
-    def _nobody_home(self) -> bool | None:
-        """Return whether everyone is away; None if there is no person, or one location is not known."""
-        places = [state.state for state in self._hass.states.async_all("person")]
-        if STATE_HOME in places:
-            return False
-        return None if not places or GONE.intersection(places) else True
-
-
-def _reports_rain(state: State) -> bool:
-    kind = state.attributes.get(ATTR_DEVICE_CLASS)
-    return state.domain == "weather" or kind == SensorDeviceClass.PRECIPITATION_INTENSITY
-
-
-def _is_wet(state: State) -> bool:
-    if state.domain == "weather":
-        return state.state in WET
-    return (as_number(state.state) or 0.0) > 0

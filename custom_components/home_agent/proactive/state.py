@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.util.yaml import dump
 
 from ..const import DOMAIN
-from ..memory.learner.habits import HabitKind, StoredHabitKind, kind_as_dict, kind_from_dict
-from ..store import EntryStore, read_moment
+from ..memory.learner.habits import HabitKind, load_kind
+from ..store import EntryStore, dump, load, read_moment
 
 LIFE: Final = timedelta(days=14)
 """How long a suggestion waits for an answer."""
@@ -43,20 +42,6 @@ class SuggestionAnswer(StrEnum):
     PREVIEW = "preview"
     REJECT = "reject"
     LATER = "later"
-
-
-class StoredSuggestion(TypedDict):
-    """A suggestion as it is stored; times are ISO 8601."""
-
-    id: str
-    kind: StoredHabitKind
-    habit: str
-    text: str
-    words: str
-    config: dict[str, Any]
-    created_at: str
-    state: str
-    settled_at: str | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,36 +82,6 @@ class Suggestion:
         """Return whether a habit is not to be suggested (again)."""
         rests = self.state not in RESTING or now < self.expires_at + PAUSE
         return rests and self.kind.is_same(kind)
-
-    def as_dict(self) -> StoredSuggestion:
-        """Return it as it is stored."""
-        return {
-            "id": self.id,
-            "kind": kind_as_dict(self.kind),
-            "habit": self.habit,
-            "text": self.text,
-            "words": self.words,
-            "config": self.config,
-            "created_at": self.created_at.isoformat(),
-            "state": self.state.value,
-            "settled_at": self.settled_at.isoformat() if self.settled_at else None,
-        }
-
-
-def from_dict(stored: Mapping[str, Any]) -> Suggestion:
-    """Return a stored suggestion. Raises KeyError, TypeError or ValueError for invalid data."""
-    settled = stored.get("settled_at")
-    return Suggestion(
-        id=str(stored["id"]),
-        kind=kind_from_dict(stored["kind"]),
-        habit=str(stored["habit"]),
-        text=str(stored["text"]),
-        words=str(stored["words"]),
-        config=dict(stored["config"]),
-        created_at=read_moment(stored["created_at"]),
-        state=SuggestionState(stored["state"]),
-        settled_at=read_moment(settled) if settled else None,
-    )
 
 
 @dataclass(slots=True)
@@ -187,11 +142,11 @@ class ProactiveState:
         """Return the data to store; called in a worker thread."""
         return {
             "watches": [
-                [*key, _text(watch.since), watch.notified, _text(watch.begun)]
+                [*key, dump(watch.since), watch.notified, dump(watch.begun)]
                 for key, watch in list(self.watches.items())
             ],
-            "suggestions": [suggestion.as_dict() for suggestion in list(self.suggestions.values())],
-            "day": self._day.isoformat() if self._day else None,
+            "suggestions": dump(list(self.suggestions.values())),
+            "day": dump(self._day),
             "count": self._count,
         }
 
@@ -201,7 +156,9 @@ class ProactiveState:
             (str(rule), str(entity_id)): Watch(_moment(since), bool(notified), _moment(begun))
             for rule, entity_id, since, notified, begun in stored["watches"][-MAX_WATCHES:]
         }
-        found = [from_dict(item) for item in stored["suggestions"]]
+        for item in stored["suggestions"]:
+            load_kind(item["kind"])
+        found = [load(Suggestion, item) for item in stored["suggestions"]]
         self.suggestions = {suggestion.id: suggestion for suggestion in found}
         self._day = date.fromisoformat(stored["day"]) if stored["day"] else None
         self._count = int(stored["count"])
@@ -212,10 +169,6 @@ class ProactiveStore(EntryStore[ProactiveState]):
 
     def __init__(self, hass: HomeAssistant) -> None:
         super().__init__(hass, STORE_KEY, ProactiveState)
-
-
-def _text(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
 
 
 def _moment(text: object) -> datetime | None:

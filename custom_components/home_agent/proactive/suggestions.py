@@ -15,7 +15,7 @@ from homeassistant.components.climate.const import (
     ATTR_MIN_TEMP,
 )
 from homeassistant.const import ATTR_ENTITY_ID, ATTR_TEMPERATURE, WEEKDAYS
-from homeassistant.core import CALLBACK_TYPE, Context, Event, HomeAssistant, State, callback
+from homeassistant.core import CALLBACK_TYPE, Context, HomeAssistant, State, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.event import async_track_time_change
 from homeassistant.helpers.translation import async_get_translations
@@ -23,7 +23,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.describe import async_phrase
-from ..channels.phones import EVENT_PHONE, async_user_of_press
+from ..channels.phones import async_on_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..domains import DOMAINS
 from ..event_data import SuggestionRequested, SuggestionResolved
@@ -75,25 +75,22 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Automation
     if data:
         action["data"] = dict(data)
     at = clock(habit.minute)
+    conditions = []
+    if habit.days != EVERY_DAY:
+        # Actions after midnight belong to the evening before.
+        hours, minutes = at.split(":")
+        late = int(hours) * 60 + int(minutes) < DAY_BEGINS
+        days = sorted((day + late) % len(WEEKDAYS) for day in habit.days)
+        conditions = [{"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}]
     config: dict[str, Any] = {
         "alias": f"{speakable(name)}, {at}",
         "description": " ".join(text.split())[:500],
         "triggers": [{"trigger": "time", "at": f"{at.zfill(5)}:00"}],
-        "conditions": _conditions(habit),
+        "conditions": conditions,
         "actions": [action],
         "mode": "single",
     }
     return AutomationDraft(call=call, config=config)
-
-
-def _conditions(habit: Habit) -> list[dict[str, Any]]:
-    """Return the days; actions after midnight belong to the evening before."""
-    if habit.days == EVERY_DAY:
-        return []
-    hours, minutes = clock(habit.minute).split(":")
-    late = int(hours) * 60 + int(minutes) < DAY_BEGINS
-    days = sorted((day + late) % len(WEEKDAYS) for day in habit.days)
-    return [{"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}]
 
 
 def _data(state: State, value: str, detail: str) -> dict[str, Any] | None:
@@ -167,7 +164,7 @@ class Suggestions:
             async_track_time_change(
                 self._hass, self.async_consider, hour=at.hour, minute=at.minute, second=at.second
             ),
-            self._hass.bus.async_listen(EVENT_PHONE, self._async_pressed),
+            async_on_press(self._hass, self._async_pressed),
         )
 
         for suggestion in self.waiting():
@@ -178,7 +175,7 @@ class Suggestions:
             for end in ends:
                 end()
             for suggestion in self._state.suggestions.values():
-                withdraw(self._hass, _issue_id(suggestion))
+                withdraw(self._hass, _tag(suggestion))
 
         return stop
 
@@ -194,7 +191,7 @@ class Suggestions:
         if self._is_shown(suggestion.kind.person):
             report(
                 self._hass,
-                _issue_id(suggestion),
+                _tag(suggestion),
                 ISSUE,
                 fix={"entry_id": self._entry_id, "suggestion_id": suggestion.id},
                 alias=str(suggestion.config["alias"]),
@@ -212,7 +209,7 @@ class Suggestions:
             waiting = sum(item.is_open(now) for item in self._state.suggestions.values())
             if waiting >= MAX_OPEN or not self._messenger.may_send(now):
                 return
-            for known in sorted(self._habits(), key=_sureness, reverse=True):
+            for known in sorted(self._habits(), key=lambda known: -known.habit.confidence):
                 whose = known.habit.person
                 if not (self._is_shown(whose) or await self._async_asked(whose)):
                     continue
@@ -276,20 +273,17 @@ class Suggestions:
             if suggestion is None or not suggestion.is_open(now):
                 raise AutomationRefusedError("suggestion_unknown", suggestion_id=suggestion_id[:40])
             if answer is SuggestionAnswer.ACCEPT:
-                await self._async_make(suggestion, user)
+                if user is None or not user.is_admin or not user.is_active:
+                    raise AutomationRefusedError("suggestion_needs_admin")
+                person = await async_person_of_user(self._hass, user.id)
+                speaker = self._speaker(Context(user_id=user.id), person.id if person else None)
+                if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
+                    raise AutomationRefusedError("suggestion_forbidden")
+                await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
+                self._automations.note(Change.by(speaker, None, self._as_own(suggestion, user.id)))
             if answer in SETTLES:
                 self._settle(suggestion, SETTLES[answer])
             return suggestion
-
-    async def _async_make(self, suggestion: Suggestion, user: User | None) -> None:
-        if user is None or not user.is_admin or not user.is_active:
-            raise AutomationRefusedError("suggestion_needs_admin")
-        person = await async_person_of_user(self._hass, user.id)
-        speaker = self._speaker(Context(user_id=user.id), person.id if person else None)
-        if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
-            raise AutomationRefusedError("suggestion_forbidden")
-        await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
-        self._automations.note(Change.by(speaker, None, self._as_own(suggestion, user.id)))
 
     @callback
     def adopt_accepted(self) -> None:
@@ -320,7 +314,7 @@ class Suggestions:
     @callback
     def _take_away(self, suggestion: Suggestion) -> None:
         """Take the question away, where it was put."""
-        withdraw(self._hass, _issue_id(suggestion))
+        withdraw(self._hass, _tag(suggestion))
 
         async def clear() -> None:
             await self._messenger.async_clear(
@@ -400,12 +394,10 @@ class Suggestions:
             for answer in answers
         ]
 
-    async def _async_pressed(self, event: Event[Any]) -> None:
-        kind, _, rest = str(event.data.get("action", "")).removeprefix(f"{BUTTON}_").partition("_")
-        if kind not in {answer.name for answer in BUTTONS} or rest not in self._state.suggestions:
-            return
-        user = await async_user_of_press(self._hass, event)
-        if user is None or not user.is_admin:
+    async def _async_pressed(self, user: User, button: str, _reply: str) -> None:
+        kind, _, rest = button.removeprefix(f"{BUTTON}_").partition("_")
+        is_known = kind in {answer.name for answer in BUTTONS} and rest in self._state.suggestions
+        if not (is_known and user.is_admin):
             return
         whose = self._state.suggestions[rest].kind.person
         try:
@@ -457,13 +449,6 @@ def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
         yield ServiceCall(domain=domain, service=service, entity_ids=entity_ids, data=action.get("data", {}))
 
 
-def _sureness(known: KnownHabit) -> float:
-    return known.habit.confidence
-
-
-def _issue_id(suggestion: Suggestion) -> str:
-    return f"suggestion_{suggestion.id}"
-
-
 def _tag(suggestion: Suggestion) -> str:
+    """Return the tag of the message, and the id of the repair issue."""
     return f"suggestion_{suggestion.id}"

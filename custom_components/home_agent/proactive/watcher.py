@@ -1,22 +1,13 @@
 """RuleWatcher: tracks the entities of the rules and sends a message when a rule has held for long enough."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
-from itertools import batched
 from typing import Any, Final
 
-from homeassistant.core import (
-    CALLBACK_TYPE,
-    Event,
-    EventStateChangedData,
-    HassJob,
-    HomeAssistant,
-    State,
-    callback,
-)
+from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HassJob, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.event import (
     async_call_later,
@@ -28,7 +19,7 @@ from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
 from ..agent.describe import async_phrase
-from ..channels.asking import Asker, Lead, Receivers
+from ..channels.asking import Questions, Receivers
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS, LOGGER
 from ..errors import ValidationError
 from ..events import EventEmitter
@@ -46,81 +37,18 @@ SECONDS: Final = 900.0
 """How long a question of a rule waits for an answer."""
 UNANSWERED: Final = frozenset({None, ActionOutcome.EXPIRED, ActionOutcome.WRONG_PIN})
 """Outcomes after which the message of the rule is sent instead. None: nobody could be asked."""
-
-
-class RuleQuestions:
-    """The open questions of one entry, one for each rule."""
-
-    def __init__(self, hass: HomeAssistant, asker: Asker) -> None:
-        self._hass = hass
-        self._asker = asker
-        self._open: dict[str, asyncio.Task[None]] = {}
-
-    @callback
-    def ask(
-        self,
-        rule: ProactiveRule,
-        entity_ids: Sequence[str],
-        lead: Lead,
-        persons: Iterable[str],
-        unanswered: Callable[[], Awaitable[None]],
-    ) -> None:
-        """Ask in the background, in place of an older question; `unanswered` is awaited if nobody answers."""
-        self.withdraw(rule.key)
-        work = self._async_ask(rule, entity_ids, lead, tuple(persons), unanswered)
-        task = self._hass.async_create_background_task(work, "home_agent question")
-        self._open[rule.key] = task
-
-        def forget(done: asyncio.Task[None]) -> None:
-            if self._open.get(rule.key) is done:
-                del self._open[rule.key]
-
-        task.add_done_callback(forget)
-
-    @callback
-    def withdraw(self, key: str) -> None:
-        """Take the question of a rule back."""
-        if (task := self._open.pop(key, None)) is not None:
-            task.cancel()
-
-    @callback
-    def stop(self) -> None:
-        """Take all questions back."""
-        for key in list(self._open):
-            self.withdraw(key)
-
-    async def _async_ask(
-        self,
-        rule: ProactiveRule,
-        entity_ids: Sequence[str],
-        lead: Lead,
-        persons: tuple[str, ...],
-        unanswered: Callable[[], Awaitable[None]],
-    ) -> None:
-        satellites = self._asker.near_somebody() if rule.aloud else ()
-        receivers = Receivers(persons=persons, satellites=satellites)
-        outcome: ActionOutcome | None = None
-        try:
-            proposal = self._asker.propose(rule.ask, rule.ask_entities or entity_ids)
-        except ValidationError as err:
-            LOGGER.info("What a rule asks about is not possible now: %s", err)
-        else:
-            outcome = await self._asker.async_propose(proposal, lead, receivers, SECONDS)
-        if outcome in UNANSWERED:
-            await unanswered()
-
-
 COLLECT_SECONDS: Final = 3
 """How long the watcher collects parts of the same message."""
 RESCAN_SECONDS: Final = 10
 """Delay between a change of the registries or of exposure and the next search for entities to watch."""
 SLICE: Final = 50
-"""Entities that are evaluated before the event loop continues."""
+"""Entities that are looked at before the event loop continues."""
 MAX_NAMED: Final = 6
 MAX_WATCHED: Final = 2_000
 """Entities that one rule may be about."""
 
 type Key = tuple[str, str]
+"""The key of a rule, and an entity."""
 
 
 class RuleWatcher:
@@ -133,58 +61,60 @@ class RuleWatcher:
         state: ProactiveState,
         messenger: Messenger,
         house: ViewedHouse,
-        asker: Asker,
+        asker: Questions,
     ) -> None:
         self._hass = hass
         self._rules = {rule.key: rule for rule in rules}
         self._state = state
         self._messenger = messenger
         self._house = house
-        self._questions = RuleQuestions(hass, asker)
+        self._asker = asker
         self._conditions = Conditions(hass, messenger.quiet)
         self._watched: dict[str, frozenset[str]] = {}
         """By the key of a rule."""
-        self._timers: dict[Key, CALLBACK_TYPE] = {}
+        self._questions: dict[str, asyncio.Task[None]] = {}
+        """The open question of each rule."""
         self._due: set[Key] = set()
-        self._collect_timer: CALLBACK_TYPE | None = None
-        self._rescan_timer: CALLBACK_TYPE | None = None
-        self._untrack: CALLBACK_TYPE | None = None
-        self._stopped: list[CALLBACK_TYPE] = []
+        self._timers: dict[Key | str, CALLBACK_TYPE] = {}
+        """What ends each timer and each listener."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._dirty = False
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start watching; return a function that stops it."""
         self._state.keep_rules(self._rules)
-        self._stopped.append(self._house.async_listen(self._house_changed))
-        night, quiet = self._conditions.night, self._messenger.quiet
-        for at in {night.start, night.end, quiet.end}:
-            self._stopped.append(
-                async_track_time_change(
-                    self._hass, self._hours_changed, hour=at.hour, minute=at.minute, second=at.second
-                )
-            )
-        self._start(self._async_rescan())
-        return self._stop
 
-    @callback
-    def _stop(self) -> None:
-        ends = [
-            *self._stopped,
-            *self._timers.values(),
-            self._collect_timer,
-            self._rescan_timer,
-            self._untrack,
+        @callback
+        def rescan(_now: datetime | None = None) -> None:
+            self._timers.pop("rescan", None)
+            self._start(self._async_rescan())
+
+        @callback
+        def hours_changed(_now: datetime) -> None:
+            """Evaluate all rules as night or quiet hours begin or end; drop entities that no longer exist."""
+            for key in [key for key in self._state.watches if self._hass.states.get(key[1]) is None]:
+                del self._state.watches[key]
+            self._evaluate_all()
+
+        ends = [self._house.async_listen(partial(self._later, "rescan", RESCAN_SECONDS, rescan))]
+        night, quiet = self._conditions.night, self._messenger.quiet
+        ends += [
+            async_track_time_change(
+                self._hass, hours_changed, hour=at.hour, minute=at.minute, second=at.second
+            )
+            for at in {night.start, night.end, quiet.end}
         ]
-        for end in ends:
-            if end is not None:
+        rescan()
+
+        @callback
+        def stop() -> None:
+            for end in (*ends, *self._timers.values()):
                 end()
-        for task in self._tasks:
-            task.cancel()
-        self._questions.stop()
-        self._stopped, self._timers = [], {}
-        self._collect_timer = self._rescan_timer = self._untrack = None
+            for task in (*self._tasks, *self._questions.values()):
+                task.cancel()
+            self._timers.clear()
+
+        return stop
 
     @callback
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -193,16 +123,11 @@ class RuleWatcher:
         task.add_done_callback(self._tasks.discard)
 
     @callback
-    def _house_changed(self) -> None:
-        """Schedule a search for entities to watch; further changes until then need no other one."""
-        if self._rescan_timer is None:
-            job = HassJob(self._rescan, cancel_on_shutdown=True)
-            self._rescan_timer = async_call_later(self._hass, RESCAN_SECONDS, job)
-
-    @callback
-    def _rescan(self, _now: datetime) -> None:
-        self._rescan_timer = None
-        self._start(self._async_rescan())
+    def _later(self, name: str, seconds: float, action: Callable[[datetime], Any]) -> None:
+        """Have something done once, however often it is asked for until then."""
+        if name not in self._timers:
+            job = HassJob(action, cancel_on_shutdown=True)
+            self._timers[name] = async_call_later(self._hass, seconds, job)
 
     async def _async_rescan(self) -> None:
         """Find the entities that the rules cover now, track them, and evaluate all rules."""
@@ -213,49 +138,38 @@ class RuleWatcher:
             for state in self._conditions.states(condition)
         }
         followed = relevant.union(*self._watched.values())
-        if self._untrack is not None:
-            self._untrack()
-        self._untrack = async_track_state_change_event(self._hass, followed, self._changed)
-        await self._async_evaluate_all()
+        if (untrack := self._timers.pop("states", None)) is not None:
+            untrack()
+        self._timers["states"] = async_track_state_change_event(self._hass, followed, self._changed)
+        self._evaluate_all()
 
     async def _async_covered(self, rule: ProactiveRule) -> frozenset[str]:
+        """Return the exposed entities of a rule; of a device only those of the rule's first domain."""
         named = (self._hass.states.get(entity_id) for entity_id in rule.entities)
         states = named if rule.entities else self._hass.states.async_all(rule.template.kinds)
         covered = [state.entity_id for state in states if state is not None and rule.covers(state)]
+        exposed: list[str] = []
+        for number, entity_id in enumerate(covered[:MAX_WATCHED]):
+            if self._house.view.is_exposed(entity_id):
+                exposed.append(entity_id)
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+        if rule.entities:
+            return frozenset(exposed)
+        entries, domains = er.async_get(self._hass), tuple(rule.template.kinds)
+        best: dict[str, str] = {}
         found: list[str] = []
-        for some in batched(covered[:MAX_WATCHED], SLICE, strict=False):
-            found += (entity_id for entity_id in some if self._house.view.is_exposed(entity_id))
-            await asyncio.sleep(0)
-        return frozenset(
-            found if rule.entities else self._without_duplicates(found, tuple(rule.template.kinds))
-        )
-
-    def _without_duplicates(self, entity_ids: Iterable[str], domains: Sequence[str]) -> list[str]:
-        """Return entities; of a device only those of the first of the domains."""
-        entries, best = er.async_get(self._hass), dict[str, str]()
-        devices: dict[str, str] = {}
-        for entity_id in sorted(entity_ids, key=lambda entity_id: domains.index(entity_id.partition(".")[0])):
-            entry = entries.async_get(entity_id)
-            devices[entity_id] = device = entry.device_id or entity_id if entry else entity_id
-            best.setdefault(device, entity_id.partition(".")[0])
-        return [key for key, device in devices.items() if key.partition(".")[0] == best[device]]
+        for entity_id in sorted(exposed, key=lambda entity_id: domains.index(entity_id.partition(".")[0])):
+            entry, domain = entries.async_get(entity_id), entity_id.partition(".")[0]
+            device = (entry.device_id if entry else None) or entity_id
+            if best.setdefault(device, domain) == domain:
+                found.append(entity_id)
+        return frozenset(found)
 
     @callback
-    def _hours_changed(self, _now: datetime) -> None:
-        """Evaluate all rules when night or quiet hours begin or end; drop entities that no longer exist."""
-        gone = [key for key in self._state.watches if self._hass.states.get(key[1]) is None]
-        for key in gone:
-            del self._state.watches[key]
-        self._start(self._async_evaluate_all())
-
-    async def _async_evaluate_all(self) -> None:
+    def _evaluate_all(self) -> None:
         for key, rule in self._rules.items():
-            await self._async_evaluate(rule, self._watched.get(key, frozenset()))
-
-    async def _async_evaluate(self, rule: ProactiveRule, entity_ids: frozenset[str]) -> None:
-        for some in batched(entity_ids, SLICE, strict=False):
-            self._evaluate(rule, some)
-            await asyncio.sleep(0)
+            self._evaluate(rule, self._watched.get(key, ()))
 
     @callback
     def _changed(self, event: Event[EventStateChangedData]) -> None:
@@ -267,96 +181,78 @@ class RuleWatcher:
         for key, rule in self._rules.items():
             watched, condition = self._watched.get(key, frozenset()), rule.template.condition
             if state is not None and condition and self._conditions.matters(condition, state):
-                self._start(self._async_evaluate(rule, watched))
+                self._evaluate(rule, watched)
             elif entity_id in watched:
                 self._evaluate(rule, (entity_id,))
 
     @callback
     def _evaluate(self, rule: ProactiveRule, entity_ids: Iterable[str]) -> None:
         now, condition = dt_util.utcnow(), self._conditions.holds(rule.template.condition)
-        for entity_id in entity_ids:
-            self._evaluate_entity(rule, entity_id, now, condition=condition)
-        if self._dirty:
-            self._dirty = False
+        changes = [
+            self._evaluate_entity(rule, entity_id, now, condition=condition) for entity_id in entity_ids
+        ]
+        if any(changes):
             self._state.changed()
 
     @callback
     def _evaluate_entity(
         self, rule: ProactiveRule, entity_id: str, now: datetime, *, condition: bool | None
-    ) -> None:
-        """Update the watch of an entity, and schedule its message."""
+    ) -> bool:
+        """Update the watch of an entity, and schedule its message; return whether the watch has changed."""
         key = (rule.key, entity_id)
         if (timer := self._timers.pop(key, None)) is not None:
             timer()
-        exposed = self._house.view.is_exposed(entity_id)
-        matches = exposed and rule.matches(self._hass.states.get(entity_id))
+        exposed, state = self._house.view.is_exposed(entity_id), self._hass.states.get(entity_id)
+        matches = exposed and rule.matches(state)
         if matches is False or condition is False:
-            self._end(rule, key, now, runs=exposed and matches is False)
-            return
+            return self._end(rule, key, now, runs=exposed and matches is False)
         if matches is None or condition is None:
-            return
+            return False
         watch = self._state.watches.get(key)
         if rule.template.ends and (watch is None or watch.begun is None):
-            return
+            return False
         if watch is None:
             watch = self._state.watches[key] = Watch()
+        begins = watch.since is None
         if watch.since is None:
-            watch.since = self._since(rule, entity_id, now)
-            self._dirty = True
-        if watch.notified:
-            return
-        if (at := watch.since + rule.duration) > now:
-            self._timers[key] = async_track_point_in_utc_time(
-                self._hass, HassJob(partial(self._time_is_up, key), cancel_on_shutdown=True), at
-            )
-        else:
-            self._note_due(key)
+            depends = state is None or rule.template.condition is not None or rule.template.ends
+            watch.since = now if state is None or depends else min(state.last_changed, now)
+        if not watch.notified and (at := watch.since + rule.duration) > now:
 
-    def _since(self, rule: ProactiveRule, entity_id: str, now: datetime) -> datetime:
-        """Return since when the entity has matched, as far as that is known."""
-        state = self._hass.states.get(entity_id)
-        if state is None or rule.template.condition is not None or rule.template.ends:
-            return now
-        return min(state.last_changed, now)
+            @callback
+            def time_is_up(_now: datetime) -> None:
+                self._timers.pop(key, None)
+                self._evaluate(rule, (entity_id,))
+
+            job = HassJob(time_is_up, cancel_on_shutdown=True)
+            self._timers[key] = async_track_point_in_utc_time(self._hass, job, at)
+        elif not watch.notified:
+            # Others that become due in the next seconds go into the same message.
+            self._due.add(key)
+            self._later("collect", COLLECT_SECONDS, self._async_send_due)
+        return begins
 
     @callback
-    def _end(self, rule: ProactiveRule, key: Key, now: datetime, *, runs: bool) -> None:
-        """End a watch: withdraw its message, and allow the next one."""
+    def _end(self, rule: ProactiveRule, key: Key, now: datetime, *, runs: bool) -> bool:
+        """End a watch: withdraw its message, and allow the next one; return whether there was anything."""
         self._due.discard(key)
-        watch = self._state.watches.get(key)
-        if rule.template.ends and runs:
+        watch = self._state.watches.pop(key, None)
+        begins = rule.template.ends and runs
+        if begins:
             begun = watch.begun if watch is not None and watch.begun and not watch.notified else now
             self._state.watches[key] = Watch(begun=begun)
-            self._dirty = True
-        elif watch is not None:
-            del self._state.watches[key]
-            self._dirty = True
-        if watch is None or not watch.notified:
-            return
-        if not any(
-            other.notified for other_key, other in self._state.watches.items() if other_key[0] == rule.key
-        ):
-            self._questions.withdraw(rule.key)
-            self._hass.async_create_task(
-                self._messenger.async_clear(_tag(rule), self._persons(rule)), "home_agent notification"
-            )
-
-    @callback
-    def _time_is_up(self, key: Key, _now: datetime) -> None:
-        self._timers.pop(key, None)
-        self._evaluate(self._rules[key[0]], (key[1],))
-
-    @callback
-    def _note_due(self, key: Key) -> None:
-        """Schedule a message, together with others that become due in the next seconds."""
-        self._due.add(key)
-        if self._collect_timer is None:
-            job = HassJob(self._async_send_due, cancel_on_shutdown=True)
-            self._collect_timer = async_call_later(self._hass, COLLECT_SECONDS, job)
+        if watch is not None and watch.notified:
+            watches = self._state.watches.items()
+            if not any(other.notified for other_key, other in watches if other_key[0] == rule.key):
+                if (question := self._questions.pop(rule.key, None)) is not None:
+                    question.cancel()
+                clearing = self._messenger.async_clear(_tag(rule), self._persons(rule))
+                self._hass.async_create_task(clearing, "home_agent notification")
+        return begins or watch is not None
 
     async def _async_send_due(self, _now: datetime) -> None:
         """Send due messages that still apply, one for each rule; the others wait until they are due."""
-        self._collect_timer = None
+        self._timers.pop("collect", None)
         due, self._due = self._due, set()
         for key, rule in self._rules.items():
             now = dt_util.utcnow()
@@ -367,15 +263,41 @@ class RuleWatcher:
             for entity_id in found:
                 self._state.watches[key, entity_id].notified = True
             self._state.changed()
-            if rule.ask:
-                self._messenger.note_sent()
-                lead, late = (
-                    partial(self._async_message, rule, found),
-                    partial(self._async_unanswered, rule, found),
-                )
-                self._questions.ask(rule, found, lead, self._persons(rule), late)
-            else:
+            if not rule.ask:
                 await self._async_tell(rule, found)
+                continue
+            self._messenger.note_sent()
+            if (older := self._questions.pop(key, None)) is not None:
+                older.cancel()
+            task = self._hass.async_create_background_task(
+                self._async_ask(rule, found), "home_agent question"
+            )
+            self._questions[key] = task
+
+    async def _async_ask(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> None:
+        """Ask about what a rule proposes.
+
+        What nobody answers to is told, as far as it is still so; in quiet hours it is asked again.
+        """
+        satellites = self._asker.near_somebody() if rule.aloud else ()
+        receivers = Receivers(persons=tuple(self._persons(rule)), satellites=satellites)
+        outcome: ActionOutcome | None = None
+        try:
+            proposal = self._asker.propose(rule.ask, rule.ask_entities or entity_ids)
+        except ValidationError as err:
+            LOGGER.info("What a rule asks about is not possible now: %s", err)
+        else:
+            lead = partial(self._async_message, rule, entity_ids)
+            outcome = await self._asker.async_propose(proposal, lead, receivers, SECONDS)
+        entity_ids = [entity_id for entity_id in entity_ids if (rule.key, entity_id) in self._state.watches]
+        if outcome not in UNANSWERED or not entity_ids:
+            return
+        if rule.urgent or not self._messenger.quiet.holds(dt_util.utcnow()):
+            await self._async_tell(rule, entity_ids, counted=True)
+            return
+        for entity_id in entity_ids:
+            self._state.watches[rule.key, entity_id].notified = False
+        self._state.changed()
 
     async def _async_tell(
         self, rule: ProactiveRule, entity_ids: Sequence[str], *, counted: bool = False
@@ -385,19 +307,6 @@ class RuleWatcher:
         await self._messenger.async_send(
             _tag(rule), message, self._persons(rule), urgent=rule.urgent, asked_for=counted
         )
-
-    async def _async_unanswered(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> None:
-        """Tell what nobody has answered to, as far as it is still so; in quiet hours it is asked again."""
-        entity_ids = [one for one in entity_ids if (rule.key, one) in self._state.watches]
-        if not entity_ids:
-            return
-        if rule.urgent or not self._messenger.quiet.holds(dt_util.utcnow()):
-            await self._async_tell(rule, entity_ids, counted=True)
-            return
-        for entity_id in entity_ids:
-            if (watch := self._state.watches.get((rule.key, entity_id))) is not None:
-                watch.notified = False
-        self._state.changed()
 
     def _is_due(self, rule: ProactiveRule, entity_id: str, now: datetime) -> bool:
         """Return whether an entity still matches, and no message about it was sent."""
@@ -413,50 +322,41 @@ class RuleWatcher:
             and self._conditions.holds(rule.template.condition) is True
         )
 
-    def _persons(self, rule: ProactiveRule) -> Iterable[str]:
+    def _persons(self, rule: ProactiveRule) -> Sequence[str]:
         return rule.persons or self._messenger.persons
 
     async def _async_message(self, rule: ProactiveRule, entity_ids: Sequence[str], language: str) -> str:
-        lines = [await self._async_line(rule, entity_id, language) for entity_id in entity_ids[:MAX_NAMED]]
+        lines = []
+        for entity_id in entity_ids[:MAX_NAMED]:
+            state = self._hass.states.get(entity_id)
+            watch = self._state.watches.get((rule.key, entity_id))
+            since, shown = "", ""
+            if watch is not None and watch.since is not None:
+                recent = dt_util.utcnow() - watch.since < timedelta(hours=20)
+                since = f"{dt_util.as_local(watch.since):{'%H:%M' if recent else '%Y-%m-%d %H:%M'}}"
+            if state is not None and rule.name == OWN_RULE:
+                entry = er.async_get(self._hass).async_get(entity_id)
+                platform, key = (entry.platform, entry.translation_key) if entry else (None, None)
+                device_class = state.attributes.get("device_class")
+                shown = async_translate_state(
+                    self._hass, state.state, state.domain, platform, key, device_class
+                )
+            lines.append(
+                await async_phrase(
+                    self._hass,
+                    language,
+                    f"told_{rule.name}",
+                    name=speakable(state.name if state else entity_id),
+                    state=speakable(shown) if shown else "",
+                    time=since,
+                )
+            )
         more = len(entity_ids) - len(lines)
         return "\n".join([*lines, f"+ {more}"] if more else lines)
-
-    async def _async_line(self, rule: ProactiveRule, entity_id: str, language: str) -> str:
-        state = self._hass.states.get(entity_id)
-        watch = self._state.watches.get((rule.key, entity_id))
-        since = watch.since if watch else None
-        return await async_phrase(
-            self._hass,
-            language,
-            f"told_{rule.name}",
-            name=speakable(state.name if state else entity_id),
-            state=self._shown(state) if state and rule.name == OWN_RULE else "",
-            time=_clock(since) if since else "",
-        )
-
-    def _shown(self, state: State) -> str:
-        entry = er.async_get(self._hass).async_get(state.entity_id)
-        return speakable(
-            async_translate_state(
-                self._hass,
-                state.state,
-                state.domain,
-                entry.platform if entry else None,
-                entry.translation_key if entry else None,
-                state.attributes.get("device_class"),
-            )
-        )
 
 
 def _tag(rule: ProactiveRule) -> str:
     return f"rule_{sha256(rule.key.encode()).hexdigest()[:12]}"
-
-
-def _clock(at: datetime) -> str:
-    """Return the time of a moment, with the date unless it was within the last 20 hours."""
-    local = dt_util.as_local(at)
-    recent = dt_util.utcnow() - at < timedelta(hours=20)
-    return f"{local:%H:%M}" if recent else f"{local:%Y-%m-%d %H:%M}"
 
 
 class Proactive:
@@ -473,7 +373,7 @@ class Proactive:
         emitter: EventEmitter,
         house: ViewedHouse,
         habits: Callable[[], Sequence[KnownHabit]],
-        asker: Asker,
+        asker: Questions,
         automations: OwnAutomations,
     ) -> None:
         self.messenger = messenger = Messenger(hass, entry_id, settings, state, emitter)

@@ -1,6 +1,6 @@
 """Read an answer to a question of ours: yes, no, a PIN, or something else. No model is involved."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -11,7 +11,7 @@ from ..languages import DEFAULT, find, languages, table, words
 from ..languages.lexicon import Lexicon, clauses
 from ..regex import lazy_regex
 from ..texts import is_word
-from .spoken_numbers import MAX_DIGITS, MIN_DIGITS, Numbers, fold_word, read_numbers
+from .spoken_numbers import MAX_DIGITS, MIN_DIGITS, fold_word, read_numbers
 
 MAX_WORDS: Final = 12
 MAX_SPOKEN: Final = 1000
@@ -105,8 +105,19 @@ def read_answer(sentence: str, language: str, ordered: Ordered | None = None) ->
     if says_yes(sentence, own, ordered):
         return Read(Answer.YES)
     numbers = read_numbers(sentence, own)
-    if _may_be_pin(numbers):
-        return Read(Answer.NO, has_pin=True) if _said(text, known.no) else _as_pin(numbers)
+    length = len(numbers.digits) + (0 if numbers.is_readable else MIN_DIGITS)
+    if (
+        (length > 0 and not numbers.others)
+        or (length >= PART_OF_PIN and numbers.others <= MAX_BESIDE)
+        or (length >= MIN_DIGITS and numbers.others <= MAX_AROUND)
+    ):
+        # So much of a number that no one else should read it.
+        if _said(text, known.no):
+            return Read(Answer.NO, has_pin=True)
+        is_whole = numbers.is_readable and MIN_DIGITS <= len(numbers.digits) <= MAX_DIGITS
+        if is_whole and numbers.others <= MAX_BESIDE:
+            return Read(Answer.PIN, numbers.digits, has_pin=True)
+        return Read(Answer.NUMBERS, has_pin=True)
     if _without(text, known.phrases):
         return Read(Answer.OTHER)
     return Read(Answer.NO if _said(text, known.no) else Answer.OTHER)
@@ -167,23 +178,6 @@ def mask_numbers(sentence: str, language: str, mask: str) -> str:
     return masked + spoken[position:] + _FIGURES.sub(mask, rest)
 
 
-def _may_be_pin(numbers: Numbers) -> bool:
-    """Return whether a sentence is so much of a number that no one else should read it."""
-    length = len(numbers.digits) + (0 if numbers.is_readable else MIN_DIGITS)
-    return (
-        (length > 0 and not numbers.others)
-        or (length >= PART_OF_PIN and numbers.others <= MAX_BESIDE)
-        or (length >= MIN_DIGITS and numbers.others <= MAX_AROUND)
-    )
-
-
-def _as_pin(numbers: Numbers) -> Read:
-    readable = numbers.is_readable and MIN_DIGITS <= len(numbers.digits) <= MAX_DIGITS
-    if readable and numbers.others <= MAX_BESIDE:
-        return Read(Answer.PIN, numbers.digits, has_pin=True)
-    return Read(Answer.NUMBERS, has_pin=True)
-
-
 def _language(language: str) -> str:
     """Return the language to listen for. English words mean the opposite in some, so it goes with few."""
     own = find(language)
@@ -191,7 +185,7 @@ def _language(language: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Phrases:
     """What is understood in a language, folded, the longest phrases first."""
 
     yes: frozenset[str]
@@ -211,16 +205,20 @@ class _Known:
 
 
 @cache
-def _known(language: str) -> _Known:
+def _known(language: str) -> _Phrases:
     """Return the phrases of a language: the same in every turn."""
+    plain = [fold_word(phrase) for phrase in words(language, "answers.yes")]
+    orders = [fold_word(phrase) for phrase in words(language, "answers.go_ahead")]
+    both = [f"{first} {second}" for first in plain for second in orders]
+    both += [f"{first}{second}" for first in plain for second in orders if not first.isascii()]
     harmless = _folded(
         phrase for name in ("fillers", "beside_order") for phrase in words(language, f"answers.{name}")
     )
     turning = _folded(phrase for name in ("no", "beside_no") for phrase in words(language, f"answers.{name}"))
-    return _Known(
-        yes=frozenset(_yes(language)),
-        plain_yes=frozenset(map(fold_word, words(language, "answers.yes"))),
-        go_ahead=frozenset(map(fold_word, words(language, "answers.go_ahead"))),
+    return _Phrases(
+        yes=frozenset((*plain, *orders, *both)),
+        plain_yes=frozenset(plain),
+        go_ahead=frozenset(orders),
         no=_folded(words(language, "answers.no")),
         fillers=_folded(words(language, "answers.fillers")),
         harmless=harmless,
@@ -272,18 +270,6 @@ def _further(language: str) -> _Further:
             word for name in GUARDED for word in (*domains.get(name, ()), *classes.get(name, "").split())
         ),
     )
-
-
-def _yes(language: str) -> Iterator[str]:
-    """Yield each phrase that means yes: a word for yes, a request to go ahead, or both in sequence."""
-    plain = [fold_word(phrase) for phrase in words(language, "answers.yes")]
-    orders = [fold_word(phrase) for phrase in words(language, "answers.go_ahead")]
-    yield from (*plain, *orders)
-    for first in plain:
-        for second in orders:
-            yield f"{first} {second}"
-            if not first.isascii():
-                yield f"{first}{second}"
 
 
 def _folded(phrases: Iterable[str]) -> tuple[str, ...]:
@@ -385,18 +371,14 @@ def _names_harmless(text: str, language: str) -> bool:
     return any(piece.endswith(_further(language).harmless) for piece in text.split())
 
 
-def _is_order(sentence: str, language: str) -> bool:
-    said = [word for clause in clauses(sentence) for word in clause.words]
-    return bool(_further(language).lexicon.matches("orders", said))
-
-
 def _is_unclear(sentence: str, language: str, ordered: Ordered | None) -> bool:
     known, text = _known(language), fold_word(sentence)
     bare = _without(_bare(text, known.fillers), known.harmless)
     orders = _orders(language, ordered) if ordered else frozenset()
     is_word_only = ceil(len(text) / 2) <= 1 if table(language, "unspaced") else " " not in text
+    spoken = [word for clause in clauses(sentence) for word in clause.words]
     return (
-        (is_word_only and not _is_order(sentence, language))
+        (is_word_only and not _further(language).lexicon.matches("orders", spoken))
         or text in known.unclear
         or not _without(text, known.phrases)
         or not orders.isdisjoint((text, bare))

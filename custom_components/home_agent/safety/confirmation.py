@@ -30,9 +30,18 @@ from ..errors import HomeAgentError
 from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
-from ..store import UNREADABLE, KeptStore, StoredFile, read_moment, read_text_or_none
+from ..store import UNREADABLE, KeptStore, StoredFile, dump, load, read_moment
 from ..texts import without_embeds
-from .frozen import CallOrigin, Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
+from .frozen import (
+    CallOrigin,
+    Frozen,
+    FrozenCall,
+    FrozenIntent,
+    FrozenLook,
+    FrozenPlan,
+    FrozenTool,
+    WaitingCalls,
+)
 from .journal import AuditFields, AuditKind, Journal
 from .spoken_numbers import matches
 
@@ -66,7 +75,7 @@ class ActionOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Addressee:
     """Whose answer counts, and where."""
 
     conversation_id: str
@@ -89,12 +98,12 @@ class Owner:
         )
 
     @property
-    def after_restart(self) -> Owner:
+    def after_restart(self) -> Addressee:
         """Return a person's or a device's owner in any conversation: a restart ends conversations."""
         return replace(self, conversation_id="") if self.speaker else self
 
     @classmethod
-    def of(cls, speaker: Speaker, conversation_id: str) -> Owner:
+    def of(cls, speaker: Speaker, conversation_id: str) -> Addressee:
         """Return the owner of the speaker's requests in a conversation."""
         return cls(
             conversation_id=conversation_id, user_id=speaker.context.user_id, device_id=speaker.device_id
@@ -139,7 +148,7 @@ class PendingAction:
     """One action that waits."""
 
     id: str
-    owner: Owner
+    owner: Addressee
     speaker: Speaker
     frozen: tuple[Frozen, ...]
     question: str
@@ -216,25 +225,15 @@ class Lost:
     """An action that waited when Home Assistant stopped. What it would have done is not kept."""
 
     action_id: str
-    owner: Owner
+    owner: Addressee
     expires_at: datetime
-
-
-class StoredConfirmation(TypedDict):
-    """What is kept of an action that waits. `expires_at` is ISO 8601."""
-
-    action_id: str
-    conversation_id: str
-    user_id: str | None
-    device_id: str | None
-    expires_at: str
 
 
 class ConfirmationStore(StoredFile):
     """The file of all entries: what waits, and when wrong PINs were tried."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        self._waiting: dict[str, list[StoredConfirmation]] = {}
+        self._waiting: dict[str, list[dict[str, Any]]] = {}
         """By entry; until an entry is loaded, what it left behind."""
         self._wrong_pins: list[datetime] = []
         self._store = KeptStore(hass, STORE_KEY, self._content)
@@ -252,19 +251,15 @@ class ConfirmationStore(StoredFile):
     def take_lost(self, entry_id: str) -> list[Lost]:
         """Return the lost actions of an entry, once."""
         stored = self._waiting.pop(entry_id, [])
-        return [lost for item in stored if (lost := _read(_read_lost, item))]
+        return [
+            lost for item in stored if (lost := _read(lambda kept: load(Lost, {**kept, "owner": kept}), item))
+        ]
 
     @callback
     def note(self, entry_id: str, waiting: Iterable[PendingAction]) -> None:
         """Store the pending actions, without their content."""
         self._waiting[entry_id] = [
-            {
-                "action_id": action.id,
-                "conversation_id": action.owner.conversation_id,
-                "user_id": action.owner.user_id,
-                "device_id": action.owner.device_id,
-                "expires_at": action.expires_at.isoformat(),
-            }
+            {"action_id": action.id, **dump(action.owner), "expires_at": dump(action.expires_at)}
             for action in waiting
         ]
         self._save()
@@ -295,7 +290,7 @@ class ConfirmationStore(StoredFile):
 
     def _content(self) -> dict[str, Any]:
         waiting = {entry_id: list(items) for entry_id, items in self._waiting.items() if items}
-        return {**waiting, WRONG_PINS: [at.isoformat() for at in self._wrong_pins]}
+        return {**waiting, WRONG_PINS: dump(self._wrong_pins)}
 
 
 def _read[T](read: Callable[[Any], T], item: object) -> T | None:
@@ -304,19 +299,6 @@ def _read[T](read: Callable[[Any], T], item: object) -> T | None:
         return read(item)
     except UNREADABLE:
         return None
-
-
-def _read_lost(item: Mapping[str, Any]) -> Lost:
-    owner = Owner(
-        conversation_id=str(item["conversation_id"]),
-        user_id=read_text_or_none(item["user_id"]),
-        device_id=read_text_or_none(item["device_id"]),
-    )
-    return Lost(
-        action_id=str(item["action_id"]),
-        owner=owner,
-        expires_at=read_moment(item["expires_at"]),
-    )
 
 
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
@@ -384,7 +366,7 @@ class Confirmations:
         self._describe = describe
         self._run = run
         self._pending: dict[str, PendingAction] = {}
-        self._late: dict[Owner, tuple[datetime, ActionOutcome | None]] = {}
+        self._late: dict[Addressee, tuple[datetime, ActionOutcome | None]] = {}
         """Who was asked, until when a late answer is recognized, and how it ended without one."""
         self.channels: list[ConfirmationChannel] = []
 
@@ -426,7 +408,7 @@ class Confirmations:
         return self.wants_pin and (action.own is None or action.own.restricted)
 
     async def async_open(
-        self, draft: Draft, *, unattended: bool = False, own: OwnQuestion | None = None
+        self, draft: WaitingCalls, *, unattended: bool = False, own: OwnQuestion | None = None
     ) -> PendingAction:
         """Ask about the calls of a turn, or of Home Agent's own accord, and schedule their expiry."""
         action_id, frozen, left_out = draft.take()
@@ -434,7 +416,7 @@ class Confirmations:
         seconds, lead = (own.seconds, f"{own.lead} ".lstrip()) if own else (self._seconds, "")
         action = PendingAction(
             id=action_id,
-            owner=Owner.of(draft.speaker, draft.conversation_id),
+            owner=Addressee.of(draft.speaker, draft.conversation_id),
             speaker=draft.speaker,
             frozen=frozen,
             question=lead + question.spoken,
@@ -478,7 +460,7 @@ class Confirmations:
         return action
 
     @callback
-    def waiting_for(self, owner: Owner, *, include_unattended: bool = False) -> PendingAction | None:
+    def waiting_for(self, owner: Addressee, *, include_unattended: bool = False) -> PendingAction | None:
         """Return the action that waits for this very speaker in this very conversation.
 
         `include_unattended` also returns an action whose question was not put in the conversation.
@@ -495,14 +477,14 @@ class Confirmations:
         )
 
     @callback
-    def expects_pin(self, owner: Owner) -> bool:
+    def expects_pin(self, owner: Addressee) -> bool:
         """Return whether this speaker was asked for the PIN a short while ago, answered by now or not."""
         return self.wants_pin and any(
             dt_util.utcnow() < self._late[key][0] for key in (owner, owner.after_restart) if key in self._late
         )
 
     @callback
-    def take_ended(self, owner: Owner) -> ActionOutcome | None:
+    def take_ended(self, owner: Addressee) -> ActionOutcome | None:
         """Return how an action ended that this speaker may still want to answer, and forget it."""
         for key in (owner, owner.after_restart):
             until, outcome = self._late.get(key, (dt_util.utcnow(), None))
@@ -636,14 +618,14 @@ class Confirmations:
                 )
 
     @callback
-    def _remember(self, owner: Owner, until: datetime, outcome: ActionOutcome | None) -> None:
+    def _remember(self, owner: Addressee, until: datetime, outcome: ActionOutcome | None) -> None:
         """Remember that somebody was asked, so that a late answer is recognized and a PIN is masked."""
         self._late[owner] = until, outcome
         while len(self._late) > MAX_REMEMBERED:
             del self._late[most_crowding(self._late)]
 
 
-def most_crowding(owners: Iterable[Owner]) -> Owner:
+def most_crowding(owners: Iterable[Addressee]) -> Addressee:
     """Return the first owner of the speaker who has the most entries.
 
     Where there are too many entries, one of this speaker makes room, so that no speaker can push out what

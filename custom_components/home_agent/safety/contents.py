@@ -1,6 +1,7 @@
 """The effects of groups, scenes, scripts and automations."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -81,35 +82,26 @@ def is_templated(value: Any) -> bool:
 
 
 def _rendered(template: Template, variables: Mapping[str, Any]) -> Any:
-    """Return the result of a template. Raises NotKnown."""
-    if not _is_pure(template.template, variables):
+    """Return the result of a template. Raises NotKnown if it depends on more than these variables."""
+    text = template.template
+    if len(text) > MAX_CHARS:
         raise NotKnown
     try:
+        for node in _PARSER.parse(text).find_all(nodes.Node):
+            match node:
+                case nodes.Name():
+                    is_known = node.name in variables
+                case nodes.Filter():
+                    is_known = node.name in FILTERS
+                case nodes.Test():
+                    is_known = node.name in TESTS
+                case _:
+                    is_known = isinstance(node, NODES)
+            if not is_known:
+                raise NotKnown
         return template.async_render(dict(variables))
-    except TemplateError as err:
+    except (TemplateError, JinjaError, RecursionError) as err:
         raise NotKnown from err
-
-
-def _is_pure(text: str, variables: Mapping[str, Any]) -> bool:
-    """Return whether a template depends only on known variables."""
-    if len(text) > MAX_CHARS:
-        return False
-    try:
-        tree = _PARSER.parse(text)
-    except JinjaError, RecursionError:
-        return False
-    return all(_depends_on(node, variables) for node in tree.find_all(nodes.Node))
-
-
-def _depends_on(node: nodes.Node, variables: Mapping[str, Any]) -> bool:
-    """Return whether a part of a template depends on known variables only."""
-    if isinstance(node, nodes.Name):
-        return node.name in variables
-    if isinstance(node, nodes.Filter):
-        return node.name in FILTERS
-    if isinstance(node, nodes.Test):
-        return node.name in TESTS
-    return isinstance(node, NODES)
 
 
 TARGETS: Final = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")
@@ -128,7 +120,7 @@ QUIET: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ScriptStep:
     """One service that a sequence calls."""
 
     domain: str = "script"
@@ -142,7 +134,7 @@ class Step:
     """False where only the running script knows the service or its targets."""
 
 
-UNKNOWN: Final = Step(known=False)
+UNKNOWN: Final = ScriptStep(known=False)
 
 
 def assigned(node: Any) -> Iterator[str]:
@@ -162,7 +154,7 @@ def assigned(node: Any) -> Iterator[str]:
                 yield from assigned(part)
 
 
-def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[Step]:
+def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[ScriptStep]:
     """Yield the calls of the steps of a sequence at any depth."""
     if isinstance(node, list | tuple):
         for part in node:
@@ -182,16 +174,25 @@ def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[Step]:
         yield from _step(kind, node, variables)
 
 
-def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[Step]:
+def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[ScriptStep]:
     match kind:
         case cv.SCRIPT_ACTION_CALL_SERVICE:
             yield _service(node, variables)
         case cv.SCRIPT_ACTION_ACTIVATE_SCENE:
-            yield Step(domain="scene", targets={ATTR_ENTITY_ID: node["scene"]})
+            yield ScriptStep(domain="scene", targets={ATTR_ENTITY_ID: node["scene"]})
         case cv.SCRIPT_ACTION_DEVICE_AUTOMATION:
-            yield from _device_action(node)
+            # The matching service, and the service of the same name.
+            domain, action = str(node.get("domain", "")), str(node.get("type", ""))
+            named = node.get(ATTR_ENTITY_ID)
+            for service in dict.fromkeys((DOMAINS[domain].service_of(action), action)):
+                yield ScriptStep(
+                    domain=domain,
+                    service=service,
+                    targets={ATTR_ENTITY_ID: named} if named else {},
+                    known=bool(named) or not DOMAINS[domain].opening_services,
+                )
         case cv.SCRIPT_ACTION_FIRE_EVENT:
-            yield Step(domain="event", service="fire")
+            yield ScriptStep(domain="event", service="fire")
         case cv.SCRIPT_ACTION_CHOOSE:
             for option in node["choose"]:
                 yield from steps(option["sequence"], variables)
@@ -209,7 +210,7 @@ def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> I
             yield UNKNOWN
 
 
-def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
+def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> ScriptStep:
     try:
         action = resolve(node.get("action", node.get("service", node.get("service_template"))), variables)
     except NotKnown:
@@ -223,10 +224,12 @@ def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
     for key in ("data", "data_template", "target"):
         part = node.get(key)
         try:
-            part = _rendered_mapping(part, variables)
+            part = resolve(part, variables) if isinstance(part, Template) else part
         except NotKnown:
-            return Step(domain=domain, service=service, known=False)
-        for name, value in part.items():
+            part = ""
+        if part is not None and not isinstance(part, Mapping):
+            return ScriptStep(domain=domain, service=service, known=False)
+        for name, value in (part or {}).items():
             partly.pop(name, None)
             try:
                 partly[name] = data[name] = resolve(value, variables)
@@ -235,7 +238,7 @@ def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
                 known = known and name not in TARGETS
     if (own := node.get(ATTR_ENTITY_ID)) is not None:
         partly[ATTR_ENTITY_ID] = data[ATTR_ENTITY_ID] = own
-    return Step(
+    return ScriptStep(
         domain=domain,
         service=service,
         targets={key: partly[key] for key in TARGETS if partly.get(key) is not None},
@@ -243,30 +246,6 @@ def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
         variables=partly,
         known=known,
     )
-
-
-def _rendered_mapping(part: Any, variables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the data or the target of a step. Raises NotKnown if all of it is one template."""
-    if isinstance(part, Template):
-        part = resolve(part, variables)
-    if part is None:
-        return {}
-    if not isinstance(part, Mapping):
-        raise NotKnown
-    return part
-
-
-def _device_action(node: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield the possible calls of a device action: the matching service, and the service of the same name."""
-    domain, kind = str(node.get("domain", "")), str(node.get("type", ""))
-    named = node.get(ATTR_ENTITY_ID)
-    for service in dict.fromkeys((DOMAINS[domain].service_of(kind), kind)):
-        yield Step(
-            domain=domain,
-            service=service,
-            targets={ATTR_ENTITY_ID: named} if named else {},
-            known=bool(named) or not DOMAINS[domain].opening_services,
-        )
 
 
 MAX_DEPTH = 6
@@ -336,7 +315,12 @@ class _Opener:
             yield from self._applied(data, place)
             return
         if domain == "intent_script":
-            yield from self._intent(service, place)
+            handlers = (item for item in intent.async_get(self._hass) if item.intent_type == service)
+            config = getattr(next(handlers, None), "config", None)
+            if not isinstance(config, Mapping):
+                yield Effect(domain, service, known=False, inside=place.inside)
+            elif (script := config.get("action")) is not None:
+                yield from self._steps_of(script, {}, place)
             return
         if domain == "script":
             own = service not in (*GENERIC_SERVICES, "reload")
@@ -360,7 +344,11 @@ class _Opener:
         own = entity_id.partition(".")[0]
         if domain == "homeassistant" and service in GENERIC_SERVICES:
             domain, service = own, DOMAINS[own].generic_services.get(service, service)
-        yield self._effect(domain, service, entity_id, place)
+        state = self._hass.states.get(entity_id)
+        device_class = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
+        if device_class is None and (entry := er.async_get(self._hass).async_get(entity_id)):
+            device_class = entry.device_class or entry.original_device_class
+        yield Effect(domain, service, entity_id, device_class, inside=place.inside)
         variables = repr(place.variables) if own == "script" else ""
         key = (f"{domain}.{service}", entity_id, variables, place.inside)
         if key in self._seen:
@@ -375,13 +363,6 @@ class _Opener:
             yield from self._sequence_of(own, entity_id, place)
         else:
             yield from self._members(domain, service, entity_id, place)
-
-    def _effect(self, domain: str, service: str, entity_id: str, place: _Place) -> Effect:
-        state = self._hass.states.get(entity_id)
-        device_class = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
-        if device_class is None and (entry := er.async_get(self._hass).async_get(entity_id)):
-            device_class = entry.device_class or entry.original_device_class
-        return Effect(domain, service, entity_id, device_class, inside=place.inside)
 
     def _members_of(self, entity_id: str) -> list[str]:
         """Return the members of a group, or nothing if it is not a group."""
@@ -473,16 +454,17 @@ class _Opener:
         variables = place.variables if domain == "script" else {}
         yield from self._steps_of(script, variables, place)
 
-    def _intent(self, intent_type: str, place: _Place) -> Iterator[Effect]:
-        handlers = (item for item in intent.async_get(self._hass) if item.intent_type == intent_type)
-        config = getattr(next(handlers, None), "config", None)
-        if not isinstance(config, Mapping):
-            yield Effect("intent_script", intent_type, known=False, inside=place.inside)
-        elif (script := config.get("action")) is not None:
-            yield from self._steps_of(script, {}, place)
-
     def _steps_of(self, script: Any, given: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
-        inner, variables = place.within(), _variables_of(script, given)
+        # Passed variables override the script's own, and variables that a step sets override both.
+        variables = dict(given)
+        own = getattr(getattr(script, "variables", None), "variables", None)
+        for name, value in (own if isinstance(own, Mapping) else {}).items():
+            if name not in variables:
+                with suppress(NotKnown):
+                    variables[name] = resolve(value, variables)
+        for name in (*assigned(script.sequence), "context", "repeat", "this", "trigger", "wait"):
+            variables.pop(name, None)
+        inner = place.within()
         for step in steps(script.sequence, variables):
             if not step.known:
                 yield Effect(step.domain, step.service, known=False, inside=True)
@@ -493,7 +475,7 @@ class _Opener:
                 yield Effect(step.domain, step.service, known=False, inside=True)
             yield from self.call(step.domain, step.service, targets or [], given, inner)
 
-    def _targets(self, step: Step) -> list[str] | None:
+    def _targets(self, step: ScriptStep) -> list[str] | None:
         """Return the entities that a step targets, or None if a place or a device does not exist (yet)."""
         given = dict(step.targets)
         if named := given.get(ATTR_ENTITY_ID):
@@ -539,23 +521,6 @@ def _lamps_of_bridge(hass: HomeAssistant, scene_id: str) -> list[str]:
     return here or [entry.entity_id for entry in lamps]
 
 
-def _variables_of(script: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the variables of a script whose values are known before it runs.
-
-    Passed variables override its own, and variables that a step sets override both.
-    """
-    known = dict(given)
-    own = getattr(getattr(script, "variables", None), "variables", None)
-    for name, value in (own if isinstance(own, Mapping) else {}).items():
-        if name not in known:
-            try:
-                known[name] = resolve(value, known)
-            except NotKnown:
-                continue
-    changed = {*assigned(script.sequence), "context", "repeat", "this", "trigger", "wait"}
-    return {name: value for name, value in known.items() if name not in changed}
-
-
 def _as_states(entities: Any) -> list[State]:
     """Return the states in the data of a service. Raises probatio.Invalid for states that core refuses."""
     if not isinstance(entities, Mapping):
@@ -582,25 +547,17 @@ def services_for(hass: HomeAssistant, state: State) -> Iterator[str]:
     facts = DOMAINS[state.domain]
     known = facts.reproduced
     if known is None:
-        if _may_reproduce(hass, state.domain):
-            yield UNKNOWN_SERVICE
+        # The integration behind the domain may know how to bring about a state.
+        with suppress(IntegrationNotLoaded):
+            integration = async_get_loaded_integration(hass, state.domain)
+            if not integration.platforms_exists(("reproduce_state",)):
+                return
+        yield UNKNOWN_SERVICE
         return
     services = list(known.states.get(state.state, known.other))
     for attribute, service in facts.reproducing_services.items():
         value = state.attributes.get(attribute)
         if value is not None or (attribute in state.attributes and state.state != "off"):
-            services.append(POSITIONS.get(service, service) if _is_zero(value) else service)
+            is_zero = value == 0 and not isinstance(value, bool)
+            services.append(POSITIONS.get(service, service) if is_zero else service)
     yield from dict.fromkeys(services)
-
-
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == 0
-
-
-def _may_reproduce(hass: HomeAssistant, domain: str) -> bool:
-    """Return whether the integration behind a domain may know how to bring about a state."""
-    try:
-        integration = async_get_loaded_integration(hass, domain)
-    except IntegrationNotLoaded:
-        return True
-    return bool(integration.platforms_exists(("reproduce_state",)))

@@ -152,7 +152,7 @@ type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook | FrozenPlan |
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
+class WaitingCalls:
     """The calls of one turn that require a confirmation."""
 
     speaker: Speaker
@@ -196,7 +196,7 @@ class Draft:
 class CallDraft:
     """The part of one call of a turn that requires a confirmation."""
 
-    draft: Draft
+    draft: WaitingCalls
     origin: CallOrigin
     waits: bool = False
     """Whether anything of this call waits."""

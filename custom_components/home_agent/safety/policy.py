@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, Final
 
 from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import area_registry as ar, floor_registry as fr
 
@@ -145,7 +146,7 @@ def _rules_of(facts: DomainFacts) -> tuple[RuleSet, RuleSet]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _Applying:
     """The profiles and picked rules that apply to one call, or to one question about a tool."""
 
     profiles: tuple[PolicyProfile, ...]
@@ -199,7 +200,15 @@ class Policy:
         found = effects(self._hass, domain, service, targets, data)
         verdict = max((self._of(effect, case) for effect in found), default=Verdict.ALLOW)
         if speaker.tainted:
-            is_serious = any(map(_is_serious, found)) and not (_only_controls(found) and not data)
+            # What is done in a turn that has read text from outside; a skipped update stays away until
+            # somebody notices.
+            is_serious = any(
+                (effect.domain, effect.service) == ("update", "skip")
+                or not effect.known
+                or DOMAINS[effect.domain].runs
+                or _is_shipped_restricted(effect)
+                for effect in found
+            ) and not (_only_controls(found) and not data)
             return max(verdict, Verdict.CONFIRM) if is_serious else verdict
         if verdict is Verdict.CONFIRM and DOMAINS[domain].runs:
             # A script that is allowed by name is trusted with its content.
@@ -243,26 +252,22 @@ class Policy:
         user: User | None = None,
     ) -> RuleRefusal | None:
         """Return which rule of the household blocks a call; None if it is none that was picked from lists."""
-        occasion = self._occasion(speaker, user)
+        occasion = Occasion(self._hass, speaker, user, self._profiles)
         case, targets = self._case(speaker, user), list(entity_ids)
         for effect in effects(self._hass, domain, service, targets, data):
             if rule := case.decided_by(Verdict.BLOCK, effect):
                 return refusal_of(rule, effect, targets, occasion, self.view.is_exposed)
         return None
 
-    def _occasion(self, speaker: Speaker, user: User | None) -> Occasion:
-        """Return who asks, as rules see it."""
-        return Occasion(self._hass, speaker, user, self._profiles)
-
-    def _case(self, speaker: Speaker, user: User | None) -> _Case:
+    def _case(self, speaker: Speaker, user: User | None) -> _Applying:
         profiles = tuple(profile for profile in self._profiles if profile.applies(self._hass, speaker))
-        occasion = self._occasion(speaker, user)
-        return _Case(profiles, tuple(rule for rule in self._picked if rule.applies(occasion)))
+        occasion = Occasion(self._hass, speaker, user, self._profiles)
+        return _Applying(profiles, tuple(rule for rule in self._picked if rule.applies(occasion)))
 
     @callback
     def trusts_tool(self, name: str) -> bool:
         """Return whether the household lets a third-party tool run without asking, by its name."""
-        return self._allowed.fits_tool(name) and not self._restricted.fits_tool(name)
+        return self._allowed.fits(name) and not self._restricted.fits(name)
 
     @callback
     def judge_tool(
@@ -270,12 +275,10 @@ class Policy:
     ) -> Verdict:
         """Return the verdict on a third-party tool: one that acts is restricted."""
         case = self._case(speaker, user)
-        if self._blocked.fits_tool(name):
+        if self._blocked.fits(name):
             return Verdict.BLOCK
         votes = (
-            []
-            if read_only
-            else [vote for item in case.profiles if (vote := item.tool_verdict(name)) is not None]
+            [] if read_only else [vote for item in case.profiles if (vote := item.verdict(name)) is not None]
         )
         on_everything = Verdict.ALLOW if read_only else case.verdict_on_everything()
         if on_everything is not Verdict.ALLOW:
@@ -284,16 +287,23 @@ class Policy:
             return max(*votes, Verdict.CONFIRM) if votes else Verdict.CONFIRM
         if votes:
             return max(votes)
-        if self._restricted.fits_tool(name):
+        if self._restricted.fits(name):
             return Verdict.CONFIRM
-        return Verdict.ALLOW if read_only or self._allowed.fits_tool(name) else Verdict.CONFIRM
+        return Verdict.ALLOW if read_only or self._allowed.fits(name) else Verdict.CONFIRM
 
-    def _of(self, effect: Effect, case: _Case) -> Verdict:
+    def _of(self, effect: Effect, case: _Applying) -> Verdict:
         if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):
             return Verdict.BLOCK
         if self._is_beyond(effect) or case.decided_by(Verdict.BLOCK, effect):
             return Verdict.BLOCK
-        certain = effect.known and not self._is_out_of_sight(effect)
+        # Whether a script or a scene does something restricted to an entity that is not exposed.
+        out_of_sight = (
+            effect.inside
+            and effect.entity_id is not None
+            and _is_listed(effect)
+            and not self.view.is_exposed(effect.entity_id)
+        )
+        certain = effect.known and not out_of_sight
         is_free = certain and not case.decided_by(Verdict.CONFIRM, effect)
         votes = [vote for profile in case.profiles if (vote := profile.verdict(effect)) is not None]
         if votes:
@@ -303,13 +313,6 @@ class Policy:
         if self._allowed.fits(effect) or case.decided_by(Verdict.ALLOW, effect):
             return Verdict.ALLOW
         return Verdict.CONFIRM if _is_shipped_restricted(effect) else Verdict.ALLOW
-
-    def _is_out_of_sight(self, effect: Effect) -> bool:
-        """Return whether a script or a scene does something restricted to an entity that is not exposed."""
-        entity_id = effect.entity_id
-        if not effect.inside or entity_id is None or not _is_listed(effect):
-            return False
-        return not self.view.is_exposed(entity_id)
 
     def _is_beyond(self, effect: Effect) -> bool:
         """Return whether an effect is, or may be, on something that the agent's lists leave out.
@@ -327,7 +330,7 @@ class Policy:
             return not self.view.lists(effect.entity_id)
         return not self.view.may_control(effect.entity_id)
 
-    def _is_allowed(self, effect: Effect, case: _Case) -> bool:
+    def _is_allowed(self, effect: Effect, case: _Applying) -> bool:
         """Return whether a person allowed exactly this, and no one restricted it."""
         if case.decided_by(Verdict.CONFIRM, effect):
             return False
@@ -355,16 +358,6 @@ def _is_free_inside(effect: Effect) -> bool:
     if _NOT_INSIDE.fits(service) or effect.service in facts.not_contained:
         return False
     return _INSIDE.fits(service) or any(fnmatchcase(effect.service, each) for each in facts.contained)
-
-
-def _is_serious(effect: Effect) -> bool:
-    """Return whether an effect needs a confirmation in a turn that has read text from outside.
-
-    A skipped update stays away until somebody notices.
-    """
-    if (effect.domain, effect.service) == ("update", "skip"):
-        return True
-    return not effect.known or bool(DOMAINS[effect.domain].runs) or _is_shipped_restricted(effect)
 
 
 def _only_controls(found: Sequence[Effect]) -> bool:
@@ -401,3 +394,50 @@ class Throttle:
                 f"Automations asked more than {self._limit} times within a minute", limit=self._limit
             )
         self._times.append(now)
+
+
+LISTS: Final = ("calendar", "todo")
+"""Kinds that rules may hide; of all others rules are about changes only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Somebody who asks through one agent, and what they may be told now."""
+
+    hass: HomeAssistant
+    policy: Policy
+    speaker: Speaker
+    user: User | None
+    """The active user who speaks. Without one, a speaker with an account may read nothing."""
+
+    @callback
+    def sees(self, entity_id: str) -> bool:
+        """Return whether an entity is exposed to the agent, and the speaker may read it."""
+        return self.policy.view.is_exposed(entity_id) and self.permits(entity_id)
+
+    @callback
+    def permits(self, entity_id: str) -> bool:
+        """Return whether rights and rules let the speaker read an entity, exposed or not."""
+        if self.user is None:
+            has_right = self.speaker.context.user_id is None
+        else:
+            has_right = self.user.permissions.check_entity(entity_id, POLICY_READ)
+        domain = entity_id.partition(".")[0]
+        return has_right and not (
+            domain in LISTS
+            and any(
+                self.policy.judge(domain, service, (entity_id,), self.speaker, user=self.user)
+                is not Verdict.ALLOW
+                for service in DOMAINS[domain].reads
+            )
+        )
+
+    @property
+    def narrows(self) -> bool:
+        """Return whether there is anything exposed that the speaker may not be told of through the agent."""
+        if self.user is None:
+            reads_all = self.speaker.context.user_id is None
+        else:
+            reads_all = self.user.permissions.access_all_entities(POLICY_READ)
+        lists = self.hass.states.async_entity_ids(LISTS)
+        return self.policy.view.narrows or not reads_all or not all(map(self.permits, lists))

@@ -99,32 +99,26 @@ def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
         case list() | tuple() | set() | frozenset():
             return [_redacted(item, "", depth - 1, guarded=guarded) for item in value]
         case str():
-            return _redacted_text(value, depth, guarded=guarded)
+            inside = opened(value)
+            if not isinstance(inside, str):
+                shown = _redacted(inside, "", depth - 1, guarded=guarded)
+                if shown != (list(inside) if isinstance(inside, (tuple, set)) else inside):
+                    return json.dumps(shown, default=str)
+            return _NUMBER.sub(REDACTED, value) if guarded or is_secret(value) else value
     return value
-
-
-def _redacted_text(text: str, depth: int, *, guarded: bool) -> str:
-    """Return a text without secrets, also if the text represents an object."""
-    inside = opened(text)
-    if not isinstance(inside, str):
-        shown = _redacted(inside, "", depth - 1, guarded=guarded)
-        if shown != (list(inside) if isinstance(inside, (tuple, set)) else inside):
-            return json.dumps(shown, default=str)
-    return _NUMBER.sub(REDACTED, text) if guarded or is_secret(text) else text
 
 
 def wants_code(args: Any, tool_name: str = "") -> bool:
     """Return whether a call is about a lock or an alarm, so that a number in it may be the code."""
-    return any(map(_is_guarded, (tool_name, *_texts(args))))
-
-
-def _is_guarded(text: str) -> bool:
-    """Return whether a text has a word about locks or alarms; all of them contain "lock" or "arm"."""
-    folded = text.casefold()
-    return ("lock" in folded or "arm" in folded) and any(
-        word in GUARDED_WORDS or word.startswith(GUARDED_STARTS)
-        for word in map(str.casefold, _WORDS.findall(text))
-    )
+    for text in (tool_name, *_texts(args)):
+        folded = text.casefold()
+        # All the words contain "lock" or "arm".
+        if ("lock" in folded or "arm" in folded) and any(
+            word in GUARDED_WORDS or word.startswith(GUARDED_STARTS)
+            for word in map(str.casefold, _WORDS.findall(text))
+        ):
+            return True
+    return False
 
 
 def _is_number(value: Any) -> bool:

@@ -60,6 +60,15 @@ class _Rule:
     device_class: Matcher | None
     name: Matcher | None
 
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read a rule."""
+        head, dot, name = text.partition(".")
+        domain, colon, device_class = head.partition(":")
+        return cls(
+            _matcher(domain), _matcher(device_class) if colon else None, _matcher(name) if dot else None
+        )
+
     def fits(self, effect: Effect) -> bool:
         """Return whether an effect falls under the rule; `name` is a service or an object id."""
         own, _, object_id = (effect.entity_id or "").partition(".")
@@ -78,30 +87,22 @@ class RuleSet:
     def __init__(self, texts: Iterable[object]) -> None:
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
         self._tools = [_matcher(text[5:]) for text in read if text.startswith("tool:")]
-        self._rules = [_rule(text) for text in read if not text.startswith("tool:") and RULE.match(text)]
+        self._rules = [_Rule.of(text) for text in read if not text.startswith("tool:") and RULE.match(text)]
 
     def __bool__(self) -> bool:
         """Return whether there is any rule."""
         return bool(self._rules or self._tools)
 
-    def fits(self, effect: Effect) -> bool:
-        """Return whether a rule fits a service."""
-        return any(rule.fits(effect) for rule in self._rules)
-
-    def fits_tool(self, name: str) -> bool:
-        """Return whether a rule fits a tool."""
-        return any(fits(name.lower()) for fits in self._tools)
+    def fits(self, about: Effect | str) -> bool:
+        """Return whether a rule fits an effect, or a tool by its name."""
+        if isinstance(about, str):
+            return any(fits(about.lower()) for fits in self._tools)
+        return any(rule.fits(about) for rule in self._rules)
 
 
 def _matcher(text: str) -> Matcher:
     """Return what compares with a text. Only wildcards need a pattern, which takes long to compile."""
     return text.__eq__ if WILDCARDS.isdisjoint(text) else re.compile(translate(text)).match
-
-
-def _rule(text: str) -> _Rule:
-    head, dot, name = text.partition(".")
-    domain, colon, device_class = head.partition(":")
-    return _Rule(_matcher(domain), _matcher(device_class) if colon else None, _matcher(name) if dot else None)
 
 
 BLOCKED: Final = ("homeassistant", "hassio", "home_agent", "recorder.purge*", "backup.restore*")
@@ -189,42 +190,35 @@ class PolicyProfile:
             for person in self.persons
         )
 
-    def verdict(self, effect: Effect) -> Verdict | None:
-        """Return the profile's verdict on an effect; None if it has none."""
-        if self.blocked.fits(effect) or (self.only and not self.only.fits(effect)):
+    def verdict(self, about: Effect | str) -> Verdict | None:
+        """Return the profile's verdict on an effect, or on a tool that acts; None if it has none."""
+        if self.blocked.fits(about) or (self.only and not self.only.fits(about)):
             return Verdict.BLOCK
-        if self.restricted.fits(effect):
+        if self.restricted.fits(about):
             return Verdict.CONFIRM
-        return Verdict.ALLOW if self.allowed.fits(effect) else None
-
-    def tool_verdict(self, name: str) -> Verdict | None:
-        """Return the profile's verdict on a tool that acts."""
-        if self.blocked.fits_tool(name) or (self.only and not self.only.fits_tool(name)):
-            return Verdict.BLOCK
-        if self.restricted.fits_tool(name):
-            return Verdict.CONFIRM
-        return Verdict.ALLOW if self.allowed.fits_tool(name) else None
+        return Verdict.ALLOW if self.allowed.fits(about) else None
 
 
 def read_profiles(stored: object) -> list[PolicyProfile]:
     """Return the profiles of the options."""
-    items = stored if isinstance(stored, list) else [stored] if isinstance(stored, Mapping) else []
-    return [_profile(item) for item in items if isinstance(item, Mapping)]
-
-
-def _profile(item: Mapping[str, Any]) -> PolicyProfile:
-    persons, devices, areas = (frozenset(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS))
-    only, blocked, restricted, allowed = (RuleSet(as_texts(item.get(key))) for key in RULE_FIELDS)
-    return PolicyProfile(
-        name=str(item.get(NAME) or ""),
-        persons=persons,
-        devices=devices,
-        areas=areas,
-        only=only,
-        blocked=blocked,
-        restricted=restricted,
-        allowed=allowed,
-    )
+    items = stored if isinstance(stored, list) else [stored]
+    profiles = []
+    for item in items:
+        if isinstance(item, Mapping):
+            texts = {key: as_texts(item.get(key)) for key in (PERSONS, DEVICES, AREAS, *RULE_FIELDS)}
+            profiles.append(
+                PolicyProfile(
+                    name=str(item.get(NAME) or ""),
+                    persons=frozenset(texts[PERSONS]),
+                    devices=frozenset(texts[DEVICES]),
+                    areas=frozenset(texts[AREAS]),
+                    only=RuleSet(texts[ONLY]),
+                    blocked=RuleSet(texts[BLOCKED_KEY]),
+                    restricted=RuleSet(texts[RESTRICTED_KEY]),
+                    allowed=RuleSet(texts[ALLOWED]),
+                )
+            )
+    return profiles
 
 
 def as_texts(value: object) -> list[str]:
@@ -309,7 +303,7 @@ class Occasion:
 
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class RuleHours:
     """Days, and hours of a day; a span across midnight belongs to the day on which it begins."""
 
     days: frozenset[int]
@@ -349,8 +343,11 @@ def presence_holds(presence: str, occasion: Occasion) -> bool | None:
     if occasion.speaker.anytime:
         return None
     if presence in (SOMEBODY, NOBODY):
-        is_somebody = _is_anybody_home(occasion.hass.states.async_all("person"))
-        return None if is_somebody is None else is_somebody is (presence == SOMEBODY)
+        at_home = [_is_home(person) for person in occasion.hass.states.async_all("person")]
+        if True in at_home:
+            return presence == SOMEBODY
+        # Nobody surely is at home, and of somebody it is not known.
+        return None if None in at_home or not at_home else presence == NOBODY
     for prefix, wanted in ((AT_HOME, True), (AWAY, False)):
         if presence.startswith(prefix):
             is_home = _is_home(occasion.hass.states.get(presence.removeprefix(prefix)))
@@ -358,16 +355,7 @@ def presence_holds(presence: str, occasion: Occasion) -> bool | None:
     return None
 
 
-def _is_anybody_home(persons: Iterable[State]) -> bool | None:
-    """Return whether a person is at home; None if nobody surely is and it is not known of somebody."""
-    found = [_is_home(person) for person in persons]
-    if True in found:
-        return True
-    return None if None in found or not found else False
-
-
 def _is_home(person: State | None) -> bool | None:
-    """Return whether a person is at home; None if that is not known."""
     if person is None or person.state in GONE:
         return None
     return person.state == STATE_HOME
@@ -465,7 +453,7 @@ class PickedRule:
     areas: frozenset[str]
     floors: frozenset[str]
     labels: frozenset[str]
-    hours: Hours | None
+    hours: RuleHours | None
     presence: str
     whom: tuple[str, ...]
 
@@ -487,7 +475,7 @@ class PickedRule:
             areas=frozenset(as_texts(item.get(AREAS))),
             floors=frozenset(as_texts(item.get(FLOORS))),
             labels=frozenset(as_texts(item.get(LABELS))),
-            hours=Hours.of(as_texts(item.get(HOURS))),
+            hours=RuleHours.of(as_texts(item.get(HOURS))),
             presence=str(item.get(PRESENCE) or ""),
             whom=tuple(as_texts(item.get(WHOM))),
         )
@@ -503,7 +491,6 @@ class PickedRule:
 
     @property
     def _has_targets(self) -> bool:
-        """Return whether the rule is about some entities only."""
         return bool(self.entities or self.areas or self.floors or self.labels)
 
     @callback

@@ -10,8 +10,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 
-from ..channels.asking import Receivers
-from ..channels.choosing import NO, YES, Chooser
+from ..channels.asking import NO, YES, Receivers
 from ..errors import ValidationError
 from ..proactive.state import Suggestion, SuggestionAnswer, SuggestionState
 from ..runtime import Agent
@@ -58,11 +57,10 @@ async def _async_ask(call: ServiceCall, entry: Agent) -> Response:
     if not messenger.may_send(dt_util.utcnow(), urgent=call.data["urgent"]):
         return response("quiet")
     if not verb:
-        chooser = Chooser(data.handler.hass, entry.entry_id, data.settings)
-        if not chooser.reaches(receivers):
+        if not data.asker.reaches(receivers):
             return response("nobody")
         messenger.note_sent()
-        chosen = await chooser.async_choose(question, answers, receivers, seconds)
+        chosen = await data.asker.async_choose(question, answers, receivers, seconds)
         if chosen is None:
             return response(ActionOutcome.EXPIRED.value)
         return response("answered", chosen.answer, by=chosen.by)

@@ -21,8 +21,7 @@ from ..const import DOMAIN, LOGGER
 from ..issues import report, withdraw
 from ..parts import async_part
 from ..runtime import Agent
-from ..safety.journal import MAX_ENTRIES, AuditKind
-from ..safety.ledger import Ledger, RecordedAction
+from ..safety.journal import MAX_ENTRIES, AuditKind, Ledger, RecordedAction
 from ..tools.activity import ActivityTool, last_changing_turn
 from ..tools.calls.schema import MAX_TOOL_NAME
 from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools

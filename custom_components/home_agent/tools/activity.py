@@ -21,7 +21,7 @@ from ..knowledge.speaker import Speaker
 from ..planned.commands import Cancellation, PlannedCommands
 from ..planned.records import Owner, PlannedCommand
 from ..safety.firewall.own_values import texts_in
-from ..safety.ledger import SCENE, EarlierState, Ledger, RecordedAction
+from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
 from ..timers.timers import Timer, told_days
 from ..timespans import format_local
 from .automating.records import Change, OwnAutomations

@@ -25,7 +25,7 @@ __all__ = ["HomeAgentTool", "ServiceCall", "Speaker", "ToolOutput", "ToolRun", "
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
-    from ..safety.reading import Reader
+    from ..safety.policy import Reader
     from .guard import Guard
     from .turn_calls import TurnCalls
 

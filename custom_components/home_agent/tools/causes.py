@@ -26,7 +26,7 @@ from ..knowledge.speaker import async_is_member, persons
 from ..regex import lazy_regex
 from ..safety.firewall.own_values import is_own_state, without_outside
 from ..safety.frozen import ServiceCall
-from ..safety.ledger import RecordedAction
+from ..safety.journal import RecordedAction
 from ..texts import as_number, clean
 from ..timespans import format_local
 from ..when import Period, read_asked

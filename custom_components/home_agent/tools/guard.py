@@ -39,18 +39,17 @@ from ..knowledge.speaker import Speaker
 from ..safety.frozen import (
     CallDraft,
     CallOrigin,
-    Draft,
     Frozen,
     FrozenCall,
     FrozenIntent,
     FrozenLook,
     FrozenTool,
     ServiceCall,
+    WaitingCalls,
     frozen_call,
 )
 from ..safety.journal import AuditKind, Journal
-from ..safety.policy import Policy
-from ..safety.reading import Reader
+from ..safety.policy import Policy, Reader
 from ..safety.redaction import without_secrets
 from ..safety.rules import Effect, Verdict
 from .intents import (
@@ -390,9 +389,9 @@ class Guard:
             return Verdict.BLOCK
 
     @callback
-    def draft_of(self, calls: Iterable[ServiceCall], speaker: Speaker) -> Draft:
+    def draft_of(self, calls: Iterable[ServiceCall], speaker: Speaker) -> WaitingCalls:
         """Return calls as a question for a confirmation needs them."""
-        draft = Draft(speaker=speaker, conversation_id=speaker.conversation_id)
+        draft = WaitingCalls(speaker=speaker, conversation_id=speaker.conversation_id)
         part = CallDraft(draft=draft, origin=CallOrigin(speaker=speaker))
         for call in calls:
             freeze(self._hass, part, self.frozen(call, speaker, None))

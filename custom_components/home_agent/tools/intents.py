@@ -12,7 +12,7 @@ from ..domains import DOMAINS
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import ServiceCall
-from ..safety.reading import Reader
+from ..safety.policy import Reader
 
 COMMAND = "conversation_command"
 INTENT_SCRIPT = "homeassistant.components.intent_script"

@@ -19,9 +19,9 @@ from ..errors import NotPermitted, PermissionDenied
 from ..knowledge.house import AgentView
 from ..knowledge.speaker import Speaker, pipeline_of, preferred_pipeline
 from ..memory.sentences import holds_secret
-from ..quiet_hours import Hours
 from ..safety.frozen import FrozenCall, ServiceCall
 from ..safety.rules import Verdict
+from ..timespans import QuietHours
 from .people import ANNOUNCE, NOTIFY, SPEAK, TELEGRAM, People, is_spoken
 
 NOTIFY_TOOL: Final = "notify_person"
@@ -58,7 +58,7 @@ class Messages:
     ) -> None:
         self._hass = hass
         self._excluded = frozenset(settings[CONF_ANNOUNCE_EXCLUDED])
-        self._quiet = Hours.from_options(settings)
+        self._quiet = QuietHours.from_options(settings)
         self._people = people
         self._view = view
 

@@ -21,7 +21,7 @@ from ..events import EventEmitter
 from ..planned.commands import PlannedCommands, is_missed
 from ..planned.records import Held, PlannedCommand
 from ..safety.frozen import CallOrigin
-from ..safety.ledger import EarlierState
+from ..safety.journal import EarlierState
 from .base import PartlyFailed, ToolRun
 from .control.planning import NOT_EXPOSED, ControlOutcome, Plan, async_carry_out
 from .control.restoring import CannotRestoreError, ChangedSinceError, moving, restoring

@@ -19,7 +19,7 @@ from ..event_data import FitCounts, TurnQuality
 from ..inference.models import Caller, TokenUsage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
-from ..safety.frozen import CallDraft, CallOrigin, Draft
+from ..safety.frozen import CallDraft, CallOrigin, WaitingCalls
 from ..safety.sanitizer.origins import Origins
 from ..texts import leaves
 from .calls.schema import MAX_ERROR, with_request
@@ -281,7 +281,7 @@ class TurnCalls:
     """What calls were refused for because of the sentence, and in which answer: it is said only once."""
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by a call that reads what another call of the same answer may change: they run concurrently."""
-    draft: Draft = field(init=False)
+    draft: WaitingCalls = field(init=False)
     """What waits for a confirmation."""
 
     tainted: bool = False
@@ -298,7 +298,7 @@ class TurnCalls:
         """Begin with what was said, and nothing that waits."""
         if not self.origins.said:
             self.origins.said.append(self.sentence)
-        self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
+        self.draft = WaitingCalls(speaker=self.speaker, conversation_id=self.conversation_id)
 
     @classmethod
     def of_origin(cls, origin: CallOrigin, tools: Mapping[str, llm.Tool]) -> Self:

@@ -1,7 +1,6 @@
 """Photos in Telegram: what reaches the model, what is said where it cannot, and that nothing stays behind."""
 
 import base64
-from collections.abc import AsyncIterator
 from pathlib import Path
 import time
 from typing import Any
@@ -10,48 +9,20 @@ import pytest
 
 from custom_components.home_agent.agent.pictures import MAX_BYTES
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.telegram_chats import ANNA, Telegram, telegram_bot
+from tests.helpers.telegram_chats import ANNA, Telegram
 from tests.helpers.telegram_settings import OPTIONS
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import status, text, tool_calls
-from tests.servers.telegram_server import TelegramServer
 
 JPEG = b"\xff\xd8\xff\xe0 a red door"
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 
 
 @pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the files of one test from those of others."""
-    return str(tmp_path)
-
-
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house, with Anna."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    attributes = {"user_id": house.anna.id, "id": "anna", "friendly_name": "Anna"}
-    hass.states.async_set("person.anna", "home", attributes)
-    return house
-
-
-@pytest.fixture
-async def telegram(
-    hass: HomeAssistant, secure: SecureHouse, telegram_server: TelegramServer
-) -> AsyncIterator[Telegram]:
-    """Return the bot and its chats."""
-    assert await async_setup_component(hass, "http", {})
-    async with telegram_bot(hass, telegram_server) as found:
-        yield found
-
-
-@pytest.fixture
 async def agent(secure: SecureHouse, telegram: Telegram, model_server: ModelServer) -> Agent:
-    """Return an agent that answers Anna."""
+    """Return an agent that may open locks without a question."""
     return await secure.async_agent(model_server, {**OPTIONS, "policy_allowed": ["lock"]})
 
 

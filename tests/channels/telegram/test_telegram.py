@@ -1,6 +1,5 @@
 """Telegram: chats are conversations, through Home Assistant's own bot against a stand-in for Telegram."""
 
-from collections.abc import AsyncIterator
 import json
 import time
 from typing import Any
@@ -11,45 +10,16 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components import conversation
 from homeassistant.core import Context, EventOrigin, HomeAssistant
-from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.options_pages import page, save as save_page, selector_of
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.telegram_chats import ANNA, BEN, GROUP, STRANGER, Telegram, telegram_bot
+from tests.helpers.telegram_chats import ANNA, BEN, GROUP, STRANGER, Telegram
 from tests.helpers.telegram_settings import OPTIONS
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-from tests.servers.telegram_server import TelegramServer
 
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 RAN = [("lock.unlock", ("lock.front_door",))]
-
-
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    for user in (house.anna, house.ben):
-        attributes = {"user_id": user.id, "id": user.name.lower(), "friendly_name": user.name}
-        hass.states.async_set(f"person.{user.name.lower()}", "home", attributes)
-    return house
-
-
-@pytest.fixture
-async def telegram(
-    hass: HomeAssistant, secure: SecureHouse, telegram_server: TelegramServer
-) -> AsyncIterator[Telegram]:
-    """Return the bot and its chats."""
-    assert await async_setup_component(hass, "http", {})
-    async with telegram_bot(hass, telegram_server) as found:
-        yield found
-
-
-@pytest.fixture
-async def agent(secure: SecureHouse, telegram: Telegram, model_server: ModelServer) -> Agent:
-    """Return an agent that answers Anna and Ben."""
-    return await secure.async_agent(model_server, OPTIONS)
 
 
 def spoken(agent: Agent) -> str:
@@ -266,14 +236,6 @@ async def test_somebody_elses_press_does_not_count(
 
     assert secure.moved() == []
     assert telegram.server.texts(BEN) == ["Only the person who asked for this can confirm it."]
-
-
-async def test_yes_can_be_written(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
-    await ask(agent, telegram)
-
-    assert await telegram.write(ANNA, "yes") == ["Front Door unlocked."]
-
-    assert secure.moved() == RAN
 
 
 async def test_with_a_pin_the_pin_is_written(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:

@@ -1,8 +1,6 @@
 """Unasked messages in Telegram: reminders in their chat, and messages for people without a phone."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from pytest_homeassistant_custom_component.common import (
@@ -14,52 +12,15 @@ from pytest_homeassistant_custom_component.common import (
 from custom_components.home_agent.const import EVENT_TIMER_FINISHED
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.telegram_chats import ANNA, BEN, Telegram, telegram_bot
-from tests.helpers.telegram_settings import OPTIONS
+from tests.helpers.telegram_chats import ANNA, BEN, Telegram
 from tests.helpers.timers import shown
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
-from tests.servers.telegram_server import TelegramServer
 
 SET = ("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})
 DUE = "It is time: Pasta."
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the stores of one test from those of others."""
-    return str(tmp_path)
-
-
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house, with Anna and Ben."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    for user in (house.anna, house.ben):
-        attributes = {"user_id": user.id, "id": user.name.lower(), "friendly_name": user.name}
-        hass.states.async_set(f"person.{user.name.lower()}", "home", attributes)
-    return house
-
-
-@pytest.fixture
-async def telegram(
-    hass: HomeAssistant, secure: SecureHouse, telegram_server: TelegramServer
-) -> AsyncIterator[Telegram]:
-    """Return the bot and its chats."""
-    assert await async_setup_component(hass, "http", {})
-    async with telegram_bot(hass, telegram_server) as found:
-        yield found
-
-
-@pytest.fixture
-async def agent(secure: SecureHouse, telegram: Telegram, model_server: ModelServer) -> Agent:
-    """Return an agent that answers Anna and Ben."""
-    return await secure.async_agent(model_server, OPTIONS)
 
 
 async def set_here(agent: Agent, telegram: Telegram, chat: int = ANNA) -> None:

@@ -10,11 +10,9 @@ import pytest
 from custom_components.home_agent.memory.learner.habits import (
     KnownHabit,
     Thing,
-    as_dict,
-    from_dict,
-    kind_as_dict,
-    kind_from_dict,
+    dump_habit,
     kind_of,
+    load_habit,
     without_doubles,
 )
 from custom_components.home_agent.memory.learner.patterns import (
@@ -62,9 +60,8 @@ def test_what_one_button_switches_is_one_habit() -> None:
     assert found.subjects == (LAMP, SPOT, STRIP)
     (fewer,) = told(also(seen, STRIP))
     assert kind_of(fewer).is_same(kind_of(found))
-    assert kind_from_dict(kind_as_dict(kind_of(found))) == kind_of(found)
     known = KnownHabit(id="1", habit=found, name="Lamp + Spot + Strip", who="", text="\u2026")
-    assert from_dict(as_dict(known)) == known
+    assert load_habit(dump_habit(known)) == known
 
 
 def test_what_is_done_minutes_apart_is_two_habits() -> None:

@@ -12,7 +12,7 @@ from ...knowledge.speaker import Speaker
 from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...safety.disclosure import DataPolicy
-from ...safety.reading import Reader
+from ...safety.policy import Reader
 from ..window import Budget, Catalogue, Slot
 
 

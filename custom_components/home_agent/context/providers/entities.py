@@ -31,7 +31,7 @@ from ...knowledge.spoken_words import known_language
 from ...languages import DEFAULT, languages_with
 from ...safety.firewall.firewall import Removal
 from ...safety.firewall.own_values import cleaned, without_outside
-from ...safety.reading import Reader
+from ...safety.policy import Reader
 from ...texts import words
 from ..kind_lines import (
     MAX_NAMES,

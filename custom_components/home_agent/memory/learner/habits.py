@@ -3,11 +3,12 @@
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from typing import Any, Final, TypedDict
+from datetime import datetime
+from typing import Any, Final
 
 from homeassistant.const import STATE_HOME, STATE_NOT_HOME
 
+from ...store import dump, load
 from .patterns import EVERY_DAY, IN_USE, MINUTES, TARGET, WEEKEND, WINDOW, WORKDAYS, Habit, Observation
 
 NEAR: Final = 90
@@ -70,95 +71,29 @@ def find_same(kind: HabitKind, habits: Iterable[KnownHabit]) -> KnownHabit | Non
     return next((known for known in habits if known.kind.is_same(kind)), None)
 
 
-class StoredHabitKind(TypedDict):
-    """The identity of a habit as it is stored; `minute` is of the day."""
-
-    subject: str
-    value: str
-    days: list[int]
-    minute: int
-    person: str | None
-    others: list[str]
+def dump_habit(known: KnownHabit) -> dict[str, Any]:
+    """Return a habit as it is stored: its fields and those of its identity at one level."""
+    flat = dump(known)
+    return {**flat.pop("habit"), **flat}
 
 
-class StoredHabit(StoredHabitKind):
-    """A habit as it is stored."""
-
-    id: str
-    support: int
-    of: int
-    confidence: float
-    last_seen: str
-    name: str
-    who: str
-    text: str
+def load_habit(stored: Mapping[str, Any]) -> KnownHabit:
+    """Return a stored habit. Raises one of `UNREADABLE` for invalid data."""
+    known = load(KnownHabit, {**stored, "habit": stored})
+    _check(known.kind)
+    return known
 
 
-def kind_as_dict(kind: HabitKind) -> StoredHabitKind:
-    """Return it as it is stored."""
-    return {
-        "subject": kind.subject,
-        "value": kind.value,
-        "days": sorted(kind.days),
-        "minute": kind.minute,
-        "person": kind.person,
-        "others": sorted(kind.others),
-    }
+def load_kind(stored: Mapping[str, Any]) -> HabitKind:
+    """Return a stored identity of a habit. Raises one of `UNREADABLE` for invalid data."""
+    kind = load(HabitKind, stored)
+    _check(kind)
+    return kind
 
 
-def kind_from_dict(stored: Mapping[str, Any]) -> HabitKind:
-    """Return a stored habit. Raises KeyError, TypeError or ValueError for invalid data."""
-    days = frozenset(int(day) for day in stored["days"])
-    if not days <= frozenset(range(7)):
-        raise ValueError("no weekdays")
-    person = stored.get("person")
-    return HabitKind(
-        str(stored["subject"]),
-        str(stored["value"]),
-        days,
-        int(stored["minute"]) % MINUTES,
-        None if person is None else str(person),
-        frozenset(str(other) for other in stored.get("others", ())),
-    )
-
-
-def as_dict(known: KnownHabit) -> StoredHabit:
-    """Return a habit as it is stored."""
-    habit = known.habit
-    return {
-        "id": known.id,
-        **kind_as_dict(known.kind),
-        "support": habit.support,
-        "of": habit.of,
-        "confidence": habit.confidence,
-        "last_seen": habit.last_seen.isoformat(),
-        "name": known.name,
-        "who": known.who,
-        "text": known.text,
-    }
-
-
-def from_dict(stored: Mapping[str, Any]) -> KnownHabit:
-    """Return a stored habit. Raises KeyError, TypeError or ValueError for invalid data."""
-    kind = kind_from_dict(stored)
-    return KnownHabit(
-        id=str(stored["id"]),
-        habit=Habit(
-            subject=kind.subject,
-            value=kind.value,
-            person=kind.person,
-            days=kind.days,
-            minute=kind.minute,
-            support=int(stored["support"]),
-            of=int(stored["of"]),
-            confidence=float(stored["confidence"]),
-            last_seen=date.fromisoformat(stored["last_seen"]),
-            others=tuple(sorted(kind.others)),
-        ),
-        name=str(stored["name"]),
-        who=str(stored["who"]),
-        text=str(stored["text"]),
-    )
+def _check(kind: HabitKind) -> None:
+    if not kind.days <= EVERY_DAY or kind.minute not in range(MINUTES):
+        raise ValueError("no time of the week")
 
 
 ROUNDED: Final = 10
@@ -235,14 +170,22 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
 
 
 def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
+    domain = habit.subject.partition(".")[0]
     for place, known in enumerate(kept):
         if not _is_one_act(known, habit, seen):
             continue
-        if _is_one_thing(known.subject, habit.subject, things):
-            if known.subject.partition(".")[0] in GENERAL:
+        first, second = things.get(known.subject, Thing()), things.get(habit.subject, Thing())
+        known_domain = known.subject.partition(".")[0]
+        if domain == known_domain:
+            is_one_thing = bool(first.name) and first.name.casefold() == second.name.casefold()
+        else:
+            is_general = not GENERAL.isdisjoint({domain, known_domain})
+            is_one_thing = is_general and first.device is not None and first.device == second.device
+        if is_one_thing:
+            if known_domain in GENERAL:
                 kept[place] = habit
             return
-        if known.subject.partition(".")[0] == habit.subject.partition(".")[0]:
+        if domain == known_domain:
             person = known.person if known.person == habit.person else None
             kept[place] = replace(known, others=(*known.others, habit.subject), person=person)
             return
@@ -253,17 +196,11 @@ def _is_one_act(one: Habit, other: Habit, seen: Seen) -> bool:
     if one.value != other.value or one.days != other.days:
         return False
     times, others = _times(one, seen), _times(other, seen)
-    together = sum(_has_near(others, moment) for moment in times)
+    together = 0
+    for moment in times:
+        place = bisect_left(others, moment - TOGETHER)
+        together += place < len(others) and others[place] <= moment + TOGETHER
     return together >= MOSTLY * max(len(times), len(others))
-
-
-def _is_one_thing(one: str, other: str, things: Things) -> bool:
-    """Return whether two entities are one thing: the same by its name, or by its device in other words."""
-    first, second = things.get(one, Thing()), things.get(other, Thing())
-    domains = {one.partition(".")[0], other.partition(".")[0]}
-    if len(domains) == 1:
-        return bool(first.name) and first.name.casefold() == second.name.casefold()
-    return first.device is not None and first.device == second.device and not GENERAL.isdisjoint(domains)
 
 
 def _draws(used: Habit, other: Habit, things: Things) -> bool:
@@ -275,18 +212,9 @@ def _draws(used: Habit, other: Habit, things: Things) -> bool:
 
 
 def _times(habit: Habit, seen: Seen) -> list[float]:
-    return sorted(
-        item.at.timestamp()
-        for item in seen.get(habit.subject, ())
-        if item.value == habit.value and _apart(item.at, habit.minute) <= WINDOW
-    )
+    def is_near(at: datetime) -> bool:
+        apart = abs(at.hour * 60 + at.minute - habit.minute)
+        return min(apart, MINUTES - apart) <= WINDOW
 
-
-def _apart(at: datetime, minute: int) -> int:
-    apart = abs(at.hour * 60 + at.minute - minute)
-    return min(apart, MINUTES - apart)
-
-
-def _has_near(times: Sequence[float], moment: float) -> bool:
-    place = bisect_left(times, moment - TOGETHER)
-    return place < len(times) and times[place] <= moment + TOGETHER
+    observed = seen.get(habit.subject, ())
+    return sorted(item.at.timestamp() for item in observed if item.value == habit.value and is_near(item.at))

@@ -176,7 +176,6 @@ class InfluxSource(ABC):
         )
 
     def _error(self, trouble: InfluxTrouble, detail: str) -> InfluxError:
-        """Return an error without keys."""
         return InfluxError(trouble, shorten(detail, self._secrets))
 
 

@@ -41,7 +41,6 @@ from .recorder import (
     Act,
     ObservationSource,
     ObservedChange,
-    Power,
     RecorderSource,
     SourceError,
     acts,
@@ -145,14 +144,17 @@ class Learner:
         if self._working.locked():
             return
         async with self._working:
-            until = _day_begin(now - QUIET)
+            day = habit_day(dt_util.as_local(now - QUIET))
+            until = dt_util.start_of_local_day(day).replace(hour=DAY_BEGINS // 60)
             read_until = self._observations.read_until
             if read_until is not None and read_until >= until:
                 return
             try:
                 await self._async_collect(read_until, until)
             except SourceError as err:
-                self._note_trouble(str(err))
+                if str(err) != self._trouble:
+                    LOGGER.warning("Nothing is learned from what happens in the house: %s", err)
+                self._trouble = str(err)
                 return
             self._trouble = ""
             await self._async_find(until)
@@ -162,13 +164,22 @@ class Learner:
         kept = self._observations
         oldest = until - timedelta(days=DAYS)
         start = max(read_until or oldest, oldest)
-        entity_ids, powers = self._observed(), await self._async_powers(until)
+        entity_ids, watts = self._observed(), self._power_sensors()
+        weeks = await self._source.async_levels(watts, oldest, until, EVERY)
+        powers = {key: power for key, hours in weeks.items() if (power := read_power(hours))}
         while start < until:
             end = min(start + timedelta(days=1), until)
             changes = await self._source.async_changes(entity_ids, start, end)
             last = dict(kept.last)
             done = await self._hass.async_add_executor_job(_acts, changes, last)
-            observed = [*await self._async_attributed(done), *await self._async_used(start, end, powers)]
+            observed = await self._async_attributed(done)
+            shown = {key: watts[key] for key in powers}
+            levels = await self._source.async_levels(shown, start, end, FINE)
+            observed += [
+                Observation(dt_util.as_local(at), key, IN_USE)
+                for key, steps in levels.items()
+                for at in starts(steps, powers[key])
+            ]
             if kept.since is None and changes:
                 kept.since = habit_day(dt_util.as_local(start))
             kept.last = last
@@ -176,45 +187,41 @@ class Learner:
             start = end
 
     async def _async_attributed(self, done: Iterable[Act]) -> list[Observation]:
-        known: dict[str | None, Person | None] = {None: None}
+        """Return actions with who did them: a person, and none of Home Assistant's own users."""
+        known: dict[str | None, Person | None] = {}
         observed = []
         for act in done:
             if act.user_id not in known:
-                known[act.user_id] = await _async_somebody(self._hass, act.user_id)
+                user = await self._hass.auth.async_get_user(act.user_id) if act.user_id else None
+                is_own = user is None or user.system_generated
+                known[act.user_id] = None if is_own else await async_person_of_user(self._hass, act.user_id)
             who = known[act.user_id]
             if act.entity_id.startswith("person."):
-                who = _person_of(self._hass, act.entity_id)
+                state = self._hass.states.get(act.entity_id)
+                wanted = str(state.attributes.get("id") or state.object_id) if state else None
+                who = next((person for person in persons(self._hass) if person.id == wanted), None)
             at = dt_util.as_local(act.at)
             observed.append(Observation(at, act.entity_id, act.value, who.id if who else None))
         return observed
 
-    async def _async_powers(self, until: datetime) -> dict[str, Power]:
-        """Return the power thresholds of machines from their consumption of the last weeks."""
-        start = until - timedelta(days=DAYS)
-        weeks = await self._source.async_levels(self._power_sensors(), start, until, EVERY)
-        return {key: power for key, hours in weeks.items() if (power := read_power(hours))}
-
-    async def _async_used(
-        self, start: datetime, end: datetime, powers: Mapping[str, Power]
-    ) -> list[Observation]:
-        watts = self._power_sensors()
-        shown = {key: watts[key] for key in powers if key in watts}
-        levels = await self._source.async_levels(shown, start, end, FINE)
-        return [
-            Observation(dt_util.as_local(at), key, IN_USE)
-            for key, steps in levels.items()
-            for at in starts(steps, powers[key])
-        ]
-
     async def _async_find(self, until: datetime) -> None:
-        """Find the habits of the last weeks and note them."""
         kept = self._observations
         people = {person.id for person in persons(self._hass)}
         people |= {f"{USER_PREFIX}{user.id}" for user in await self._hass.auth.async_get_users()}
         kept.keep_only({*self._observed(), *self._power_sensors()}, people)
         last = dt_util.as_local(until).date() - timedelta(days=1)
-        found = await self._hass.async_add_executor_job(_find, kept, last, self._things())
-        await self._async_note([habit for habit in found if not self._is_silenced(habit)], until)
+        entries = er.async_get(self._hass)
+        things = {
+            entity_id: Thing(
+                entry.device_id if (entry := entries.async_get(entity_id)) else None,
+                state.name if (state := self._hass.states.get(entity_id)) else "",
+            )
+            for entity_id in {*self._observed(), *self._power_sensors()}
+        }
+        found = await self._hass.async_add_executor_job(_find, kept, last, things)
+        kinds = ((kind_of(habit), habit) for habit in found)
+        new = [habit for kind, habit in kinds if not any(map(kind.is_same, kept.silenced))]
+        await self._async_note(new, until)
 
     async def _async_note(self, found: Sequence[Habit], now: datetime) -> None:
         names = {person.id: person.name for person in persons(self._hass)}
@@ -224,7 +231,9 @@ class Learner:
             if (known := find_same(kind_of(habit), left)) is not None:
                 left.remove(known)
             who = names.get(habit.person or "", "")
-            name = _names(self._hass, habit)
+            names_of = [_name(self._hass, subject) for subject in habit.subjects[:MAX_NAMED]]
+            more = len(habit.subjects) - len(names_of)
+            name = " + ".join([*names_of, str(more)] if more else names_of)
             unit = self._hass.config.units.temperature_unit
             text = await async_sentence(self._phrase, habit, name, who, unit)
             house_habit = KnownHabit(
@@ -267,10 +276,6 @@ class Learner:
             )
         )
 
-    def _is_silenced(self, habit: Habit) -> bool:
-        kind = kind_of(habit)
-        return any(kind.is_same(silenced) for silenced in self._observations.silenced)
-
     @callback
     def _observed(self) -> set[str]:
         """Return the entities that people act on and that the agent may see.
@@ -297,24 +302,6 @@ class Learner:
             and self._view.is_exposed(state.entity_id)
         }
 
-    @callback
-    def _things(self) -> Things:
-        entries = er.async_get(self._hass)
-        return {
-            entity_id: Thing(
-                entry.device_id if (entry := entries.async_get(entity_id)) else None,
-                state.name if (state := self._hass.states.get(entity_id)) else "",
-            )
-            for entity_id in {*self._observed(), *self._power_sensors()}
-        }
-
-    @callback
-    def _note_trouble(self, trouble: str) -> None:
-        """Log a problem once."""
-        if trouble != self._trouble:
-            LOGGER.warning("Nothing is learned from what happens in the house: %s", trouble)
-        self._trouble = trouble
-
 
 def _acts(changes: Iterable[ObservedChange], last: dict[str, str]) -> list[Act]:
     """Return the actions of people; runs in a worker thread."""
@@ -339,35 +326,6 @@ def _find(kept: Observations, last: date, things: Things) -> list[Habit]:
         if (last - first).days + 1 >= MIN_DAYS:
             found += find_habits(items, first, last)
     return without_doubles(found, by_subject, things)
-
-
-def _day_begin(now: datetime) -> datetime:
-    day = habit_day(dt_util.as_local(now))
-    return dt_util.start_of_local_day(day).replace(hour=DAY_BEGINS // 60)
-
-
-async def _async_somebody(hass: HomeAssistant, user_id: str | None) -> Person | None:
-    """Return the person of a user; None for Home Assistant's own users."""
-    user = await hass.auth.async_get_user(user_id) if user_id else None
-    if user is None or user.system_generated:
-        return None
-    return await async_person_of_user(hass, user_id)
-
-
-@callback
-def _person_of(hass: HomeAssistant, entity_id: str) -> Person | None:
-    state = hass.states.get(entity_id)
-    if state is None:
-        return None
-    wanted = str(state.attributes.get("id") or state.object_id)
-    return next((person for person in persons(hass) if person.id == wanted), None)
-
-
-@callback
-def _names(hass: HomeAssistant, habit: Habit) -> str:
-    named = [_name(hass, subject) for subject in habit.subjects[:MAX_NAMED]]
-    more = len(habit.subjects) - len(named)
-    return " + ".join([*named, str(more)] if more else named)
 
 
 @callback

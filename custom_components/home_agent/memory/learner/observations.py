@@ -3,16 +3,17 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ...const import DOMAIN
-from ...store import EntryStore, read_moment
+from ...store import EntryStore, dump, read_moment
 from ..memories import Memories
 from ..records import Memory, Origin
-from .habits import HabitKind, KnownHabit, as_dict, from_dict, kind_as_dict, kind_from_dict
+from .habits import HabitKind, KnownHabit, dump_habit, load_habit, load_kind
 from .patterns import Observation, habit_day
 
 DAYS: Final = 42
@@ -26,7 +27,7 @@ STORE_KEY = f"{DOMAIN}.observations"
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class SeenAt:
     """When something was done, in seconds since 1970, and by whom."""
 
     at: int
@@ -50,7 +51,7 @@ class Observations:
         self.habits: list[KnownHabit] = []
         self.silenced: list[HabitKind] = []
         """Habits that were deleted by a user: they do not return."""
-        self._seen: dict[Action, list[Moment]] = {}
+        self._seen: dict[Action, list[SeenAt]] = {}
 
     def __len__(self) -> int:
         """Return how many times are kept."""
@@ -59,16 +60,21 @@ class Observations:
     @callback
     def add(self, observed: Iterable[Observation], until: datetime) -> None:
         """Store the observations of one day, and forget those that are too old."""
-        today: dict[Action, set[Moment]] = {}
+        today: dict[Action, set[SeenAt]] = {}
         for item in observed:
-            moment = Moment(int(item.at.timestamp()), item.person)
+            moment = SeenAt(int(item.at.timestamp()), item.person)
             today.setdefault((item.subject, item.value), set()).add(moment)
         for action, moments in today.items():
-            few = sorted(moments, key=_by_time)[:MAX_A_DAY]
+            few = sorted(moments, key=attrgetter("at"))[:MAX_A_DAY]
             self._seen[action] = [*self._seen.get(action, ()), *few]
         self.read_until = until
-        self._forget_before(until - timedelta(days=DAYS))
-        self._changed()
+        oldest = (until - timedelta(days=DAYS)).timestamp()
+        if (more := len(self) - MAX_OBSERVATIONS) > 0:
+            ordered = sorted(item.at for moments in self._seen.values() for item in moments)
+            oldest = max(oldest, ordered[more])
+            begins = habit_day(dt_util.as_local(dt_util.utc_from_timestamp(oldest)))
+            self.since = max(self.since, begins) if self.since else None
+        self._keep(lambda _action, moment: moment.at >= oldest)
 
     def all(self) -> list[Observation]:
         """Return the data to store, in local time; called in a worker thread."""
@@ -96,25 +102,16 @@ class Observations:
     @callback
     def keep_only(self, entity_ids: Collection[str], persons: Collection[str]) -> None:
         """Forget old observations, and those of persons who no longer exist."""
-        self._seen = {
-            action: [moment for moment in moments if moment.person is None or moment.person in persons]
-            for action, moments in self._seen.items()
-            if action[0] in entity_ids
-        }
-        self._tidy()
+        known = {None, *persons}
+        self._keep(lambda action, moment: action[0] in entity_ids and moment.person in known)
 
     @callback
     def erase_person(self, person_id: str) -> int:
         """Forget the actions and habits of a person; return how many."""
         before = len(self)
-        others = {
-            action: [moment for moment in moments if moment.person != person_id]
-            for action, moments in self._seen.items()
-        }
-        self._seen = others
         self.habits = [known for known in self.habits if known.habit.person != person_id]
         self.silenced = [kind for kind in self.silenced if kind.person != person_id]
-        self._tidy()
+        self._keep(lambda _action, moment: moment.person != person_id)
         return before - len(self)
 
     @callback
@@ -132,15 +129,15 @@ class Observations:
     def stored(self) -> dict[str, Any]:
         """Return all that is to be written; called in a worker thread."""
         return {
-            "read_until": self.read_until.isoformat() if self.read_until else None,
-            "since": self.since.isoformat() if self.since else None,
+            "read_until": dump(self.read_until),
+            "since": dump(self.since),
             "last": dict(self.last),
             "seen": [
                 [*action, [[moment.at, moment.person] for moment in list(moments)]]
                 for action, moments in list(self._seen.items())
             ],
-            "habits": [as_dict(known) for known in self.habits],
-            "silenced": [kind_as_dict(kind) for kind in self.silenced],
+            "habits": [dump_habit(known) for known in self.habits],
+            "silenced": dump(self.silenced),
         }
 
     def restore(self, stored: Mapping[str, Any]) -> None:
@@ -150,36 +147,19 @@ class Observations:
         self.since = date.fromisoformat(since) if since else None
         self.last = {str(track): str(value) for track, value in dict(stored["last"]).items()}
         self._seen = {
-            (str(subject), str(value)): [Moment(int(at), person) for at, person in moments]
+            (str(subject), str(value)): [SeenAt(int(at), person) for at, person in moments]
             for subject, value, moments in stored["seen"]
         }
-        self.habits = [from_dict(item) for item in stored["habits"]]
-        self.silenced = [kind_from_dict(item) for item in stored["silenced"]]
+        self.habits = [load_habit(item) for item in stored["habits"]]
+        self.silenced = [load_kind(item) for item in stored["silenced"]]
 
-    def _forget_before(self, moment: datetime) -> None:
-        """Forget old observations, and the oldest beyond the limit."""
-        oldest = moment.timestamp()
-        if (more := len(self) - MAX_OBSERVATIONS) > 0:
-            ordered = sorted(item.at for moments in self._seen.values() for item in moments)
-            oldest = max(oldest, ordered[more])
-            self.since = max(self.since, _day(int(oldest))) if self.since else None
-        self._seen = {
-            action: [item for item in moments if item.at >= oldest] for action, moments in self._seen.items()
+    def _keep(self, keeps: Callable[[Action, SeenAt], bool]) -> None:
+        kept = {
+            action: [moment for moment in moments if keeps(action, moment)]
+            for action, moments in self._seen.items()
         }
-        self._tidy()
-
-    def _tidy(self) -> None:
-        """Drop actions without observations."""
-        self._seen = {action: moments for action, moments in self._seen.items() if moments}
+        self._seen = {action: moments for action, moments in kept.items() if moments}
         self._changed()
-
-
-def _by_time(moment: Moment) -> int:
-    return moment.at
-
-
-def _day(at: int) -> date:
-    return habit_day(dt_util.as_local(dt_util.utc_from_timestamp(at)))
 
 
 class ObservationStore(EntryStore[Observations]):

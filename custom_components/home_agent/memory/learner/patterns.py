@@ -83,7 +83,7 @@ class Habit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Moment:
+class _Act:
     """When something happened, in days of habits."""
 
     day: date
@@ -120,10 +120,12 @@ def _habits(
             return
         days, hits = found
         confidence = _confidence(hits, days, span)
+        # Whoever it was wherever that is known, if it is known in most cases.
+        known = [person for hit in hits if (person := left[hit]) is not None]
         yield Habit(
             subject=subject,
             value=value,
-            person=_whose([left[hit] for hit in hits]),
+            person=known[0] if len(set(known)) == 1 and 2 * len(known) > len(hits) else None,
             days=days,
             minute=(int(median(hit.minute for hit in hits)) + DAY_BEGINS) % MINUTES,
             support=len({hit.day for hit in hits}),
@@ -135,28 +137,25 @@ def _habits(
             del left[hit]
 
 
-def _whose(people: Sequence[str | None]) -> str | None:
-    """Return who acted, if it was one person wherever the person is known, and known in most cases."""
-    known = [person for person in people if person is not None]
-    return known[0] if len(set(known)) == 1 and 2 * len(known) > len(people) else None
-
-
-def _surest(moments: Sequence[_Moment], span: Sequence[date]) -> tuple[frozenset[int], list[_Moment]] | None:
+def _surest(moments: Sequence[_Act], span: Sequence[date]) -> tuple[frozenset[int], list[_Act]] | None:
     """Return the largest group of days that shows a habit, with what happened; None if there is none."""
     for days, parts in PARTS.items():
         within = [moment for moment in moments if moment.day.weekday() in days]
         hits = _densest(within)
+        happened = {hit.day for hit in hits}
         if _is_habit(hits, within, moments, days, span) and all(
-            _rate(hits, part, span) >= MIN_PART for part in parts
+            sum(day.weekday() in part for day in happened)
+            >= MIN_PART * sum(day.weekday() in part for day in span)
+            for part in parts
         ):
             return days, hits
     return None
 
 
 def _is_habit(
-    hits: Sequence[_Moment],
-    within: Sequence[_Moment],
-    moments: Iterable[_Moment],
+    hits: Sequence[_Act],
+    within: Sequence[_Act],
+    moments: Iterable[_Act],
     days: Collection[int],
     span: Sequence[date],
 ) -> bool:
@@ -165,8 +164,16 @@ def _is_habit(
     happened = len({hit.day for hit in hits})
     if happened < MIN_DAYS or happened < MIN_RATE * possible:
         return False
+    begins = min(hit.minute for hit in hits)
+    other_days = sum(day.weekday() not in days for day in span)
+    on_others = {
+        moment.day
+        for moment in moments
+        if moment.day.weekday() not in days and begins <= moment.minute < begins + WINDOW
+    }
     by_chance = max(
-        1 - exp(-len(within) / possible * WINDOW / MINUTES), _on_other_days(hits, moments, days, span)
+        1 - exp(-len(within) / possible * WINDOW / MINUTES),
+        (len(on_others) + 0.5) / (other_days + 1) if other_days else 0.0,
     )
     tail = sum(
         comb(possible, count) * by_chance**count * (1 - by_chance) ** (possible - count)
@@ -175,22 +182,9 @@ def _is_habit(
     return tail * MINUTES / WINDOW <= CHANCE
 
 
-def _on_other_days(
-    hits: Iterable[_Moment], moments: Iterable[_Moment], days: Collection[int], span: Sequence[date]
-) -> float:
-    begins = min(hit.minute for hit in hits)
-    possible = sum(day.weekday() not in days for day in span)
-    happened = {
-        moment.day
-        for moment in moments
-        if moment.day.weekday() not in days and begins <= moment.minute < begins + WINDOW
-    }
-    return (len(happened) + 0.5) / (possible + 1) if possible else 0.0
-
-
-def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
+def _densest(moments: Sequence[_Act]) -> list[_Act]:
     ordered = sorted(moments, key=lambda moment: moment.minute)
-    best: list[_Moment] = []
+    best: list[_Act] = []
     days_of_best = 0
     end = 0
     for start, first in enumerate(ordered):
@@ -202,13 +196,7 @@ def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
     return best
 
 
-def _rate(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) -> float:
-    possible = sum(day.weekday() in days for day in span)
-    happened = len({hit.day for hit in hits if hit.day.weekday() in days})
-    return happened / possible if possible else 1.0
-
-
-def _confidence(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) -> float:
+def _confidence(hits: Iterable[_Act], days: Collection[int], span: Sequence[date]) -> float:
     """Return the confidence of a habit: the lower end of Wilson's interval; recent days count more."""
     happened_on = {hit.day for hit in hits}
     weights = {day: 0.5 ** ((span[-1] - day).days / HALF_LIFE) for day in span if day.weekday() in days}
@@ -225,7 +213,7 @@ def habit_day(at: datetime) -> date:
     return _moment(at).day
 
 
-def _moment(at: datetime) -> _Moment:
+def _moment(at: datetime) -> _Act:
     minute = at.hour * 60 + at.minute - DAY_BEGINS
     day = at.date() if minute >= 0 else at.date() - timedelta(days=1)
-    return _Moment(day, minute % MINUTES)
+    return _Act(day, minute % MINUTES)

@@ -215,25 +215,12 @@ def _read_changes(
     hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
 ) -> list[ObservedChange]:
     """Return the changes of some entities; runs in the recorder's executor."""
-    changes: list[ObservedChange] = []
-    with session_scope(hass=hass, read_only=True) as session:
-        machines = {row[0] for row in session.execute(_select_machines(start, end))}
-        for with_target in (False, True):
-            wanted = [key for key in entity_ids if key.startswith(WITH_TARGET) is with_target]
-            for some in batched(wanted, MAX_IDS, strict=False):
-                rows = session.execute(_select_states(some, start, end, with_target=with_target))
-                for row in rows:
-                    changes += _changes(row, machines)
-    return sorted(changes, key=lambda change: change.at)
-
-
-def _select_machines(start: datetime, end: datetime) -> Select[Any]:
     from sqlalchemy import select  # noqa: PLC0415
 
     from homeassistant.components.recorder.db_schema import Events, EventTypes  # noqa: PLC0415
 
     begun = start - timedelta(hours=1)  # actions that began shortly before may still run
-    return (
+    by_machines = (
         select(Events.context_id_bin)
         .join(EventTypes, Events.event_type_id == EventTypes.event_type_id)
         .where(EventTypes.event_type.in_(MACHINES))
@@ -241,6 +228,16 @@ def _select_machines(start: datetime, end: datetime) -> Select[Any]:
         .where(Events.time_fired_ts < end.timestamp())
         .limit(MAX_ROWS)
     )
+    changes: list[ObservedChange] = []
+    with session_scope(hass=hass, read_only=True) as session:
+        machines = {row[0] for row in session.execute(by_machines)}
+        for with_target in (False, True):
+            wanted = [key for key in entity_ids if key.startswith(WITH_TARGET) is with_target]
+            for some in batched(wanted, MAX_IDS, strict=False):
+                rows = session.execute(_select_states(some, start, end, with_target=with_target))
+                for row in rows:
+                    changes += _changes(row, machines)
+    return sorted(changes, key=lambda change: change.at)
 
 
 def _select_states(

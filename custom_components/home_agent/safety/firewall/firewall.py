@@ -273,14 +273,14 @@ def _pattern(*sources: str) -> re.Pattern[str]:
 
 
 @composed
-def _all_rules() -> Mapping[str, Rules]:
-    return {language: Rules(language) for language in languages_with("firewall")}
+def _all_rules() -> list[Rules]:
+    return [Rules(language) for language in languages_with("firewall")]
 
 
 def rules_for(text: str) -> Iterator[Rules]:
     """Yield the rules of the languages that a text may be in."""
     letters = set(text)
-    for rules in _all_rules().values():
+    for rules in _all_rules():
         if not rules.letters or not rules.letters.isdisjoint(letters):
             yield rules
 
@@ -416,21 +416,18 @@ def _spans(text: str, *, addressed: bool, describes: bool, others: Collection[st
     tokens = list(TOKENS.finditer(marked_up.text))
     roles = list(ROLES.finditer(marked_up.text))
     if tokens or roles[1:]:
-        found.append(_template_span(marked_up, sorted(match.span() for match in (*tokens, *roles))))
+        marks = sorted(match.span() for match in (*tokens, *roles))
+        last = marks[-1][1]
+        end = marked_up.text.find("\n", last)
+        stop = _PARAGRAPH_END.search(marked_up.text, last) if len(marks) == 1 else None
+        end = stop.start() if stop else len(marked_up.text) if end < 0 else end
+        found.append((*marked_up.written(marks[0][0], max(end, last)), "template"))
     calls = (*CALLS.finditer(marked_up.text), *named_calls(marked_up.text, others))
     found += [(*marked_up.written(*match.span()), "call") for match in calls]
     addressed = addressed or bool(roles)
     return found + _sentence_spans(
         Readable(text), steers=bool(found), addressed=addressed, describes=describes
     )
-
-
-def _template_span(readable: Readable, marks: list[tuple[int, int]]) -> Span:
-    text, (_, last) = readable.text, marks[-1]
-    end = text.find("\n", last)
-    stop = _PARAGRAPH_END.search(text, last) if len(marks) == 1 else None
-    end = stop.start() if stop else len(text) if end < 0 else end
-    return (*readable.written(marks[0][0], max(end, last)), "template")
 
 
 def _sentence_spans(readable: Readable, *, steers: bool, addressed: bool, describes: bool) -> list[Span]:

@@ -261,19 +261,12 @@ def _is_own(hass: HomeAssistant, state: State, name: str, text: str) -> bool:
     if valid_entity_id(text):
         return hass.states.get(text) is not None
     if state.domain in DEVICES and (name in MODES or name in OFFERED):
-        return _is_mode(text, state.attributes.get(MODES.get(name, name)))
+        offered = state.attributes.get(MODES.get(name, name))
+        is_offered = isinstance(offered, list | tuple) and text in offered
+        return is_offered and len(text) <= MAX_MODE and len(text.split()) <= MAX_MODE_WORDS
     if name in ("state", "history"):
         return _is_own_state(hass, state, text)
     return name == "options" and state.domain == "input_select"
-
-
-def _is_mode(text: str, offered: object) -> bool:
-    return (
-        isinstance(offered, list | tuple)
-        and text in offered
-        and len(text) <= MAX_MODE
-        and len(text.split()) <= MAX_MODE_WORDS
-    )
 
 
 def _is_own_state(hass: HomeAssistant, state: State, text: str) -> bool:
@@ -299,14 +292,6 @@ def is_news(texts: Iterable[str], said: str) -> bool:
     return any(not spoken.issuperset(words(text)) for text in texts)
 
 
-def _result_texts(value: object) -> Iterator[str]:
-    return (
-        text
-        for text in leaves(value, keys=True)
-        if isinstance(text, str) and not _NO_RESULT_TEXT.fullmatch(text)
-    )
-
-
 _NO_RESULT_TEXT: Final = lazy_regex(r"[\d\s:.,+%°TZ/-]*")
 
 
@@ -327,4 +312,5 @@ CLOCK: Final = "homeassistant.components.llm.llm"
 
 def has_text(result: Any) -> bool:
     """Return whether a result holds any text at all."""
-    return any(_ANY_WORD.search(text) for text in _result_texts(result))
+    texts = (leaf for leaf in leaves(result, keys=True) if isinstance(leaf, str))
+    return any(_ANY_WORD.search(text) and not _NO_RESULT_TEXT.fullmatch(text) for text in texts)

@@ -115,26 +115,29 @@ class Vocabulary:
         Where a person is asked (`asks`), only what a person cannot read counts.
         """
         found: list[str] = []
+        signs = _ASCII_SIGNS if asks else _SIGNS
+        addresses = {address.rstrip(_ENDS) for address in _ADDRESS.findall(self.written.replace('"', " "))}
         for text in texts:
             if text in known:
                 continue
-            addresses = _ADDRESS.findall(text)
-            yield from (address for address in addresses if not self._was_read(address))
+            yield from (each for each in _ADDRESS.findall(text) if each.rstrip(_ENDS) not in addresses)
             plain = _ADDRESS.sub(" ", text)
-            yield from self._odd_signs(plain, _ASCII_SIGNS if asks else _SIGNS)
+            yield from self._odd_signs(plain, signs)
             found += _TOKEN.findall(plain)
-        yield from (word for word in found if not self._is_usual_case(word))
+        for word in found:
+            is_usual = word.islower() or word.isupper() or word[1:].islower() or word.isdigit()
+            if not (is_usual or word == word.swapcase() or word in self.written):
+                yield word
         tokens = [token for word in found for token in _words(word)]
         yield from [token for token in tokens if len(token) == 1 and token.isalpha()][MAX_SINGLE:]
-        if asks:
-            yield from (token for token in tokens if not (self._is_known(token) or _is_legible(token)))
-        else:
+        if not asks:
             yield from self._odd_words(tokens)
-
-    def _was_read(self, address: str) -> bool:
-        return address.rstrip(_ENDS) in {
-            one.rstrip(_ENDS) for one in _ADDRESS.findall(self.written.replace('"', " "))
-        }
+            return
+        for token in tokens:
+            # What a person can read: letters of a word's length, or a short number.
+            longest = LONGEST_WORD if token.isalpha() else LONGEST_NUMBER if token.isdecimal() else 0
+            if len(token) > longest and not self._is_known(token):
+                yield token
 
     def _odd_signs(self, text: str, usual: frozenset[str]) -> Iterator[str]:
         """Yield characters that no question needs and that were not typed: they may encode data."""
@@ -154,32 +157,23 @@ class Vocabulary:
         yield from tokens[MAX_WORDS:]
         counted = Counter(token for token in tokens if token not in neutral_words())
         yield from (token for token, count in counted.items() if count > MAX_SAME)
-        small = [token for token in tokens if self._is_small(token)]
+        new = [token for token in tokens if token not in self.said | self.read]
+        small = [token for token in new if token.isdecimal() and int(token[:9]) <= MAX_SMALL]
         yield from small[MAX_NUMBERS:]
-        yield from (token for token in tokens if not self._has_origin(token) and token not in small)
+        year = str(dt_util.now().year)
+        for token in tokens:
+            stems = self.stems.get(token[:LEAST_STEM], ())
+            if self._is_known(token) or token == year or token in small:
+                continue
+            if not token.isalpha() or not (
+                any(_is_form(token, word) for word in stems)
+                or any(
+                    self._is_known(token[:index]) and self._is_known(token[index:])
+                    for index in range(LEAST_PART, len(token) - LEAST_PART + 1)
+                )
+            ):
+                yield token
         yield from self._pieces(tokens)[MAX_PASSAGES:]
-
-    def _is_usual_case(self, word: str) -> bool:
-        return (
-            word.islower()
-            or word.isupper()
-            or word[1:].islower()
-            or word.isdigit()
-            or (word == word.swapcase() or word in self.written)
-        )
-
-    def _is_small(self, token: str) -> bool:
-        return token.isdecimal() and token not in self.said | self.read and int(token[:9]) <= MAX_SMALL
-
-    def _has_origin(self, token: str) -> bool:
-        if self._is_known(token) or token == str(dt_util.now().year):
-            return True
-        if not token.isalpha():
-            return False
-        return any(_is_form(token, word) for word in self.stems.get(token[:LEAST_STEM], ())) or any(
-            self._is_known(token[:index]) and self._is_known(token[index:])
-            for index in range(LEAST_PART, len(token) - LEAST_PART + 1)
-        )
 
     def _is_known(self, token: str) -> bool:
         return token in self.said or token in self.read or token in neutral_words()
@@ -209,12 +203,6 @@ def _words(text: str) -> Iterator[str]:
             yield from pairs(token)
         else:
             yield token
-
-
-def _is_legible(token: str) -> bool:
-    """Return whether a person can read a word: letters of a word's length, or a short number."""
-    longest = LONGEST_WORD if token.isalpha() else LONGEST_NUMBER if token.isdecimal() else 0
-    return len(token) <= longest
 
 
 def _is_form(one: str, other: str) -> bool:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 import ipaddress
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 import re
 from typing import Final, NamedTuple
@@ -203,15 +205,6 @@ def _street_words() -> tuple[re.Pattern[str], ...]:
     )
 
 
-@composed
-def _public_codes() -> re.Pattern[str]:
-    """Return the pattern of codes that everyone may know."""
-    return lazy_regex(
-        f"{_inside('public_codes')}[ -]?{_inside('code_words')}|{_any('public_code_phrases')}",
-        re.IGNORECASE,
-    )
-
-
 class _Schedule(NamedTuple):
     """Patterns of text that reveals when a home is empty, for folded text."""
 
@@ -296,6 +289,15 @@ _TABLE: Final[tuple[tuple[PrivateKind, re.Pattern[str], Callable[[str], bool]], 
     (PrivateKind.NUMBER, _LONG_NUMBER, lambda _text: True),
 )
 """In this order: later rows skip the findings of earlier ones."""
+
+
+@composed
+def _public_codes() -> re.Pattern[str]:
+    """Return the pattern of codes that everyone may know."""
+    return lazy_regex(
+        f"{_inside('public_codes')}[ -]?{_inside('code_words')}|{_any('public_code_phrases')}",
+        re.IGNORECASE,
+    )
 
 
 def find_patterns(text: str, domains: Collection[str], known: Callable[[str], bool]) -> Iterator[Finding]:
@@ -383,7 +385,8 @@ class NameFinder:
         """
         tokens = [(fold_letters(found[0]), found.start(), found.end()) for found in _TOKEN.finditer(text)]
         spoken = {fold_letters(word) for word in _TOKEN.findall(said)}
-        declines = _declines(language)
+        own = find(language)
+        declines = own is not None and bool(listed(own, "privacy.name_endings"))
         stems = [_stems(word, declines=declines) for word, _, _ in tokens]
         for mention in self.names.find(stems, in_a_row=True):
             pattern, first, last = mention.value, min(mention.at), max(mention.at)
@@ -395,9 +398,7 @@ class NameFinder:
                 end = tokens[last + 1][2]
             if pattern.ordinary and (not strict or spoken.issuperset(pattern.words)):
                 continue
-            if not strict and _is_somebody_else(pattern, text[start:], said):
-                continue
-            if pattern.doubtful and not strict and not _written_as_name(text, start, end):
+            if not strict and _is_meant_otherwise(pattern, text, start, end, said):
                 continue
             yield Finding(start, end, pattern.kind)
         for says in self.remembered:
@@ -454,19 +455,11 @@ def _patterns(kind: PrivateKind, words: tuple[str, ...], ordinary: frozenset[str
     plain = [word in ordinary or word in home or word.isdigit() or len(word) < MIN_LONE for word in words]
     if not all(plain):
         yield _Pattern(kind, words)
-        yield from (_Pattern(kind, run) for run in _runs(words, plain))
+        rows = groupby(zip(words, plain, strict=True), key=itemgetter(1))
+        runs = (tuple(word for word, _ in row) for is_plain, row in rows if not is_plain)
+        yield from (_Pattern(kind, run) for run in runs)
     elif len(words) > 1:
         yield _Pattern(kind, words, ordinary=True)
-
-
-def _runs(words: tuple[str, ...], plain: list[bool]) -> Iterator[tuple[str, ...]]:
-    run: list[str] = []
-    for word, is_plain in zip((*words, ""), (*plain, True), strict=True):
-        if not is_plain:
-            run.append(word)
-        elif run:
-            yield tuple(run)
-            run = []
 
 
 def _is_form(pattern: _Pattern, words: Sequence[str], *, declines: bool) -> bool:
@@ -498,22 +491,21 @@ def _stems(word: str, *, declines: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _is_somebody_else(pattern: _Pattern, text: str, said: str) -> bool:
-    """Return whether a single word was just said: in a longer name, or as a word that a device has too."""
-    if len(pattern.words) > 1:
+def _is_meant_otherwise(pattern: _Pattern, text: str, start: int, end: int, said: str) -> bool:
+    """Return whether a single word is none of ours: it was said in a longer name, or is no name here.
+
+    A name that is an everyday word too has a capital inside a sentence, or a possessive.
+    """
+    if len(pattern.words) == 1:
+        if pattern.kind in (PrivateKind.DEVICE, PrivateKind.ROOM):
+            return pattern.words[0] in map(fold_letters, _TOKEN.findall(said))
+        longer = _LONGER_NAME.match(text[start:]) if pattern.kind is PrivateKind.PERSON else None
+        if longer is not None and longer[0].casefold() in said.casefold():
+            return True
+    word, before = text[start:end], text[:start].strip(" \"'\u201e\u201c(")
+    if not pattern.doubtful or re.search(r"['\u2019]s$", word):
         return False
-    if pattern.kind in (PrivateKind.DEVICE, PrivateKind.ROOM):
-        return pattern.words[0] in map(fold_letters, _TOKEN.findall(said))
-    longer = _LONGER_NAME.match(text) if pattern.kind is PrivateKind.PERSON else None
-    return longer is not None and longer[0].casefold() in said.casefold()
-
-
-def _written_as_name(text: str, start: int, end: int) -> bool:
-    """Return whether a word is written like a name: a capital inside a sentence, or with a possessive."""
-    word = text[start:end]
-    if re.search(r"['\u2019]s$", word):
-        return True
-    return word[:1].isupper() and bool(text[:start].strip(" \"'\u201e\u201c(")) and not text.istitle()
+    return not (word[:1].isupper() and before and not text.istitle())
 
 
 @cache
@@ -527,11 +519,6 @@ def ordinary_words(*, names: bool = True) -> frozenset[str]:
 def word_table(name: str) -> frozenset[str]:
     """Return the words of a table of all languages, folded."""
     return frozenset(map(fold_letters, all_words(f"privacy.{name}")))
-
-
-def _declines(language: str) -> bool:
-    own = find(language)
-    return own is not None and bool(listed(own, "privacy.name_endings"))
 
 
 POSTAL_DIGITS: Final = 4
@@ -559,7 +546,13 @@ async def async_names(hass: HomeAssistant) -> Names:
         for kind, name in found
         if name.strip() and name.strip().casefold() not in PUBLIC_NAMES
     )
-    return Names(named, frozenset(_public(hass)))
+    makers = (
+        text
+        for device in list(dr.async_get(hass).devices)
+        for text in (device.manufacturer, device.model, device.model_id)
+    )
+    products = (*makers, *(component.replace(".", " ") for component in hass.config.components))
+    return Names(named, frozenset(word for text in products for word in words(text or "")))
 
 
 def _names(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
@@ -597,25 +590,13 @@ def _telling(state: State) -> Iterator[str]:
     if not state.entity_id.endswith(TELLING_ENDINGS) or state.state in (STATE_UNKNOWN, STATE_UNAVAILABLE):
         return
     if state.entity_id.endswith("location"):
-        yield from _streets(state.state)
+        # The street and the postal code; the town is not a secret.
+        for part in re.split(r"[\n,]", state.state):
+            numbers = re.findall(r"\d+", part)
+            if numbers and len(numbers[0]) >= POSTAL_DIGITS:
+                yield numbers[0]
+            elif numbers:
+                yield re.sub(r"\b\d+\s?[a-zA-Z]?\b", " ", part)
         yield from (str(state.attributes[key]) for key in STREET_ATTRIBUTES if state.attributes.get(key))
     else:
         yield state.state
-
-
-def _streets(address: str) -> Iterator[str]:
-    """Yield street and postal code of an address; its town is not a secret."""
-    for part in re.split(r"[\n,]", address):
-        numbers = re.findall(r"\d+", part)
-        if numbers and len(numbers[0]) >= POSTAL_DIGITS:
-            yield numbers[0]
-        elif numbers:
-            yield re.sub(r"\b\d+\s?[a-zA-Z]?\b", " ", part)
-
-
-def _public(hass: HomeAssistant) -> Iterator[str]:
-    for device in list(dr.async_get(hass).devices):
-        for text in (device.manufacturer, device.model, device.model_id):
-            yield from words(text or "")
-    for component in hass.config.components:
-        yield from words(component.replace(".", " "))

@@ -390,7 +390,6 @@ class Sanitizer:
         return _held_back(kinds, blocking)
 
     def _findings(self, text: str, finder: NameFinder, sending: Sending) -> list[Finding]:
-        """Return the data that may not leave."""
         return [found for found in self._find(text, finder, sending) if not sending.allows(text, found)]
 
     def _find(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
@@ -474,14 +473,10 @@ def _keyword(keyword: str) -> re.Pattern[str] | None:
 
 
 def _held_back(kinds: Iterable[PrivateKind], blocking: Iterable[PrivateKind] | None = None) -> Sanitized:
-    """Return the result for a text that does not leave."""
-    return Sanitized("", _told(kinds), blocked=True, advice=_advice(kinds if blocking is None else blocking))
+    steps = "; ".join(ADVICE[kind] for kind in sorted(kinds if blocking is None else blocking))
+    advice = f"Not sent: it would tell something about this household. Make it generic: {steps}."
+    return Sanitized("", _told(kinds), blocked=True, advice=advice)
 
 
 def _told(kinds: Iterable[PrivateKind]) -> tuple[str, ...]:
     return tuple(sorted(kind.value for kind in kinds))
-
-
-def _advice(kinds: Iterable[PrivateKind]) -> str:
-    steps = "; ".join(ADVICE[kind] for kind in sorted(kinds))
-    return f"Not sent: it would tell something about this household. Make it generic: {steps}."

@@ -17,7 +17,7 @@ from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import RESTORE, Held, Owner, PlannedCommand
 from ...planned.schedule import MAX_OFFSET, Schedule, next_sun
 from ...safety.frozen import FrozenPlan, frozen_call
-from ...safety.ledger import EarlierState
+from ...safety.journal import EarlierState
 from ...safety.redaction import is_secret
 from ...texts import words
 from ...timespans import format_local, format_span

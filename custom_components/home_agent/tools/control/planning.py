@@ -27,7 +27,7 @@ from ...errors import (
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import word_similarity
 from ...safety.frozen import MAX_THINGS, ServiceCall
-from ...safety.ledger import EarlierState
+from ...safety.journal import EarlierState
 from ...texts import fold
 from ..base import PartlyFailed, TargetsFailed, ToolRun
 from ..guard import GATED_OFF

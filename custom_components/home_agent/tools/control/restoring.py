@@ -7,7 +7,7 @@ from homeassistant.core import State
 from ...domains import DOMAINS
 from ...domains.base import STATE, Changed, DomainFacts, ServiceCalls
 from ...domains.showing import GONE
-from ...safety.ledger import EarlierState, RecordedAction
+from ...safety.journal import EarlierState, RecordedAction
 from .planning import Expectation, Plan, PlannedCall, same, value_of
 
 
