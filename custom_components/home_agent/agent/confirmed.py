@@ -44,7 +44,7 @@ async def async_carry_out(
         settling.stop()
     seen = {entity_id: hass.states.get(entity_id) for entity_id in expected}
     waiting = [entity_id for entity_id, state in seen.items() if not expected[entity_id].is_told(state)]
-    unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_passing(seen[entity_id])]
+    unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_reached(seen[entity_id])]
     if waiting:
         targets = await async_targets(hass, language, unseen or waiting)
         key = "done_unseen" if unseen else "done_begun"

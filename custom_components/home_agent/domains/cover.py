@@ -3,22 +3,26 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
 from .base import (
     ANY,
     STATE,
+    STEPS,
     UNKNOWN_SERVICE,
     Action,
-    Changed,
     ControlParameter,
     DomainFacts,
+    Earlier,
+    Meant,
     Reproduced,
     ServiceCalls,
     ValueStep,
+    setting,
     words,
 )
-from .common import STEPS, setting
+from .features import supports
 from .showing import number_of
 
 ENTRANCES: Final = ("garage", "gate", "door")
@@ -60,19 +64,25 @@ def _position(domain: str) -> ControlParameter:
         ability="position",
         aliases="level percent percentage cover_position current_position",
         passing=MOVING,
-        ends={0: "close", 100: "open"},
     )
 
 
-def _restore(
-    _facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed
-) -> ServiceCalls:
-    if "current_position" in attributes and "current_position" in changed:
-        yield "set_cover_position", {"position": attributes["current_position"]}
-    elif STATE in changed and state in ("open", "closed"):
-        yield "open_cover" if state == "open" else "close_cover", {}
-    if "current_tilt_position" in changed and "current_tilt_position" in attributes:
-        yield "set_cover_tilt_position", {"tilt_position": attributes["current_tilt_position"]}
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> Meant:
+    """Open or close what knows only these two for a position that means just that."""
+    ends = {0: "close", 100: "open"}
+    is_end = parameters.keys() == {"position"} and parameters["position"] in ends
+    if not is_end or not state.attributes.get(ATTR_SUPPORTED_FEATURES) or supports(state, "SET_POSITION"):
+        return Meant(verb, parameters)
+    return Meant(ends[parameters["position"]], {})
+
+
+def _restore(was: Earlier) -> ServiceCalls:
+    if "current_position" in was.attributes and "current_position" in was.changed:
+        yield "set_cover_position", {"position": was.attributes["current_position"]}
+    elif STATE in was.changed and was.state in ("open", "closed"):
+        yield "open_cover" if was.state == "open" else "close_cover", {}
+    if "current_tilt_position" in was.changed and "current_tilt_position" in was.attributes:
+        yield "set_cover_tilt_position", {"tilt_position": was.attributes["current_tilt_position"]}
 
 
 def _details(state: State) -> Iterator[str]:
@@ -118,6 +128,7 @@ COVER = DomainFacts(
     fields={"position": "position", "tilt_position": "tilt_position"},
     synonyms=words("toggle set_position set_tilt"),
     step=ValueStep("position", 20),
+    adapt=_adapt,
     turn_on="open",
     turn_off="close",
     is_protected=True,
@@ -163,6 +174,7 @@ VALVE = DomainFacts(
     parameters={"position": _position("valve")},
     fields={"position": "position"},
     synonyms=words("set_position"),
+    adapt=_adapt,
     turn_on="open",
     turn_off="close",
     is_protected=True,

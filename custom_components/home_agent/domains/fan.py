@@ -2,14 +2,28 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from homeassistant.core import State
 
-from .base import ANY, ControlParameter, ValueStep, words
-from .common import PRESET_ALIASES, STEPS, SWITCHED, choice, on_off_actions, setting
+from .base import (
+    ANY,
+    PRESET_ALIASES,
+    STEPS,
+    SWITCHED,
+    ControlParameter,
+    Meant,
+    ValueStep,
+    choice,
+    on_off_actions,
+    setting,
+    words,
+)
 from .features import supports
 from .showing import number_of, text_of
+
+LEAST_STEP: Final = 10
+"""Percent; a fan with a hundred speeds does not change by one."""
 
 
 def _details(state: State) -> Iterator[str]:
@@ -21,11 +35,19 @@ def _details(state: State) -> Iterator[str]:
             yield "oscillating"
 
 
-def _keep(state: State) -> Mapping[str, Any]:
-    """Return the speed: turned on without one, many fans change it."""
-    if not supports(state, "SET_SPEED") or not (percentage := state.attributes.get("percentage")):
-        return {}
-    return {"percentage": percentage}
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> Meant:
+    """Keep the speed of a fan that is on: turned on without one, many change it."""
+    percentage = state.attributes.get("percentage")
+    keeps = verb == "turn_on" and state.state == "on" and not parameters and supports(state, "SET_SPEED")
+    return Meant(verb, {"percentage": percentage} if keeps and percentage else parameters)
+
+
+def _step(state: State, direction: int, size: float | None) -> tuple[str, Mapping[str, Any]]:
+    own = state.attributes.get("percentage_step")
+    if size is None and isinstance(own, int | float) and own < LEAST_STEP:
+        size = LEAST_STEP
+    data = {} if size is None else {"percentage_step": round(size)}
+    return "increase_speed" if direction > 0 else "decrease_speed", data
 
 
 FAN = replace(
@@ -64,11 +86,11 @@ FAN = replace(
         "percentage",
         20,
         "percentage_step",
-        least=10,
+        least=LEAST_STEP,
         services=("increase_speed", "decrease_speed"),
-        key="percentage_step",
+        call=_step,
     ),
-    keep=_keep,
+    adapt=_adapt,
     details=_details,
     reported=("percentage", "preset_mode", "oscillating", "direction"),
     is_switched_with_everything=True,

@@ -7,8 +7,7 @@ from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
 from ..timespans import format_largest
-from .base import ANY, Action, ControlParameter, DomainFacts, Reproduced, words
-from .common import DURATION_ALIASES
+from .base import ANY, DURATION_ALIASES, Action, ControlParameter, DomainFacts, Reproduced, words
 from .showing import word_or_quote
 
 _CANCEL: Final = Action("cancel", expected=words("idle"))

@@ -6,7 +6,7 @@ from typing import Any, Final
 from homeassistant.core import State
 
 from ..errors import ValidationError
-from .base import STATE, Action, Changed, DomainFacts, ServiceCalls, words
+from .base import STATE, Action, DomainFacts, Earlier, ServiceCalls, words
 from .binary_sensor import BINARY_WORDS
 from .features import supports
 from .showing import number_of, pick, text_of
@@ -43,11 +43,9 @@ def _check(state: State) -> Mapping[str, Any]:
     return {}
 
 
-def _restore(
-    _facts: DomainFacts, _state: str, attributes: Mapping[str, Any], changed: Changed
-) -> ServiceCalls:
+def _restore(was: Earlier) -> ServiceCalls:
     """Yield that an update is no longer skipped; one that was installed stays."""
-    if STATE in changed and SKIPPED in changed and not attributes.get(SKIPPED):
+    if STATE in was.changed and SKIPPED in was.changed and not was.attributes.get(SKIPPED):
         yield "clear_skipped", {}
 
 

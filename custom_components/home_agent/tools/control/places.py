@@ -7,9 +7,8 @@ from typing import Any, Final
 from homeassistant.helpers import entity_registry as er
 
 from ...domains import DOMAINS
-from ...domains.base import DomainFacts
+from ...domains.base import DomainFacts, Grouping, WorkInRooms
 from ...domains.features import supports
-from ...domains.together import Grouping, WorkInRooms
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import content_words, name_index, squash

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from homeassistant.core import State
 
 from ...domains import DOMAINS
-from ...domains.base import STATE, Changed, DomainFacts, ServiceCalls
+from ...domains.base import STATE, Changed, DomainFacts, Earlier, ServiceCalls
 from ...domains.showing import GONE
 from ...safety.ledger import EarlierState, RecordedAction
 from .planning import Expectation, Plan, PlannedCall, same, value_of
@@ -101,7 +101,7 @@ def _calls(facts: DomainFacts, before: EarlierState, changed: Changed, now: Stat
             raise CannotRestoreError("is not opened by an undo; it has to be asked for by name")
         yield str(safe.service), {}
     elif facts.restore is not None:
-        yield from facts.restore(facts, before.state, before.attributes, changed)
+        yield from facts.restore(Earlier(facts, before.state, before.attributes, changed))
 
 
 def _regrouping(

@@ -11,7 +11,7 @@ from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS
-from ...domains.base import STATE, ControlParameter, DomainFacts
+from ...domains.base import STATE, ControlParameter, DomainFacts, NothingToDo
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.spoken_words import colors
@@ -153,10 +153,10 @@ def _act(
     try:
         units = Units(run.hass.config.units.temperature_unit)
         parameters = normalise(state.domain, meant, action, given, units)
-    except ValidationError:
+        if (now := facts.adapt(state, meant, parameters)).verb != meant:
+            meant, parameters = now.verb, {}
+    except ValidationError, NothingToDo:
         return None
-    if any(parameters.get(name) == 0 for name in facts.off_at_zero):
-        return "off", ()
     if facts.rooms is not None and meant == facts.rooms.action:
         areas = (run.house.areas.get(area) for area in parameters.get(str(action.value), ()))
         names = (one_line(area.name, MAX_NAME) for area in areas if area is not None)
