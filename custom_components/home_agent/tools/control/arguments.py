@@ -33,53 +33,29 @@ MAX_ERROR = 300
 _READS = words_of(
     "get get_state state status is_on is_off is_open is_closed check query read info describe list has_state"
 )
-_VERB_WORDS: Mapping[str, str] = {
-    "on": "turn_on",
-    "off": "turn_off",
-    "switch_on": "turn_on",
-    "switch_off": "turn_off",
-    "power_on": "turn_on",
-    "power_off": "turn_off",
-    "enable": "turn_on",
-    "disable": "turn_off",
-    "update": "install",
-    "upgrade": "install",
-    "set": "set_value",
-    "adjust": "set_value",
-    "change": "set_value",
-    "set_brightness": "set_value",
-    "dim": "set_value",
-    "set_color": "set_value",
-    "set_level": "set_value",
-    "set_percentage": "set_speed",
-    "set_fan_speed": "set_speed",
-    "set_mode": "set_preset",
-    "set_preset_mode": "set_preset",
-    "set_operation_mode": "set_preset",
-    "set_source": "select_source",
-    "set_option": "select_option",
-    "select": "select_option",
-    "set_tilt_position": "set_tilt",
-    "tilt": "set_tilt",
-    "volume_set": "set_volume",
-    "volume_mute": "mute",
-    "resume": "play",
-    "unpause": "play",
-    "skip": "next",
-    "dock": "return_to_base",
-    "return": "return_to_base",
-    "return_home": "return_to_base",
-    "raise": "increase",
-    "lower": "decrease",
-    "activate_scene": "activate",
-    "run": "activate",
-    "arm": "arm_away",
-    "open_latch": "open",
-    "set_cover_position": "set_position",
-    "set_valve_position": "set_position",
-    "increment": "increase",
-    "decrement": "decrease",
+_VERB_WORDS: Final[Mapping[str, str]] = {
+    "turn_on": "on switch_on power_on enable",
+    "turn_off": "off switch_off power_off disable",
+    "install": "update upgrade",
+    "set_value": "set adjust change set_brightness dim set_color set_level",
+    "set_speed": "set_percentage set_fan_speed",
+    "set_preset": "set_mode set_preset_mode set_operation_mode",
+    "select_source": "set_source",
+    "select_option": "set_option select",
+    "set_tilt": "set_tilt_position tilt",
+    "set_volume": "volume_set",
+    "mute": "volume_mute",
+    "play": "resume unpause",
+    "next": "skip",
+    "return_to_base": "dock return return_home",
+    "increase": "raise increment",
+    "decrease": "lower decrement",
+    "activate": "activate_scene run",
+    "arm_away": "arm",
+    "open": "open_latch",
+    "set_position": "set_cover_position set_valve_position",
 }
+"""Synonyms by the action that they mean."""
 TIME_SLOTS: Final = ("when", "for", "repeat")
 SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("verb", "command", "operation"), "action"),
@@ -211,7 +187,8 @@ def _verb_words() -> Mapping[str, str]:
         for verb, action in facts.actions.items()
         if action.service not in (None, *verbs()) and not verb.startswith("turn_")
     }
-    return {**services, **_VERB_WORDS, **{verb: verb for verb in verbs()}}
+    synonyms = {word: verb for verb, written in _VERB_WORDS.items() for word in written.split()}
+    return {**services, **synonyms, **{verb: verb for verb in verbs()}}
 
 
 def normalise(
