@@ -88,7 +88,9 @@ class ControlTool(HomeAgentTool):
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse to change anything in answer to a question. Raises ValidationError."""
-        check_asked(run)
+        sentence = read(run.sentence, run.speaker.language)
+        if sentence.only_asks or sentence.only_forbids:
+            check_asked(run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

@@ -184,17 +184,3 @@ async def test_what_was_done_is_told_in_percent(hass: HomeAssistant, agent: Agen
     await agent.say("What did you do?", conversation_id=first.conversation_id)
     (row,) = tool_results(agent.server.chats[-1])[-1]["result"]["newest_first"]
     assert row["to"] == {"light.bathroom": "on, brightness 10% -> 30%"}
-
-
-async def test_a_scene_is_undone(hass: HomeAssistant, agent: Agent) -> None:
-    """What it changed is told by entity; and what cannot be controlled is told by name."""
-    assert (await control_result(agent, entity_id="scene.movie_night", action="turn_on"))["success"]
-    undone = await undo_service(hass)
-    assert undone["restored"] == {
-        "cover.living_room_blinds": "open",
-        "light.living_room_ceiling": "on, 60%",
-        "light.sofa_strip": "off",
-        "media_player.television": "off",
-    }
-    result = await control_result(agent, entity_id="binary_sensor.kitchen_window", action="close")
-    assert result["error"].startswith("Kitchen Window cannot be controlled")

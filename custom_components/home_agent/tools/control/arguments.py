@@ -116,7 +116,7 @@ def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     """
     ordered = {"action": read_verb(args["action"])} if args.get("action") else {}
     ordered |= tidy(args)
-    ordered |= {slot: text for slot in TIME_SLOTS if (text := ", ".join(texts(args.get(slot))))}
+    ordered |= {slot: text for slot in TIME_SLOTS if slot in args and (text := ", ".join(texts(args[slot])))}
     is_script = any(text.startswith(SCRIPT_PREFIX) for text in ordered.get("entity_id", ()))
     given = {
         key: value
@@ -147,7 +147,7 @@ def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
     Raises ValidationError for parameters that belong to the target.
     """
     raw = args.get("parameters") or {}
-    if wrong := target_keys(raw):
+    if raw and (wrong := target_keys(raw)):
         raise ValidationError(
             f"parameters: {', '.join(wrong)} does not belong here; "
             "give the target as entity_id, name, area or floor"
@@ -165,9 +165,9 @@ def read_verb(value: Any) -> str:
 
     Any other word is returned as it is. Raises probatio.Invalid for one that reads.
     """
-    word = "_".join(fold(" ".join(texts(value))).split())
+    word = value if value in verbs() else "_".join(fold(" ".join(texts(value))).split())
     if word in verbs():
-        return word
+        return str(word)
     meant = _verb_words()
     for domain, facts in DOMAINS.items():
         if facts.actions and word.startswith(f"{domain}_") and word[len(domain) + 1 :] in meant:
