@@ -53,14 +53,14 @@ type Changed = frozenset[str]
 """Names of the attributes that differ, and STATE if the state does."""
 type ServiceCalls = Iterator[tuple[str, Mapping[str, Any]] | tuple[str, Mapping[str, Any], str]]
 """Services with their data, and the entity to call where that is another one."""
-type RestoreRule = Callable[[Earlier], ServiceCalls]
+type RestoreRule = Callable[[FormerState], ServiceCalls]
 """From what an entity showed before a call to the calls that restore it."""
 type TakeBackRule = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | str]
 """From a service and its data to the call that takes it back, or to the reason why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class FormerState:
     """What an entity showed before a call."""
 
     facts: DomainFacts
@@ -70,7 +70,7 @@ class Earlier:
     """What differs since."""
 
 
-class Meant(NamedTuple):
+class MeantAction(NamedTuple):
     """What an action means to an entity in the state in which it is."""
 
     verb: str
@@ -79,9 +79,9 @@ class Meant(NamedTuple):
     """What the person should hear, without its subject."""
 
 
-def as_asked(_state: State, verb: str, parameters: Mapping[str, Any]) -> Meant:
+def as_asked(_state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
     """Return that an action means the same in every state."""
-    return Meant(verb, parameters)
+    return MeantAction(verb, parameters)
 
 
 class NothingToDo(Exception):
@@ -230,7 +230,7 @@ class DomainFacts:
     turn_on: str = "turn_on"
     """The action that Home Assistant means by a generic "turn on"."""
     turn_off: str = "turn_off"
-    adapt: Callable[[State, str, Mapping[str, Any]], Meant] = as_asked
+    adapt: Callable[[State, str, Mapping[str, Any]], MeantAction] = as_asked
     """From the state, an action and its parameters to what these mean now; raises NothingToDo."""
     resting: frozenset[str] = frozenset()
     """States in which most actions have no effect."""
@@ -483,13 +483,13 @@ def choice(name: str, choices: str, aliases: str = "") -> ControlParameter:
     )
 
 
-def restore_on_off(was: Earlier) -> ServiceCalls:
+def restore_on_off(was: FormerState) -> ServiceCalls:
     """Yield on or off."""
     if STATE in was.changed and was.state in ("on", "off"):
         yield f"turn_{was.state}", {}
 
 
-def restore_settings(was: Earlier) -> ServiceCalls:
+def restore_settings(was: FormerState) -> ServiceCalls:
     """Yield the calls that set the attributes of parameters."""
     for name, parameter in was.facts.parameters.items():
         shown = parameter.attribute
@@ -497,7 +497,7 @@ def restore_settings(was: Earlier) -> ServiceCalls:
             yield parameter.service, {name: was.attributes[shown]}
 
 
-def restore_switched(was: Earlier) -> ServiceCalls:
+def restore_switched(was: FormerState) -> ServiceCalls:
     """Yield the calls for entities that are on or off, with settings while they are on."""
     yield from restore_on_off(was)
     if was.state != "off":
@@ -507,7 +507,7 @@ def restore_switched(was: Earlier) -> ServiceCalls:
 def restore_value(service: str, parameter: str, convert: Callable[[str], Any] = str) -> RestoreRule:
     """Return the rule for entities that are set to a state."""
 
-    def rule(was: Earlier) -> ServiceCalls:
+    def rule(was: FormerState) -> ServiceCalls:
         yield service, {parameter: convert(was.state)}
 
     return rule
@@ -516,7 +516,7 @@ def restore_value(service: str, parameter: str, convert: Callable[[str], Any] = 
 def restore_rest(states: tuple[str, ...], service: str) -> RestoreRule:
     """Return the rule for machines: they are sent back to rest, never to work."""
 
-    def rule(was: Earlier) -> ServiceCalls:
+    def rule(was: FormerState) -> ServiceCalls:
         if STATE not in was.changed:
             yield from restore_settings(was)
         elif was.state in states:

@@ -17,8 +17,8 @@ from .base import (
     Action,
     ControlParameter,
     DomainFacts,
-    Earlier,
-    Meant,
+    FormerState,
+    MeantAction,
     Reproduced,
     ServiceCalls,
     ValueStep,
@@ -68,7 +68,7 @@ def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
         yield "hvac_mode"
 
 
-def _restore(was: Earlier) -> ServiceCalls:
+def _restore(was: FormerState) -> ServiceCalls:
     """Yield mode and settings; the settings first where the mode is going to be off."""
     mode = [("set_hvac_mode", {"hvac_mode": was.state})] if STATE in was.changed else []
     if was.state != "off":
@@ -81,17 +81,17 @@ def _restore(was: Earlier) -> ServiceCalls:
         yield from mode
 
 
-def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> Meant:
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
     """Turn heating that is off on for a target that needs it, or say that the target has no effect yet."""
     target, current = parameters.get("temperature"), state.attributes.get("current_temperature")
     if state.state != "off" or not isinstance(target, int | float):
-        return Meant(verb, parameters)
+        return MeantAction(verb, parameters)
     is_colder = isinstance(current, int | float) and target > current
     if is_colder and HEAT in (state.attributes.get("hvac_modes") or ()):
         parameters = {"hvac_mode": HEAT, **parameters}
     has_mode = parameters.keys() & {"hvac_mode", "operation_mode"}
     note = f"is off, so the target of {number_of(target)}° has no effect yet"
-    return Meant(verb, parameters, "" if has_mode else note)
+    return MeantAction(verb, parameters, "" if has_mode else note)
 
 
 def _range_end(name: str, aliases: str) -> ControlParameter:
@@ -194,7 +194,7 @@ CLIMATE = DomainFacts(
 )
 
 
-def _restore_water(was: Earlier) -> ServiceCalls:
+def _restore_water(was: FormerState) -> ServiceCalls:
     if STATE in was.changed:
         yield "set_operation_mode", {"operation_mode": was.state}
     yield from restore_settings(was)

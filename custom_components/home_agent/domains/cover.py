@@ -14,8 +14,8 @@ from .base import (
     Action,
     ControlParameter,
     DomainFacts,
-    Earlier,
-    Meant,
+    FormerState,
+    MeantAction,
     Reproduced,
     ServiceCalls,
     ValueStep,
@@ -67,16 +67,16 @@ def _position(domain: str) -> ControlParameter:
     )
 
 
-def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> Meant:
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
     """Open or close what knows only these two for a position that means just that."""
     ends = {0: "close", 100: "open"}
     is_end = parameters.keys() == {"position"} and parameters["position"] in ends
     if not is_end or not state.attributes.get(ATTR_SUPPORTED_FEATURES) or supports(state, "SET_POSITION"):
-        return Meant(verb, parameters)
-    return Meant(ends[parameters["position"]], {})
+        return MeantAction(verb, parameters)
+    return MeantAction(ends[parameters["position"]], {})
 
 
-def _restore(was: Earlier) -> ServiceCalls:
+def _restore(was: FormerState) -> ServiceCalls:
     if "current_position" in was.attributes and "current_position" in was.changed:
         yield "set_cover_position", {"position": was.attributes["current_position"]}
     elif STATE in was.changed and was.state in ("open", "closed"):

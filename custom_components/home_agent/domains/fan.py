@@ -12,7 +12,7 @@ from .base import (
     STEPS,
     SWITCHED,
     ControlParameter,
-    Meant,
+    MeantAction,
     ValueStep,
     choice,
     on_off_actions,
@@ -35,11 +35,11 @@ def _details(state: State) -> Iterator[str]:
             yield "oscillating"
 
 
-def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> Meant:
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
     """Keep the speed of a fan that is on: turned on without one, many change it."""
     percentage = state.attributes.get("percentage")
     keeps = verb == "turn_on" and state.state == "on" and not parameters and supports(state, "SET_SPEED")
-    return Meant(verb, {"percentage": percentage} if keeps and percentage else parameters)
+    return MeantAction(verb, {"percentage": percentage} if keeps and percentage else parameters)
 
 
 def _step(state: State, direction: int, size: float | None) -> tuple[str, Mapping[str, Any]]:

@@ -14,8 +14,8 @@ from .base import (
     TRANSITION,
     Action,
     ControlParameter,
-    Earlier,
-    Meant,
+    FormerState,
+    MeantAction,
     ServiceCalls,
     Unsupported,
     ValueStep,
@@ -70,11 +70,13 @@ def _fit(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> Meant:
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
     """Turn a light off that is to shine at zero percent."""
     if 0 not in (parameters.get("brightness_pct"), parameters.get("brightness")):
-        return Meant(verb, parameters)
-    return Meant("turn_off", {key: parameters[key] for key in ("transition", "flash") if key in parameters})
+        return MeantAction(verb, parameters)
+    return MeantAction(
+        "turn_off", {key: parameters[key] for key in ("transition", "flash") if key in parameters}
+    )
 
 
 def _step(state: State, direction: int, size: float | None) -> tuple[str, Mapping[str, Any]]:
@@ -87,7 +89,7 @@ def _step(state: State, direction: int, size: float | None) -> tuple[str, Mappin
     return "turn_on", {"brightness_step_pct": round(direction * (size or STEP_PERCENT))}
 
 
-def _restore(was: Earlier) -> ServiceCalls:
+def _restore(was: FormerState) -> ServiceCalls:
     """Yield one call with brightness, and colour or effect."""
     if was.state != "on":
         yield from restore_on_off(was)

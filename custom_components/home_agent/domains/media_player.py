@@ -13,9 +13,9 @@ from .base import (
     Action,
     ControlParameter,
     DomainFacts,
-    Earlier,
+    FormerState,
     Grouping,
-    Meant,
+    MeantAction,
     NothingToDo,
     Reproduced,
     ServiceCalls,
@@ -51,11 +51,11 @@ def _mute(*, is_muted: bool) -> Action:
     return Action("volume_mute", data=muted, shown=muted, features="VOLUME_MUTE", ability="mute")
 
 
-def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> Meant:
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
     """Leave a player alone that is off, unless it is to play, or to end."""
     if state.state in RESTING and verb not in REST_ACTIONS and "source" not in parameters:
         raise NothingToDo(f"is {state.state}, so nothing is heard of it")
-    return Meant(verb, parameters)
+    return MeantAction(verb, parameters)
 
 
 def _step(state: State, direction: int, size: float | None) -> tuple[str, Mapping[str, Any]] | None:
@@ -69,7 +69,7 @@ def _step(state: State, direction: int, size: float | None) -> tuple[str, Mappin
     return "volume_up" if direction > 0 else "volume_down", {}
 
 
-def _restore(was: Earlier) -> ServiceCalls:
+def _restore(was: FormerState) -> ServiceCalls:
     """Yield settings, and what plays or rests."""
     state, is_new = was.state, STATE in was.changed
     if is_new and state in RESTING:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from homeassistant.core import State
 
 from ..errors import ValidationError
-from .base import STATE, Action, DomainFacts, Earlier, ServiceCalls, words
+from .base import STATE, Action, DomainFacts, FormerState, ServiceCalls, words
 from .binary_sensor import BINARY_WORDS
 from .features import supports
 from .showing import number_of, pick, text_of
@@ -43,7 +43,7 @@ def _check(state: State) -> Mapping[str, Any]:
     return {}
 
 
-def _restore(was: Earlier) -> ServiceCalls:
+def _restore(was: FormerState) -> ServiceCalls:
     """Yield that an update is no longer skipped; one that was installed stays."""
     if STATE in was.changed and SKIPPED in was.changed and not was.attributes.get(SKIPPED):
         yield "clear_skipped", {}

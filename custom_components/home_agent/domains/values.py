@@ -13,7 +13,7 @@ from .base import (
     Action,
     ControlParameter,
     DomainFacts,
-    Earlier,
+    FormerState,
     Reproduced,
     ServiceCalls,
     ValueStep,
@@ -122,7 +122,7 @@ TEXT = replace(
 INPUT_TEXT = replace(TEXT, name="input_text")
 
 
-def _restore_datetime(was: Earlier) -> ServiceCalls:
+def _restore_datetime(was: FormerState) -> ServiceCalls:
     key = "datetime" if " " in was.state else "date" if "-" in was.state else "time"
     yield "set_datetime", {key: was.state}
 

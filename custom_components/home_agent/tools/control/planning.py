@@ -77,11 +77,14 @@ class Expectation:
 
     def is_met(self, state: State | None) -> bool:
         """Return whether a state is as expected."""
-        if state is None:
+        if state is None or (self.states and state.state not in self.states) or state.state in self.unless:
             return False
-        if (self.states and state.state not in self.states) or state.state in self.unless:
-            return False
-        return not self.missed(state)
+        step = state.attributes.get("percentage_step")  # a fan takes the nearest speed that it has
+        tolerances = {"percentage": max(1.0, step)} if isinstance(step, int | float) else {}
+        return all(
+            same(name, value_of(state, name), wanted, tolerances.get(name))
+            for name, wanted in self.attributes.items()
+        )
 
     def is_reached(self, state: State | None) -> bool:
         """Return whether a state is as expected, or on its way."""
@@ -92,16 +95,6 @@ class Expectation:
     def is_told(self, state: State | None) -> bool:
         """Return whether the sentence about the action is true."""
         return self.is_reached(state) if self.lasts else self.is_met(state)
-
-    def missed(self, state: State) -> dict[str, Any]:
-        """Return the attributes that are not as expected, with what was expected."""
-        step = state.attributes.get("percentage_step")  # a fan takes the nearest speed that it has
-        tolerances = {"percentage": max(1.0, step)} if isinstance(step, int | float) else {}
-        return {
-            name: wanted
-            for name, wanted in self.attributes.items()
-            if not same(name, value_of(state, name), wanted, tolerances.get(name))
-        }
 
 
 def value_of(shown: EarlierState | State, name: str) -> Any:
@@ -133,23 +126,22 @@ class Settling:
 
     async def async_wait(self) -> None:
         """Return when all entities are as expected or on their way, at the latest after SETTLE_SECONDS."""
-        try:
+
+        def is_settled(entity_id: str, expectation: Expectation) -> bool:
+            state = self._hass.states.get(entity_id)
+            if (expectation.change or expectation.may_change) and state is self._before[entity_id]:
+                return False
+            return expectation.is_reached(state)
+
+        with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
-                while not all(starmap(self._is_settled, self._expectations.items())):
+                while not all(starmap(is_settled, self._expectations.items())):
                     self._changed.clear()
                     await self._changed.wait()
-        except TimeoutError:
-            pass
 
     @callback
     def _on_change(self, _event: Event[EventStateChangedData]) -> None:
         self._changed.set()
-
-    def _is_settled(self, entity_id: str, expectation: Expectation) -> bool:
-        state = self._hass.states.get(entity_id)
-        if (expectation.change or expectation.may_change) and state is self._before[entity_id]:
-            return False
-        return expectation.is_reached(state)
 
 
 MAX_LISTED: Final = 12
@@ -552,8 +544,7 @@ class ControlOutcome:
     def name_of(self, entity_id: str) -> str:
         """Return the name of a target, or its id if it may not be known."""
         record = self.house.entities.get(entity_id)
-        is_hidden = record is None or self.failed.get(entity_id) == NOT_EXPOSED
-        return entity_id if is_hidden or record is None else record.name
+        return record.name if record and self.failed.get(entity_id) != NOT_EXPOSED else entity_id
 
 
 MAX_NAMES: Final = 200

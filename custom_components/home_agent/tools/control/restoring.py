@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from homeassistant.core import State
 
 from ...domains import DOMAINS
-from ...domains.base import STATE, DomainFacts, Earlier, ServiceCalls
+from ...domains.base import STATE, DomainFacts, FormerState, ServiceCalls
 from ...domains.showing import GONE
 from ...safety.ledger import EarlierState, RecordedAction
 from .planning import Expectation, Plan, PlannedCall, same, value_of
@@ -49,9 +49,8 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
             raise CannotRestoreError("is not opened by an undo; it has to be asked for by name")
         calls, passing = [PlannedCall(str(safe.service), {})], safe.passing
     else:
-        made = (
-            facts.restore(Earlier(facts, before.state, before.attributes, changed)) if facts.restore else ()
-        )
+        former = FormerState(facts, before.state, before.attributes, changed)
+        made = facts.restore(former) if facts.restore is not None else ()
         regrouped = _regrouping(facts, now.entity_id, before, after)
         calls = [PlannedCall(*call) for call in (*made, *regrouped)]
     if not calls:

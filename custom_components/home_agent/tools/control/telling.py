@@ -74,7 +74,7 @@ STATES_FIRST: Final = frozenset(("toggle", "open", "close"))
 ALREADY: Final[Mapping[str, str]] = MappingProxyType({"on": "already_on", "off": "already_off"})
 """The sentences for actions that changed nothing; that of others is `already`."""
 
-type _Act = tuple[str, tuple[ToldValue, ...]]
+type _Sentence = tuple[str, tuple[ToldValue, ...]]
 
 
 def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, ...]:
@@ -83,7 +83,7 @@ def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, .
         return ()
     verb, target, given = read_args(args)
     done, unchanged = (tuple(result.get(part, ())) for part in ("done", "unchanged"))
-    acts: dict[_Act, list[str]] = {}
+    acts: dict[_Sentence, list[str]] = {}
     for entity_id in done or unchanged:
         state = run.hass.states.get(entity_id)
         act = _act(verb, given, state, run) if state is not None else None
@@ -127,7 +127,7 @@ def tell_planned(
 
 def _act(
     verb: str, given: Mapping[str, Any], state: State, run: ToolRun, *, later: bool = False
-) -> _Act | None:
+) -> _Sentence | None:
     """Return the sentence about one entity and its values; None if there is none."""
     facts = DOMAINS[state.domain]
     meant = run.meanings.get(state.domain, verb)
@@ -219,7 +219,7 @@ def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[Told,
     return (told,) if told and (told.names or told.count) else ()
 
 
-def _told(act: _Act, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> Told:
+def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> Told:
     """Return what was done to some entities: by name if they are few, else by kind, number and place."""
     key, values = act
     # Without the groups whose members are among them: nothing is counted twice.
