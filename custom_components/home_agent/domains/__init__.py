@@ -1,4 +1,4 @@
-"""What Home Agent knows about each kind of device: one file per kind, and all that reads these facts.
+"""What Home Agent knows about each kind of device: a file for each, or for a few that are alike.
 
 A file defines `DomainFacts` about one domain, or about several that are nearly the same. A new domain needs a
 new file and nothing else: tools, prompt, policy, undo and habits read what the file states.

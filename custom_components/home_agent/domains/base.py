@@ -171,7 +171,7 @@ class ControlParameter:
     is_verified: bool = True
     """Whether the attribute shows the value as it was given, so that it tells whether the call worked."""
     is_restored: bool = True
-    """Whether `common.settings` restores it; False where the domain's own rule does."""
+    """Whether `restore_settings` restores it; False where the domain's own rule does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ SCRIPT_PREFIX: Final = "script."
 
 
 def control_schema() -> probatio.Schema:
-    """Return what any home may be offered. Fields are in the facts of the domains, see `offered.py`."""
+    """Return what any home may be offered; the fields for values are in the facts of the domains."""
     return probatio.Schema(
         {
             probatio.Required("action"): probatio.In(sorted(verbs())),
