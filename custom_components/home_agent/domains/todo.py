@@ -23,16 +23,6 @@ def _take_back_item(service: str, data: Mapping[str, Any]) -> tuple[str, Mapping
     return "what was removed does not come back by itself; add it again"
 
 
-def _take_back_event(_service: str, _data: Mapping[str, Any]) -> str:
-    """Return that events stay."""
-    return "an event can only be deleted in the calendar itself"
-
-
-def _say_event(state: State) -> str:
-    """Return whether the event in the attributes has begun."""
-    return "now" if state.state == "on" else "next"
-
-
 def _event(state: State) -> Iterator[str]:
     """Yield the event and when it begins."""
     yield from text_of("message", state)
@@ -51,8 +41,9 @@ CALENDAR = DomainFacts(
     name="calendar",
     writes=frozenset(("create_event",)),
     reads=frozenset(("get_events",)),
-    take_back=_take_back_event,
-    say=_say_event,
+    take_back=lambda _service, _data: "an event can only be deleted in the calendar itself",
+    # Whether the event in the attributes has begun.
+    say=lambda state: "now" if state.state == "on" else "next",
     details=_event,
     reported=("message", "start_time", "end_time", "location"),
     contained=ANY,

@@ -14,10 +14,6 @@ from .showing import number_of, pick, text_of
 SKIPPED: Final = "skipped_version"
 
 
-def _say(state: State) -> str:
-    return pick(BINARY_WORDS["update"], state.state)
-
-
 def _details(state: State) -> Iterator[str]:
     """Yield the versions, and how far an installation is."""
     attributes = state.attributes
@@ -67,7 +63,7 @@ UPDATE = DomainFacts(
     restore=_restore,
     kept=(SKIPPED,),
     restricted=("update.install",),
-    say=_say,
+    say=lambda state: pick(BINARY_WORDS["update"], state.state),
     details=_details,
     has_category=True,
     counted="available",

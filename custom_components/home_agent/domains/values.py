@@ -104,10 +104,6 @@ INPUT_SELECT = replace(
 )
 
 
-def _say_text(state: State) -> str:
-    return quoted_text(state.state)
-
-
 TEXT = replace(
     _VALUE,
     name="text",
@@ -116,7 +112,7 @@ TEXT = replace(
         "value": ControlParameter("text", "set_value", STATE, ability="value", aliases=VALUE_ALIASES)
     },
     restore=restore_value("set_value", "value"),
-    say=_say_text,
+    say=lambda state: quoted_text(state.state),
     reproduced=_SET_VALUE,
 )
 INPUT_TEXT = replace(TEXT, name="input_text")

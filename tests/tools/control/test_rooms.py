@@ -19,7 +19,7 @@ from homeassistant.helpers import (
     floor_registry as fr,
 )
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -223,27 +223,6 @@ async def test_later(hass: HomeAssistant, agent: Agent) -> None:
     )
     assert result["result"]["planned"][ROBBIE].startswith("clean area (to Kitchen) ")
     assert robot.sent == []
-
-
-@pytest.mark.parametrize(
-    ("sentence", "language", "spoken"),
-    [
-        ("Vacuum the kitchen", "en", "Robbie is cleaning: Kitchen."),
-        ("Saug die Küche", "de", "Robbie reinigt: Kitchen."),
-    ],
-)
-async def test_it_is_told_without_the_model(
-    hass: HomeAssistant, agent: Agent, sentence: str, language: str, spoken: str
-) -> None:
-    """A plain command is confirmed with the room."""
-    await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
-    await agent.set_options(quick_confirmations=True)
-    agent.server.clear()
-    agent.server.script(
-        [tool_calls([("ha_control", {"action": "clean_area", "area": "Kitchen"})]), text("Words.")]
-    )
-    assert speech(await agent.say(sentence, language=language)) == spoken
-    assert len(agent.server.chats) == 1
 
 
 async def test_it_is_offered_where_a_vacuum_has_it(hass: HomeAssistant, agent: Agent) -> None:

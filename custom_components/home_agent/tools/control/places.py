@@ -1,6 +1,6 @@
 """Rooms of machines that clean, and players that play together: what a call means by places and groups."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -263,7 +263,16 @@ class _GroupOrder:
                 named += texts(given.pop(key))
         players = [] if target.is_empty and named else self._players(target)
         players += [player for text in named for player in self._players(Target(name=text))]
-        leader = self._leader(list(dict.fromkeys(players)))
+        leader = self._members(next(filter(self._plays, players), players[0]).entity_id)[0]
+        if len({player.entity_id for player in players}) == 1:
+            playing = [player for player in self._able() if player != players[0] and self._plays(player)]
+            leaders = {self._members(player.entity_id)[0]: player for player in playing}
+            if len(leaders) > 1:
+                problem = "Several play. Give all that are to play together"
+                raise choose(self.run.house, leaders.values(), problem)
+            if not leaders:
+                raise ValidationError("Nothing else plays. Give all players that are to play together")
+            leader = next(iter(leaders))
         ids = [leader, *(player.entity_id for player in players)]
         members = list(dict.fromkeys([leader, *self._members(leader), *ids]))
         return _call(args, self.groups.join, ids, {**given, self.groups.members: members})
@@ -324,6 +333,11 @@ class _GroupOrder:
         state = self.run.hass.states.get(record.entity_id)
         return supports(state, self.facts.actions[self.groups.join].features)
 
+    def _plays(self, record: EntityRecord) -> bool:
+        """Return whether a player plays: such a one leads, so that the music goes on."""
+        state = self.run.hass.states.get(record.entity_id)
+        return state is not None and state.state in PLAYING
+
     def _able(self) -> list[EntityRecord]:
         return [record for record in self.run.house.of_domain(self.facts.name) if self._can(record)]
 
@@ -333,20 +347,3 @@ class _GroupOrder:
         ids = state.attributes.get(self.groups.members) if state else None
         members = [member for member in ids or () if member in self.run.house.entities]
         return members if entity_id in members else [entity_id]
-
-    def _leader(self, players: Sequence[EntityRecord]) -> str:
-        """Return who leads: who plays already, so that the music goes on. Raises ValidationError."""
-
-        def plays(record: EntityRecord) -> bool:
-            state = self.run.hass.states.get(record.entity_id)
-            return state is not None and state.state in PLAYING
-
-        if len(players) > 1:
-            return self._members(next(filter(plays, players), players[0]).entity_id)[0]
-        others = [player for player in self._able() if player != players[0] and plays(player)]
-        leaders = {self._members(player.entity_id)[0]: player for player in others}
-        if len(leaders) > 1:
-            raise choose(self.run.house, leaders.values(), "Several play. Give all that are to play together")
-        if not leaders:
-            raise ValidationError("Nothing else plays. Give all players that are to play together")
-        return next(iter(leaders))
