@@ -92,6 +92,8 @@ class _RoomOrder:
         """Return the call with its rooms; None if it names none."""
         house, (target, given, named) = self.run.house, self._split(args)
         records = self._machines(target)
+        if not records:
+            return None
         names = [frozenset(content_words(record.name)) for record in records]
         said = {text: frozenset(content_words(text)) for text in named}
         # A word of its name is no room.
