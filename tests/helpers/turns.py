@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from homeassistant.core import Context
 from tests.helpers.agent import Agent
 from tests.servers.replies import text, tool_calls
 
@@ -18,10 +19,14 @@ def tool_results(request: Any) -> list[dict[str, Any]]:
 
 
 async def control_result(
-    agent: Agent, sentence: str = "Do that", language: str = "en", **args: Any
+    agent: Agent,
+    sentence: str = "Do that",
+    language: str = "en",
+    context: Context | None = None,
+    **args: Any,
 ) -> dict[str, Any]:
     """Say a sentence that a model answers with one call of ha_control, and return what it reads."""
     agent.server.clear()
     agent.server.script([tool_calls([("ha_control", args)]), text("Fine.")])
-    await agent.say(sentence, language=language)
+    await agent.say(sentence, language=language, context=context)
     return tool_results(agent.server.chats[-1])[-1]

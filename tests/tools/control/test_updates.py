@@ -15,7 +15,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.firmware import Firmware
-from tests.helpers.turns import tool_results
+from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -51,17 +51,6 @@ async def async_add(hass: HomeAssistant, features: Feature, platform: str = "") 
     async_expose_entity(hass, "conversation", HUB, True)
     await hass.async_block_till_done()
     return firmware
-
-
-async def told(
-    agent: Agent, sentence: str, context: Context | None = None, **args: Any
-) -> tuple[str, dict[str, Any]]:
-    """Say a sentence that a model answers with one call; return what is said and what the model reads."""
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_control", args)]), text("Fine.")])
-    answer = await agent.say(sentence, context=context)
-    chats = agent.server.chats
-    return speech(answer), tool_results(chats[-1])[-1] if len(chats) > 1 else {}
 
 
 async def confirm(
@@ -160,7 +149,7 @@ async def test_nothing_to_do(
     for attribute, value in shown.items():
         setattr(firmware, attribute, value)
     firmware.async_write_ha_state()
-    _, result = await told(agent, "Update the hub", admin, action=action, entity_id=HUB)
+    result = await control_result(agent, "Update the hub", context=admin, action=action, entity_id=HUB)
     assert problem in result["error"]
     assert firmware.installed == []
 
@@ -171,7 +160,7 @@ async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
     user.mock_policy({"entities": True})
     tom = Context(user_id=user.id)
     firmware = await async_add(hass, Feature.INSTALL)
-    _, result = await told(agent, "Update the hub", tom, action="install", entity_id=HUB)
+    result = await control_result(agent, "Update the hub", context=tom, action="install", entity_id=HUB)
     assert "administrator" in result["error"]
     satellite = agent.at_satellite()
     question, conversation_id = await ask(satellite, None)
@@ -184,7 +173,9 @@ async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
 async def test_parts_of_home_assistant(hass: HomeAssistant, agent: Agent, platform: str) -> None:
     """Nobody unknown is even asked."""
     await async_add(hass, Feature.INSTALL, platform)
-    _, result = await told(agent.at_satellite(), "Update Home Assistant", action="install", entity_id=HUB)
+    result = await control_result(
+        agent.at_satellite(), "Update Home Assistant", action="install", entity_id=HUB
+    )
     assert "administrator" in result["error"]
 
 
