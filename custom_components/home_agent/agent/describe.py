@@ -41,7 +41,7 @@ from ..tools.control.telling import UNTIL
 from ..tools.messages import heard_on
 from ..tools.outside.behind import inner_name
 from ..tools.resolving.resolver import plain
-from ..tools.telling import Told, ToldValue, ValueKind
+from ..tools.telling import ToldAct, ToldValue, ValueKind
 from ..tools.vetted import TELEGRAM, is_message, is_spoken
 from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from .phrases import async_load_phrases, phrase
@@ -133,7 +133,7 @@ async def async_done(hass: HomeAssistant, language: str, items: Sequence[Frozen]
     return " ".join(dict.fromkeys(text for item in merged(items) for text in describer.done(item)))
 
 
-async def async_told(hass: HomeAssistant, language: str, acts: Sequence[Told]) -> str | None:
+async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]) -> str | None:
     """Return a sentence for each action; None if one of them has no words in this language."""
     await async_load_phrases(hass, language)
     if any(value.kind is ValueKind.MODE for act in acts for value in act.values):
@@ -339,7 +339,7 @@ class _Describer:
         value = ", ".join(filter(None, map(self._value, act.values)))
         return self._framed(f"ask_{act.key}", targets=targets, value=value, action=action)
 
-    def _act(self, call: FrozenCall) -> tuple[Told, Mapping[str, object]]:
+    def _act(self, call: FrozenCall) -> tuple[ToldAct, Mapping[str, object]]:
         """Return what a call does, and the rest of its data."""
         action, data = f"{call.domain}.{call.service}", dict(data_of(call))
         key = ACTS.get(action) or GENERIC.get(call.service, SERVICE)
@@ -355,7 +355,7 @@ class _Describer:
             named = named_values(self.hass, variables, fields_of(self.hass, call.entity_ids[0]))
             data = dict(data_of(replace(call, data={**call.data, "variables": named})))
         named_targets = tuple(_name(self.hass, entity_id) for entity_id in call.entity_ids)
-        return Told(key=key, names=named_targets, values=values), data
+        return ToldAct(key=key, names=named_targets, values=values), data
 
     def _several(self, call: FrozenCall, case: Case) -> str:
         """Return the targets of a call; more than a question can name are counted where it is spoken."""
@@ -522,7 +522,7 @@ class _Describer:
                 return [*item.seen, *([self.phrase(key, receivers=receivers)] if item.sends else ())]
         return [self.phrase("done")]
 
-    def told(self, act: Told) -> str | None:
+    def told(self, act: ToldAct) -> str | None:
         """Return the sentence about an action; None if this language has no words for it."""
         values = [self._value(value) for value in act.values]
         timing = self._timing(act)
@@ -541,7 +541,7 @@ class _Describer:
             return self.phrase("in_place", place=act.place, told=text[0].lower() + text[1:])
         return text[:1].upper() + text[1:]
 
-    def _timing(self, act: Told) -> dict[str, str] | None:
+    def _timing(self, act: ToldAct) -> dict[str, str] | None:
         """Return the time in a sentence, if it has one; None if this language has no words for it."""
         if (moment := act.when) is None:
             return {}

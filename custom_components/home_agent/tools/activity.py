@@ -44,7 +44,7 @@ from .ha_control import async_prepare_names, entity_locks
 from .ha_query import async_found, find_all
 from .planned_rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
 from .resolving.resolver import Target
-from .telling import Told
+from .telling import ToldAct
 from .vetted import is_message
 
 MAX_AGE: Final = timedelta(hours=24)
@@ -414,7 +414,7 @@ class ActivityTool(HomeAgentTool):
                     yield str(change)
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what was undone, or cancelled."""
         if not isinstance(result, Mapping):
             return ()

@@ -33,7 +33,7 @@ from .control.telling import PLANNED, tell, tell_planned
 from .control.values import Units
 from .resolving.family_words import TRAITS, known_traits
 from .resolving.resolver import Target, protected, resolve
-from .telling import Told
+from .telling import ToldAct
 
 MAX_TARGETS = 200
 MAX_LISTED = 10
@@ -153,7 +153,7 @@ class ControlTool(HomeAgentTool):
         return outcome.result()
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what was done, by names and values."""
         if self._planned is None or not isinstance(result, Mapping) or PLANNED.isdisjoint(result):
             return tell(with_rooms(run, args) if _is_arranged(run, args) else args, result, run)

@@ -74,7 +74,7 @@ from .results import (
     succeeded,
     together,
 )
-from .telling import Told
+from .telling import ToldAct
 from .turn_calls import CallRecord, TurnCalls, call_key, entities_of
 from .vetted import is_spoken
 from .waiting import check_contents, check_unchanged
@@ -553,7 +553,9 @@ def _refusals(turn: TurnCalls, targets: ControlResult) -> tuple[RefusedByRule, .
     return tuple(refusals.values()) if all(isinstance(error, RefusedByRule) for error in errors) else ()
 
 
-def _told(tool: HomeAgentTool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+def _told(
+    tool: HomeAgentTool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun
+) -> tuple[ToldAct, ...]:
     """Return what a call did, for a sentence without the model; nothing if that cannot be told."""
     try:
         return tuple(tool.tell(args, result, run))

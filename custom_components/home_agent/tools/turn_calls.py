@@ -26,7 +26,7 @@ from ..safety.sanitizer.origins import Origins
 from ..texts import leaves
 from .calls.schema import MAX_ERROR, with_request
 from .results import ControlResult, failed, succeeded
-from .telling import Told
+from .telling import ToldAct
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
@@ -91,7 +91,7 @@ class CallRecord:
     """What of it waits for a confirmation, while it runs."""
     waits: bool = False
     """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
-    told: tuple[Told, ...] = ()
+    told: tuple[ToldAct, ...] = ()
     """What it did, if a sentence of our own can tell it."""
     success: bool = False
     error: str | None = None

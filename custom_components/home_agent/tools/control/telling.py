@@ -19,7 +19,7 @@ from ...planned.records import PlannedCommand
 from ...texts import fold, one_line
 from ..base import ToolRun
 from ..resolving.resolver import Target
-from ..telling import Moment, Told, ToldValue, ValueKind
+from ..telling import Moment, ToldAct, ToldValue, ValueKind
 from .arguments import normalise, read_args
 from .values import Units
 
@@ -77,7 +77,7 @@ ALREADY: Final[Mapping[str, str]] = MappingProxyType({"on": "already_on", "off":
 type _Sentence = tuple[str, tuple[ToldValue, ...]]
 
 
-def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, ...]:
+def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[ToldAct, ...]:
     """Return what a call did; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or not result or not result.keys() <= WHOLE:
         return ()
@@ -104,7 +104,7 @@ def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, .
 
 def tell_planned(
     args: Mapping[str, Any], result: object, command: PlannedCommand | None, run: ToolRun
-) -> tuple[Told, ...]:
+) -> tuple[ToldAct, ...]:
     """Return what a call planned, or did until a time; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or command is None or not result.keys() <= WHOLE | PLANNED:
         return ()
@@ -112,7 +112,7 @@ def tell_planned(
     if command.restores:
         now = tell(args, {part: result[part] for part in WHOLE & result.keys()}, run)
         is_brief = command.due - dt_util.utcnow() < SHORTEST
-        return (*now, Told(key=UNTIL, when=moment)) if now and not is_brief else ()
+        return (*now, ToldAct(key=UNTIL, when=moment)) if now and not is_brief else ()
     domains = {entity_id.partition(".")[0] for entity_id in command.entity_ids}
     if result.keys() & WHOLE or command.hold or (moment.days and command.schedule.sun) or len(domains) > 1:
         return ()
@@ -212,14 +212,14 @@ def _number(parameter: ControlParameter, wanted: Any, state: State, *, later: bo
     return None if whole is None else ToldValue(ValueKind.PERCENT, round(number * 100 / whole))
 
 
-def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[Told, ...]:
+def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[ToldAct, ...]:
     """Return one sentence about entities by their names, or by their kind and number."""
     ids = sorted(set(entity_ids) & run.house.entities.keys())
     told = _told((key, ()), ids, Target(name="*"), len(ids), run) if ids else None
     return (told,) if told and (told.names or told.count) else ()
 
 
-def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> Told:
+def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> ToldAct:
     """Return what was done to some entities: by name if they are few, else by kind, number and place."""
     key, values = act
     # Without the groups whose members are among them: nothing is counted twice.
@@ -236,7 +236,7 @@ def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, ru
         shared = run.house.areas.get(next(iter(areas)) or "") if len(areas) == 1 else None
         floor = run.house.floors.get(next(iter(floors)) or "") if len(floors) == 1 else None
         place = one_line(shared.name if shared else floor.name if floor else "", MAX_NAME)
-    return Told(
+    return ToldAct(
         key=key,
         names=tuple(dict.fromkeys(one_line(record.name, MAX_NAME) for record in records)) if named else (),
         count=0 if named else len(own),
