@@ -9,7 +9,6 @@ from custom_components.home_agent.domains import DOMAINS, async_load, gated_doma
 from custom_components.home_agent.domains.base import ANY
 from custom_components.home_agent.domains.features import feature_bits, feature_enum, feature_module
 from custom_components.home_agent.tools.guard import is_vetted
-from homeassistant.components.cover import CoverEntityFeature
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
@@ -51,10 +50,6 @@ async def test_features_are_imported_before_they_are_needed(
     er.async_get(hass).async_get_or_create("lawn_mower", "test", "mower")
     await async_load(hass)
     assert module in sys.modules
-
-
-def test_several_features_are_joined() -> None:
-    assert feature_bits("cover", "OPEN CLOSE") == CoverEntityFeature.OPEN | CoverEntityFeature.CLOSE
 
 
 @pytest.mark.parametrize("domain", sorted({*CONTROLLED} - {"group", "script", "automation", "camera"}))

@@ -19,7 +19,7 @@ from tests.servers.replies import text, tool_calls
 FILE = '''"""Teapots."""
 
 from custom_components.home_agent.domains.base import Action, ControlParameter, DomainFacts, words
-from custom_components.home_agent.domains.common import restore_switched
+from custom_components.home_agent.domains.base import restore_switched
 
 
 def details(state):

@@ -9,7 +9,7 @@ from custom_components.home_agent.errors import PermissionDenied, ValidationErro
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.safety.disclosure import DataCategory
 from custom_components.home_agent.safety.frozen import ServiceCall
-from custom_components.home_agent.tools.control.arguments import clean
+from custom_components.home_agent.tools.control.arguments import read_args
 from custom_components.home_agent.tools.guard import TARGET_KEYS
 from custom_components.home_agent.tools.native import NATIVE, disclosed_by
 from custom_components.home_agent.tools.outside.other_apis import named_tools
@@ -76,7 +76,7 @@ async def test_targets_in_the_data(hass: HomeAssistant, model_server: ModelServe
     await house.async_build()
     agent = await house.async_agent(model_server)
     with pytest.raises(ValidationError):
-        clean({key: "lock.front_door"})
+        read_args({"action": "unlock", "parameters": {key: "lock.front_door"}})
     call = ServiceCall(
         domain="light", service="turn_on", entity_ids=("light.hall",), data={key: "lock.front_door"}
     )

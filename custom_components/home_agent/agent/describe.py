@@ -55,7 +55,7 @@ from ..tools.intents import inner_name
 from ..tools.messages import heard_on
 from ..tools.people import TELEGRAM, is_message, is_spoken
 from ..tools.resolving.resolver import plain
-from ..tools.results import Told, ToldValue, ValueKind
+from ..tools.results import ToldAct, ToldValue, ValueKind
 from ..tools.waiting import MAX_KINDS, calls_of_intent, data_of, told, told_message
 
 _ENGLISH: Final = "en"
@@ -209,7 +209,7 @@ async def async_question(
     )
 
 
-async def async_told(hass: HomeAssistant, language: str, acts: Sequence[Told]) -> str | None:
+async def async_told(hass: HomeAssistant, language: str, acts: Sequence[ToldAct]) -> str | None:
     """Return a sentence for each action; None if one of them has no words in this language."""
     await async_load_phrases(hass, language)
     if any(value.kind is ValueKind.MODE for act in acts for value in act.values):
@@ -416,7 +416,7 @@ class _Describer:
         value = ", ".join(filter(None, map(self._value, act.values)))
         return self._framed(f"ask_{act.key}", targets=targets, value=value, action=action)
 
-    def _act(self, call: FrozenCall) -> tuple[Told, Mapping[str, object]]:
+    def _act(self, call: FrozenCall) -> tuple[ToldAct, Mapping[str, object]]:
         """Return what a call does, and the rest of its data."""
         action, data = f"{call.domain}.{call.service}", dict(data_of(call))
         key = ACTS.get(action) or GENERIC.get(call.service, SERVICE)
@@ -432,7 +432,7 @@ class _Describer:
             named = named_values(self.hass, variables, fields_of(self.hass, call.entity_ids[0]))
             data = dict(data_of(replace(call, data={**call.data, "variables": named})))
         named_targets = tuple(_name(self.hass, entity_id) for entity_id in call.entity_ids)
-        return Told(key=key, names=named_targets, values=values), data
+        return ToldAct(key=key, names=named_targets, values=values), data
 
     def _several(self, call: FrozenCall, case: NameCase) -> str:
         """Return the targets of a call; more than a question can name are counted where it is spoken."""
@@ -593,7 +593,7 @@ class _Describer:
                 return [*item.seen, *([self.phrase(key, receivers=receivers)] if item.sends else ())]
         return [self.phrase("done")]
 
-    def told(self, act: Told) -> str | None:
+    def told(self, act: ToldAct) -> str | None:
         """Return the sentence about an action; None if this language has no words for it."""
         values = [self._value(value) for value in act.values]
         if None in values:
@@ -760,7 +760,7 @@ async def async_carry_out(
         settling.stop()
     seen = {entity_id: hass.states.get(entity_id) for entity_id in expected}
     waiting = [entity_id for entity_id, state in seen.items() if not expected[entity_id].is_told(state)]
-    unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_passing(seen[entity_id])]
+    unseen = [entity_id for entity_id in waiting if not expected[entity_id].is_reached(seen[entity_id])]
     await async_load_phrases(hass, language)
     describer = _Describer(hass, language)
     if waiting:

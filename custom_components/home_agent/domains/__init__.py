@@ -1,10 +1,10 @@
-"""What Home Agent knows about each kind of device: one file per kind, and all that reads these facts.
+"""What Home Agent knows about each kind of device: a file for each, or for a few that are alike.
 
 A file defines `DomainFacts` about one domain, or about several that are nearly the same. A new domain needs a
 new file and nothing else: tools, prompt, policy, undo and habits read what the file states.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -81,9 +81,4 @@ async def async_load(hass: HomeAssistant) -> None:
         feature_module(name) for name in DOMAINS.keys() & registered if DOMAINS[name].feature_abilities
     ]
     if missing := [name for name in modules if name not in sys.modules]:
-        await hass.async_add_import_executor_job(_import, missing)
-
-
-def _import(modules: Iterable[str]) -> None:
-    for name in modules:
-        import_module(name)
+        await hass.async_add_import_executor_job(lambda: [*map(import_module, missing)])

@@ -7,8 +7,17 @@ from typing import Any, Final
 from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
-from .base import ANY, Action, DomainFacts, Reproduced, words
-from .common import REPRODUCED_ON_OFF, TRANSITION, on_off_actions, restore_on_off
+from .base import (
+    ANY,
+    REPRODUCED_ON_OFF,
+    TRANSITION,
+    Action,
+    DomainFacts,
+    Reproduced,
+    on_off_actions,
+    restore_on_off,
+    words,
+)
 from .showing import ago
 
 _RUN: Final = Action("turn_on")

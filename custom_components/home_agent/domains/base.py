@@ -1,15 +1,44 @@
-"""The structure of the facts about a domain, and derived data."""
+"""The structure of the facts about a domain, what is derived from them, and what several domains share."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.core import State
 
 from ..errors import ValidationError
-from .together import Grouping, WorkInRooms
+
+
+@dataclass(frozen=True, slots=True)
+class WorkInRooms:
+    """How a kind of machine is sent into single rooms."""
+
+    action: str
+    """The action whose `value` parameter lists rooms by area ID."""
+    everywhere: frozenset[str]
+    """Actions that work in all rooms, so that they become `action` if the person names a room."""
+    areas: Callable[[Mapping[str, Any]], Iterable[str]]
+    """From the options of an entity in the registry to the IDs of the areas that it can be sent to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How entities of a kind form groups that do the same."""
+
+    join: str
+    """The action that adds entities to a group."""
+    leave: str
+    members: str
+    """The parameter and the attribute with a group; its leader is the first."""
+    shared: frozenset[str]
+    """Actions that mean the whole group, unless the person names one of it."""
+    values: frozenset[str]
+    """The parameters that these may set."""
+    heard: frozenset[str]
+    """Services after which the whole group plays."""
+
 
 ANY: Final = ("*",)
 """All parameters, or all services, of the domain."""
@@ -24,10 +53,39 @@ type Changed = frozenset[str]
 """Names of the attributes that differ, and STATE if the state does."""
 type ServiceCalls = Iterator[tuple[str, Mapping[str, Any]] | tuple[str, Mapping[str, Any], str]]
 """Services with their data, and the entity to call where that is another one."""
-type RestoreRule = Callable[[DomainFacts, str, Mapping[str, Any], Changed], ServiceCalls]
-"""From the state and the attributes before a call, and what changed since, to the calls that restore it."""
+type RestoreRule = Callable[[FormerState], ServiceCalls]
+"""From what an entity showed before a call to the calls that restore it."""
 type TakeBackRule = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | str]
 """From a service and its data to the call that takes it back, or to the reason why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerState:
+    """What an entity showed before a call."""
+
+    facts: DomainFacts
+    state: str
+    attributes: Mapping[str, Any]
+    changed: Changed
+    """What differs since."""
+
+
+class MeantAction(NamedTuple):
+    """What an action means to an entity in the state in which it is."""
+
+    verb: str
+    parameters: Mapping[str, Any]
+    note: str = ""
+    """What the person should hear, without its subject."""
+
+
+def as_asked(_state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
+    """Return that an action means the same in every state."""
+    return MeantAction(verb, parameters)
+
+
+class NothingToDo(Exception):
+    """An action has no effect in the state in which an entity is; the text says so, without its subject."""
 
 
 class Unsupported(ValidationError):
@@ -102,22 +160,18 @@ class ControlParameter:
     """What an entity that has it is said to be able to do; None for its name if it needs a feature."""
     aliases: str = ""
     """Other names that models use for it, with spaces between them."""
-    key: str | None = None
-    """Its key in the service data, where that differs."""
     choices: str | None = None
     """State attribute that lists the choices."""
     bounds: tuple[str, str] | None = None
     """State attributes with the least and the greatest value."""
     passing: frozenset[str] = frozenset()
     """States while it is being set."""
-    ends: Mapping[int, str] = MappingProxyType({})
-    """Actions that values mean to an entity that cannot be set to any other value."""
     has_few_choices: bool = False
     """Whether its choices are few words that stay, so that models are offered them."""
     is_verified: bool = True
     """Whether the attribute shows the value as it was given, so that it tells whether the call worked."""
     is_restored: bool = True
-    """Whether `common.settings` restores it; False where the domain's own rule does."""
+    """Whether `restore_settings` restores it; False where the domain's own rule does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +188,11 @@ class ValueStep:
     """The least size of a step, where the entity's own is smaller."""
     ends: tuple[str, ...] = ()
     """The ends of a range, which are moved together where there is no single value."""
-    keeps_on: bool = False
-    """Whether a step down never reaches zero: the value is halved instead."""
-    services: tuple[str, str] | None = None
-    """Services for a step up and down, of the entity's own size if there is no `key`."""
-    key: str | None = None
-    """Where these services take the size of the step; one service for both directions takes a sign."""
+    services: tuple[str, ...] = ()
+    """Services that make a step."""
+    call: Callable[[State, int, float | None], tuple[str, Mapping[str, Any]] | None] | None = None
+    """From the state, the direction (1 or -1) and the size of a step, if it was given, to the call that makes
+    it; None where the value is set instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,20 +230,12 @@ class DomainFacts:
     turn_on: str = "turn_on"
     """The action that Home Assistant means by a generic "turn on"."""
     turn_off: str = "turn_off"
-    keep: Callable[[State], Mapping[str, Any]] | None = None
-    """Returns the parameters that an entity keeps if it is turned on while it is on."""
-    wake: Callable[[State, Mapping[str, Any]], Mapping[str, Any]] | None = None
-    """Returns the parameters that turn an entity on for those that are set while it is off."""
-    remark: Callable[[State, Mapping[str, Any]], str] | None = None
-    """Returns what the person should hear of parameters that have no effect now, without its subject; else
-    an empty text."""
+    adapt: Callable[[State, str, Mapping[str, Any]], MeantAction] = as_asked
+    """From the state, an action and its parameters to what these mean now; raises NothingToDo."""
     resting: frozenset[str] = frozenset()
-    """States in which only `rest_actions` and the parameters that turn it on have an effect."""
-    rest_actions: frozenset[str] = frozenset()
+    """States in which most actions have no effect."""
     exclusive: tuple[str, ...] = ()
     """Parameters of which only one may be given."""
-    off_at_zero: tuple[str, ...] = ()
-    """Parameters whose value 0 means to turn the entity off."""
     fit: Callable[[State, dict[str, Any]], dict[str, Any]] | None = None
     """Returns parameters as an entity accepts them; raises ValidationError for unsupported ones."""
     is_gated: bool = False
@@ -320,7 +365,7 @@ class DomainFacts:
             return frozenset()
         named = [action.service for action in self.actions.values()]
         named += [] if self.is_gated else [parameter.service for parameter in self.parameters.values()]
-        return frozenset(filter(None, (*named, *((self.step and self.step.services) or ()))))
+        return frozenset(filter(None, (*named, *(self.step.services if self.step else ()))))
 
     def service_of(self, device_action: str) -> str:
         """Return the service that one of Home Assistant's device actions calls."""
@@ -393,3 +438,102 @@ class DomainFacts:
             if ability is not None:
                 found[ability] = f"{found.get(ability, '')} {features}".strip()
         return {**found, **self.abilities}
+
+
+ON_OFF_SERVICES: Final = {"on": "turn_on", "off": "turn_off"}
+ON_OFF_STATES: Final = {"on": ("turn_on",), "off": ("turn_off",)}
+REPRODUCED_ON_OFF: Final = Reproduced(states=ON_OFF_STATES)
+
+STEPS: Final = {
+    name: Action(None, direction=direction, value="step", takes=("step",))
+    for name, direction in (("increase", 1), ("decrease", -1))
+}
+"""Actions that raise and lower a value."""
+
+PRESET_ALIASES: Final = "preset mode"
+VOLUME_ALIASES: Final = "volume level percent percentage"
+DURATION_ALIASES: Final = "time length minutes_and_seconds"
+
+CODE: Final = ControlParameter("code", "", aliases="pin alarm_code")
+TRANSITION: Final = ControlParameter("seconds", "turn_on", aliases="transition_time fade")
+
+
+def on_off_actions(
+    *takes: str, native: tuple[str, ...] = (), features: str = "", off: str = "off"
+) -> dict[str, Action]:
+    """Return on, off and toggle; an entity needs one of the features."""
+    return {
+        "turn_on": Action(
+            "turn_on", unexpected=frozenset((off,)), takes=takes, native=native, features=features
+        ),
+        "turn_off": Action("turn_off", expected=frozenset((off,)), features=features),
+        "toggle": Action("toggle", features=features),
+    }
+
+
+def setting(value: str, *takes: str) -> Action:
+    """Return an action that sets its parameters; a bare value belongs to the first."""
+    return Action(None, value=value, takes=takes or (value,))
+
+
+def choice(name: str, choices: str, aliases: str = "") -> ControlParameter:
+    """Return a parameter with a list of choices, whose service and feature have its name."""
+    return ControlParameter(
+        "text", f"set_{name}", name, name.upper(), ability=name, choices=choices, aliases=aliases
+    )
+
+
+def restore_on_off(was: FormerState) -> ServiceCalls:
+    """Yield on or off."""
+    if STATE in was.changed and was.state in ("on", "off"):
+        yield f"turn_{was.state}", {}
+
+
+def restore_settings(was: FormerState) -> ServiceCalls:
+    """Yield the calls that set the attributes of parameters."""
+    for name, parameter in was.facts.parameters.items():
+        shown = parameter.attribute
+        if shown in was.changed and shown in was.attributes and parameter.is_restored:
+            yield parameter.service, {name: was.attributes[shown]}
+
+
+def restore_switched(was: FormerState) -> ServiceCalls:
+    """Yield the calls for entities that are on or off, with settings while they are on."""
+    yield from restore_on_off(was)
+    if was.state != "off":
+        yield from restore_settings(was)
+
+
+def restore_value(service: str, parameter: str, convert: Callable[[str], Any] = str) -> RestoreRule:
+    """Return the rule for entities that are set to a state."""
+
+    def rule(was: FormerState) -> ServiceCalls:
+        yield service, {parameter: convert(was.state)}
+
+    return rule
+
+
+def restore_rest(states: tuple[str, ...], service: str) -> RestoreRule:
+    """Return the rule for machines: they are sent back to rest, never to work."""
+
+    def rule(was: FormerState) -> ServiceCalls:
+        if STATE not in was.changed:
+            yield from restore_settings(was)
+        elif was.state in states:
+            yield service, {}
+
+    return rule
+
+
+SWITCHED: Final = DomainFacts(
+    name="",
+    actions=on_off_actions(),
+    restore=restore_switched,
+    contained=ANY,
+    reproduced=REPRODUCED_ON_OFF,
+    active="on",
+    acts={"on": "on", "off": "off"},
+    suggested=ON_OFF_SERVICES,
+    in_everything=True,
+)
+"""Facts of entities that are only on or off."""

@@ -1,9 +1,12 @@
-"""Sensors, and what on and off mean for each class of binary sensor."""
+"""What is only read: sensors, persons, the weather, and domains whose state is the time of something."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from .base import DomainFacts
+from homeassistant.core import State
+
+from .base import ANY, ANY_CLASS, DomainFacts
+from .showing import number_of, with_unit
 
 BINARY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "battery": ("low", "normal"),
@@ -62,3 +65,42 @@ SENSOR = DomainFacts(
     several={BATTERY: "batteries", "humidity": "humidity", "temperature": "temperatures"},
     reported=(),
 )
+
+
+EVENT = DomainFacts(name="event", is_moment=True, reported=("event_type",))
+CONVERSATION, IMAGE, NOTIFY, STT, TTS, WAKE_WORD = (
+    DomainFacts(name=name, is_moment=True)
+    for name in ("conversation", "image", "notify", "stt", "tts", "wake_word")
+)
+
+
+PERSON = DomainFacts(
+    name="person",
+    several={ANY_CLASS: "people"},
+    says_age=True,
+    moves=True,
+    reported=(),
+    active="home",
+    acts={"home": "home"},
+    other_act="not_home",
+)
+DEVICE_TRACKER = DomainFacts(name="device_tracker", says_age=True, moves=True, active="home")
+ZONE = DomainFacts(name="zone", reported=("persons",))
+
+
+def _weather(state: State) -> Iterator[str]:
+    attributes = state.attributes
+    for key, said in (("temperature", ""), ("humidity", "humidity "), ("wind_speed", "wind ")):
+        if value := number_of(attributes.get(key)):
+            unit = "%" if key == "humidity" else str(attributes.get(f"{key}_unit") or "")
+            yield said + with_unit(value, unit)
+
+
+WEATHER = DomainFacts(
+    name="weather",
+    reads=frozenset(("get_forecasts",)),
+    details=_weather,
+    reported=("temperature", "humidity", "wind_speed", "wind_speed_unit", "pressure", "pressure_unit"),
+    contained=ANY,
+)
+SUN = DomainFacts(name="sun", reported=("next_rising", "next_setting", "elevation"))

@@ -1,6 +1,7 @@
-"""Thermostats and air conditioners."""
+"""Thermostats, air conditioners, water heaters, humidifiers and fans."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from homeassistant.core import State
@@ -8,33 +9,44 @@ from homeassistant.core import State
 from .base import (
     ANY,
     ANY_CLASS,
+    ON_OFF_STATES,
+    PRESET_ALIASES,
     STATE,
+    STEPS,
+    SWITCHED,
     Action,
-    Changed,
     ControlParameter,
     DomainFacts,
+    FormerState,
+    MeantAction,
     Reproduced,
     ServiceCalls,
     ValueStep,
-    words,
-)
-from .common import (
-    HUMIDITY_ALIASES,
-    HUMIDITY_BOUNDS,
-    PRESET_ALIASES,
-    STEPS,
-    TARGET_TEMPERATURE,
-    TEMPERATURE_BOUNDS,
     choice,
+    on_off_actions,
     restore_settings,
     setting,
+    words,
 )
+from .features import supports
 from .showing import number_of, text_of, word_or_quote
 
 HEAT: Final = "heat"
+HUMIDITY_ALIASES: Final = "target_humidity percent percentage"
+HUMIDITY_BOUNDS: Final = ("min_humidity", "max_humidity")
+TEMPERATURE_BOUNDS: Final = ("min_temp", "max_temp")
+TARGET_TEMPERATURE: Final = ControlParameter(
+    "temperature",
+    "set_temperature",
+    "temperature",
+    "TARGET_TEMPERATURE",
+    ability="temperature",
+    aliases="temp target_temperature target_temp setpoint set_temperature",
+    bounds=TEMPERATURE_BOUNDS,
+)
 
 
-def say_heating(state: State) -> str:
+def _say(state: State) -> str:
     """Return the action of a thermostat, its measurements and its targets."""
     attributes = state.attributes
     mode = word_or_quote(state.state)
@@ -57,33 +69,30 @@ def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
         yield "hvac_mode"
 
 
-def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
+def _restore(was: FormerState) -> ServiceCalls:
     """Yield mode and settings; the settings first where the mode is going to be off."""
-    mode = [("set_hvac_mode", {"hvac_mode": state})] if STATE in changed else []
-    if state != "off":
+    mode = [("set_hvac_mode", {"hvac_mode": was.state})] if STATE in was.changed else []
+    if was.state != "off":
         yield from mode
-    low, high = attributes.get("target_temp_low"), attributes.get("target_temp_high")
-    if not changed.isdisjoint(("target_temp_low", "target_temp_high")) and None not in (low, high):
+    low, high = was.attributes.get("target_temp_low"), was.attributes.get("target_temp_high")
+    if not was.changed.isdisjoint(("target_temp_low", "target_temp_high")) and None not in (low, high):
         yield "set_temperature", {"target_temp_low": low, "target_temp_high": high}
-    yield from restore_settings(facts, state, attributes, changed)
-    if state == "off":
+    yield from restore_settings(was)
+    if was.state == "off":
         yield from mode
 
 
-def _wake(state: State, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
+    """Turn heating that is off on for a target that needs it, or say that the target has no effect yet."""
     target, current = parameters.get("temperature"), state.attributes.get("current_temperature")
-    modes = state.attributes.get("hvac_modes") or ()
-    if state.state != "off" or HEAT not in modes or not isinstance(current, int | float):
-        return {}
-    return {"hvac_mode": HEAT} if isinstance(target, int | float) and target > current else {}
-
-
-def say_off(state: State, parameters: Mapping[str, Any]) -> str:
-    """Return that a target has no effect while the heating is off."""
-    target = number_of(parameters.get("temperature"))
-    if state.state != "off" or not target or parameters.keys() & {"hvac_mode", "operation_mode"}:
-        return ""
-    return f"is off, so the target of {target}° has no effect yet"
+    if state.state != "off" or not isinstance(target, int | float):
+        return MeantAction(verb, parameters)
+    is_colder = isinstance(current, int | float) and target > current
+    if is_colder and HEAT in (state.attributes.get("hvac_modes") or ()):
+        parameters = {"hvac_mode": HEAT, **parameters}
+    has_mode = parameters.keys() & {"hvac_mode", "operation_mode"}
+    note = f"is off, so the target of {number_of(target)}° has no effect yet"
+    return MeantAction(verb, parameters, "" if has_mode else note)
 
 
 def _range_end(name: str, aliases: str) -> ControlParameter:
@@ -159,10 +168,9 @@ CLIMATE = DomainFacts(
     step=ValueStep(
         "temperature", 0.5, "target_temp_step", least=0.5, ends=("target_temp_low", "target_temp_high")
     ),
-    wake=_wake,
-    remark=say_off,
+    adapt=_adapt,
     restore=_restore,
-    say=say_heating,
+    say=_say,
     details=_details,
     reported=(
         "current_temperature",
@@ -183,5 +191,165 @@ CLIMATE = DomainFacts(
     other_act="mode:{state}",
     suggested={"mode": "set_hvac_mode", "off": "set_hvac_mode", "temperature": "set_temperature"},
     in_everything=True,
+    is_lively=True,
+)
+
+
+def _restore_water(was: FormerState) -> ServiceCalls:
+    if STATE in was.changed:
+        yield "set_operation_mode", {"operation_mode": was.state}
+    yield from restore_settings(was)
+
+
+WATER_HEATER = DomainFacts(
+    name="water_heater",
+    actions={
+        "turn_on": Action("turn_on", unexpected=words("off"), takes=ANY, features="ON_OFF"),
+        "turn_off": Action("turn_off", expected=words("off"), features="ON_OFF"),
+        "set_temperature": setting("temperature", *ANY),
+        "set_value": setting("temperature", *ANY),
+        "set_preset": setting("operation_mode", *ANY),
+        **STEPS,
+    },
+    # The modes come first, as each may bring a temperature of its own.
+    parameters={
+        "operation_mode": ControlParameter(
+            "text",
+            "set_operation_mode",
+            STATE,
+            "OPERATION_MODE",
+            choices="operation_list",
+            aliases="mode preset_mode preset hvac_mode operation",
+        ),
+        "away_mode": ControlParameter(
+            "boolean", "set_away_mode", "away_mode", "AWAY_MODE", aliases="away", is_verified=False
+        ),
+        "temperature": TARGET_TEMPERATURE,
+    },
+    fields={"temperature": "temperature", "operation_mode": "operation_mode"},
+    synonyms=words("set_temperature set_preset"),
+    adapt=_adapt,
+    step=ValueStep("temperature", 0.5, "target_temp_step", least=0.5),
+    restore=_restore_water,
+    say=_say,
+    reported=("current_temperature", "temperature", "operation_mode", "away_mode"),
+    contained=ANY,
+    reproduced=Reproduced(states=ON_OFF_STATES, other=("set_operation_mode",)),
+    in_everything=True,
+)
+
+
+def _humidity(state: State) -> Iterator[str]:
+    if current := number_of(state.attributes.get("current_humidity")):
+        yield f"{current}%"
+    if state.state == "on" and (target := number_of(state.attributes.get("humidity"))):
+        yield f"target {target}%"
+
+
+HUMIDIFIER = replace(
+    SWITCHED,
+    name="humidifier",
+    actions={
+        **on_off_actions(*ANY),
+        "set_humidity": setting("humidity", *ANY),
+        "set_value": setting("humidity", *ANY),
+        "set_preset": setting("mode", *ANY),
+        **STEPS,
+    },
+    # The mode comes first, as it may bring a humidity of its own.
+    parameters={
+        "mode": ControlParameter(
+            "text", "set_mode", "mode", "MODES", choices="available_modes", aliases="preset_mode preset"
+        ),
+        "humidity": ControlParameter(
+            "percent",
+            "set_humidity",
+            "humidity",
+            ability="humidity",
+            aliases=HUMIDITY_ALIASES,
+            bounds=HUMIDITY_BOUNDS,
+        ),
+    },
+    fields={"humidity": "humidity", "mode": "mode"},
+    synonyms=words("set_humidity set_preset"),
+    step=ValueStep("humidity", 5, "target_humidity_step"),
+    details=_humidity,
+    reported=("current_humidity", "humidity", "mode", "action"),
+    is_lively=True,
+)
+
+
+LEAST_STEP: Final = 10
+"""Percent; a fan with a hundred speeds does not change by one."""
+
+
+def _speed(state: State) -> Iterator[str]:
+    if state.state == "on":
+        if percentage := number_of(state.attributes.get("percentage")):
+            yield f"{percentage}%"
+        yield from text_of("preset_mode", state)
+        if state.attributes.get("oscillating"):
+            yield "oscillating"
+
+
+def _keep_speed(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
+    """Keep the speed of a fan that is on: turned on without one, many change it."""
+    percentage = state.attributes.get("percentage")
+    keeps = verb == "turn_on" and state.state == "on" and not parameters and supports(state, "SET_SPEED")
+    return MeantAction(verb, {"percentage": percentage} if keeps and percentage else parameters)
+
+
+def _step(state: State, direction: int, size: float | None) -> tuple[str, Mapping[str, Any]]:
+    own = state.attributes.get("percentage_step")
+    if size is None and isinstance(own, int | float) and own < LEAST_STEP:
+        size = LEAST_STEP
+    data = {} if size is None else {"percentage_step": round(size)}
+    return "increase_speed" if direction > 0 else "decrease_speed", data
+
+
+FAN = replace(
+    SWITCHED,
+    name="fan",
+    actions={
+        **on_off_actions(*ANY, native=("percentage", "preset_mode")),
+        "set_value": setting("percentage", *ANY),
+        "set_speed": setting("percentage", *ANY),
+        "set_preset": setting("preset_mode", *ANY),
+        **STEPS,
+    },
+    parameters={
+        "percentage": ControlParameter(
+            "percent",
+            "set_percentage",
+            "percentage",
+            "SET_SPEED",
+            ability="speed",
+            aliases="speed percent fan_speed level speed_percentage",
+        ),
+        "preset_mode": choice("preset_mode", "preset_modes", PRESET_ALIASES),
+        "oscillating": ControlParameter(
+            "boolean",
+            "oscillate",
+            "oscillating",
+            "OSCILLATE",
+            ability="oscillation",
+            aliases="oscillate oscillation swing",
+        ),
+        "direction": ControlParameter("direction", "set_direction", "direction", "DIRECTION"),
+    },
+    fields={"percentage": "speed", "preset_mode": "preset_mode", "oscillating": "oscillation"},
+    synonyms=words("set_speed set_preset"),
+    step=ValueStep(
+        "percentage",
+        20,
+        "percentage_step",
+        least=LEAST_STEP,
+        services=("increase_speed", "decrease_speed"),
+        call=_step,
+    ),
+    adapt=_keep_speed,
+    details=_speed,
+    reported=("percentage", "preset_mode", "oscillating", "direction"),
+    is_switched_with_everything=True,
     is_lively=True,
 )

@@ -9,16 +9,19 @@ from homeassistant.core import State
 from .base import (
     ANY,
     STATE,
+    STEPS,
+    SWITCHED,
+    TRANSITION,
     Action,
-    Changed,
     ControlParameter,
-    DomainFacts,
+    FormerState,
+    MeantAction,
     ServiceCalls,
     Unsupported,
     ValueStep,
+    restore_on_off,
     words,
 )
-from .common import STEPS, SWITCHED, TRANSITION, restore_on_off
 from .showing import number_of, text_of
 
 COLOR_MODES: Final = frozenset(("hs", "rgb", "rgbw", "rgbww", "xy"))
@@ -27,6 +30,7 @@ COLORS: Final = ("rgb_color", "hs_color", "xy_color", "rgbw_color", "rgbww_color
 BRIGHTNESS: Final = ("brightness_pct", "brightness", "brightness_step_pct")
 FULL_BRIGHTNESS: Final = 255
 WHITE_KELVIN: Final = 4000
+STEP_PERCENT: Final = 20
 MODE_ATTRIBUTES: Final[Mapping[str, str]] = {
     "color_temp": "color_temp_kelvin",
     "hs": "hs_color",
@@ -66,11 +70,31 @@ def _fit(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
-def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
+    """Turn a light off that is to shine at zero percent."""
+    if 0 not in (parameters.get("brightness_pct"), parameters.get("brightness")):
+        return MeantAction(verb, parameters)
+    return MeantAction(
+        "turn_off", {key: parameters[key] for key in ("transition", "flash") if key in parameters}
+    )
+
+
+def _step(state: State, direction: int, size: float | None) -> tuple[str, Mapping[str, Any]]:
+    """Return a step of 20 percent, or half of what is left, so that no light is dimmed until it is off."""
+    brightness = state.attributes.get("brightness")
+    if size is None and direction < 0 and isinstance(brightness, int | float):
+        share = brightness / FULL_BRIGHTNESS
+        if 0 < share <= (STEP_PERCENT + 0.5) / 100:
+            return "turn_on", {"brightness_pct": max(1, round(share * 50))}
+    return "turn_on", {"brightness_step_pct": round(direction * (size or STEP_PERCENT))}
+
+
+def _restore(was: FormerState) -> ServiceCalls:
     """Yield one call with brightness, and colour or effect."""
-    if state != "on":
-        yield from restore_on_off(facts, state, attributes, changed)
+    if was.state != "on":
+        yield from restore_on_off(was)
         return
+    attributes, changed = was.attributes, was.changed
     data = {"brightness": attributes["brightness"]} if "brightness" in attributes else {}
     color = MODE_ATTRIBUTES.get(str(attributes.get("color_mode")), "")
     if color in attributes and not changed.isdisjoint((STATE, "color_mode", *MODE_ATTRIBUTES.values())):
@@ -144,11 +168,9 @@ LIGHT = replace(
     },
     fields={"brightness": "brightness", "color": "color", "color_temp": "color_temp", "effect": "effect"},
     synonyms=words("set_value"),
-    step=ValueStep(
-        "brightness_pct", 20, keeps_on=True, services=("turn_on", "turn_on"), key="brightness_step_pct"
-    ),
+    step=ValueStep("brightness_pct", STEP_PERCENT, services=("turn_on",), call=_step),
+    adapt=_adapt,
     exclusive=("color", *COLORS, "color_temp_kelvin"),
-    off_at_zero=("brightness_pct", "brightness"),
     fit=_fit,
     restore=_restore,
     kept=("color_mode", *MODE_ATTRIBUTES.values()),

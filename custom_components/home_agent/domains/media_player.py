@@ -7,23 +7,32 @@ from homeassistant.core import State
 
 from .base import (
     ANY,
+    ON_OFF_SERVICES,
     STATE,
+    VOLUME_ALIASES,
     Action,
-    Changed,
     ControlParameter,
     DomainFacts,
+    FormerState,
+    Grouping,
+    MeantAction,
+    NothingToDo,
     Reproduced,
     ServiceCalls,
     ValueStep,
+    restore_settings,
+    setting,
     words,
 )
-from .common import ON_OFF_SERVICES, VOLUME_ALIASES, restore_settings, setting
+from .features import supports
 from .showing import quoted_text, text_of
-from .together import Grouping
 
 GROUP: Final = "group_members"
 PLAYING: Final = words("playing buffering")
 RESTING: Final = words("off standby")
+REST_ACTIONS: Final = words("turn_on turn_off toggle play select_source pause stop join unjoin")
+"""What has an effect on a player that is off."""
+STEP: Final = 0.1
 
 
 def _volume(service: str, direction: int) -> Action:
@@ -42,15 +51,34 @@ def _mute(*, is_muted: bool) -> Action:
     return Action("volume_mute", data=muted, shown=muted, features="VOLUME_MUTE", ability="mute")
 
 
-def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
+def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
+    """Leave a player alone that is off, unless it is to play, or to end."""
+    if state.state in RESTING and verb not in REST_ACTIONS and "source" not in parameters:
+        raise NothingToDo(f"is {state.state}, so nothing is heard of it")
+    return MeantAction(verb, parameters)
+
+
+def _step(state: State, direction: int, size: float | None) -> tuple[str, Mapping[str, Any]] | None:
+    """Return a step of the player's own size, or half of what is left, so that it is never turned to zero."""
+    volume = state.attributes.get("volume_level")
+    if size is not None:
+        return None
+    is_soft = isinstance(volume, int | float) and 0 < volume <= STEP + 0.005
+    if volume and direction < 0 and is_soft and supports(state, "VOLUME_SET"):
+        return "volume_set", {"volume_level": round(volume / 2, 4)}
+    return "volume_up" if direction > 0 else "volume_down", {}
+
+
+def _restore(was: FormerState) -> ServiceCalls:
     """Yield settings, and what plays or rests."""
-    if STATE in changed and state in RESTING:
+    state, is_new = was.state, STATE in was.changed
+    if is_new and state in RESTING:
         yield "turn_off", {}
         return
-    yield from restore_settings(facts, state, attributes, changed)
-    if STATE in changed and state in ("playing", "paused"):
+    yield from restore_settings(was)
+    if is_new and state in ("playing", "paused"):
         yield "media_play" if state == "playing" else "media_pause", {}
-    elif STATE in changed and state in ("on", "idle"):
+    elif is_new and state in ("on", "idle"):
         yield "turn_on" if state == "on" else "media_stop", {}
 
 
@@ -160,9 +188,9 @@ MEDIA_PLAYER = DomainFacts(
     told={"join": "joined", "unjoin": "parted"},
     fields={"volume": "volume", "source": "source"},
     synonyms=words("toggle volume_up volume_down set_volume select_source"),
-    step=ValueStep("volume_level", 0.1, keeps_on=True),
+    step=ValueStep("volume_level", STEP, call=_step),
     resting=RESTING,
-    rest_actions=words("turn_on turn_off toggle play select_source pause stop join unjoin"),
+    adapt=_adapt,
     writes=frozenset(("play_media",)),
     reads=frozenset(("search_media", "browse_media")),
     reaching=frozenset(("play_media",)),

@@ -6,16 +6,12 @@ from typing import Any, Final
 from homeassistant.core import State
 
 from ..errors import ValidationError
-from .base import STATE, Action, Changed, DomainFacts, ServiceCalls, words
+from .base import STATE, Action, DomainFacts, FormerState, ServiceCalls, words
 from .binary_sensor import BINARY_WORDS
 from .features import supports
 from .showing import number_of, pick, text_of
 
 SKIPPED: Final = "skipped_version"
-
-
-def _say(state: State) -> str:
-    return pick(BINARY_WORDS["update"], state.state)
 
 
 def _details(state: State) -> Iterator[str]:
@@ -43,11 +39,9 @@ def _check(state: State) -> Mapping[str, Any]:
     return {}
 
 
-def _restore(
-    _facts: DomainFacts, _state: str, attributes: Mapping[str, Any], changed: Changed
-) -> ServiceCalls:
+def _restore(was: FormerState) -> ServiceCalls:
     """Yield that an update is no longer skipped; one that was installed stays."""
-    if STATE in changed and SKIPPED in changed and not attributes.get(SKIPPED):
+    if STATE in was.changed and SKIPPED in was.changed and not was.attributes.get(SKIPPED):
         yield "clear_skipped", {}
 
 
@@ -69,7 +63,7 @@ UPDATE = DomainFacts(
     restore=_restore,
     kept=(SKIPPED,),
     restricted=("update.install",),
-    say=_say,
+    say=lambda state: pick(BINARY_WORDS["update"], state.state),
     details=_details,
     has_category=True,
     counted="available",

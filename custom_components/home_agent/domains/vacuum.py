@@ -1,14 +1,24 @@
-"""Robot vacuum cleaners."""
+"""Robot vacuum cleaners and lawn mowers."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from homeassistant.core import State
 
-from .base import ANY, Action, ControlParameter, DomainFacts, Reproduced, words
-from .common import ON_OFF_STATES, choice, restore_rest, setting
+from .base import (
+    ANY,
+    ON_OFF_STATES,
+    Action,
+    ControlParameter,
+    DomainFacts,
+    Reproduced,
+    WorkInRooms,
+    choice,
+    restore_rest,
+    setting,
+    words,
+)
 from .showing import number_of
-from .together import WorkInRooms
 
 CLEANING: Final = words("cleaning")
 ROOMS: Final = "cleaning_area_id"
@@ -89,5 +99,32 @@ VACUUM = DomainFacts(
     suggested={"cleaning": "start"},
     in_everything=True,
     is_lively=True,
+    moves=True,
+)
+
+
+MOWING: Final = words("mowing")
+
+_MOW: Final = Action("start_mowing", expected=MOWING, features="START_MOWING")
+_DOCK: Final = Action("dock", expected=words("returning docked"), features="DOCK", ability="dock")
+
+LAWN_MOWER = DomainFacts(
+    name="lawn_mower",
+    actions={
+        "start": _MOW,
+        "turn_on": _MOW,
+        "pause": Action("pause", unexpected=MOWING, features="PAUSE", ability="pause"),
+        "stop": Action("stop", unexpected=MOWING, features="STOP"),
+        "return_to_base": _DOCK,
+        "turn_off": _DOCK,
+    },
+    synonyms=words("turn_on turn_off"),
+    told={"turn_on": "started", "turn_off": "returning"},
+    restore=restore_rest(("docked", "returning"), "dock"),
+    contained=ANY,
+    active="mowing",
+    acts={"mowing": "mowing"},
+    suggested={"mowing": "start_mowing"},
+    in_everything=True,
     moves=True,
 )

@@ -46,7 +46,7 @@ from .ha_query import async_found, find_all
 from .people import is_message
 from .planned_rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
 from .resolving.resolver import Target
-from .results import Told
+from .results import ToldAct
 
 MAX_AGE: Final = timedelta(hours=24)
 HIDDEN: Final = "changed devices too that are not exposed; these stay as they are"
@@ -415,7 +415,7 @@ class ActivityTool(HomeAgentTool):
                     yield str(change)
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what was undone, or cancelled."""
         if not isinstance(result, Mapping):
             return ()

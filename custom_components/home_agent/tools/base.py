@@ -16,7 +16,7 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenCall, ServiceCall
 from ..safety.sanitizer.origins import PUBLIC
-from .results import Told
+from .results import ToldAct
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
@@ -201,7 +201,7 @@ class HomeAgentTool(llm.Tool):
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse calls that no confirmation could allow, before a person is asked. Raises HomeAgentError."""
 
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> Sequence[Told]:  # noqa: ARG002 - most need the model's words
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> Sequence[ToldAct]:  # noqa: ARG002 - most need the model's words
         """Return what a call did, if that is the whole answer to a plain command."""
         return ()
 

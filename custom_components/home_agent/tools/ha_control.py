@@ -33,7 +33,7 @@ from .control.telling import PLANNED, tell, tell_planned
 from .control.values import Units
 from .resolving.family_words import TRAITS, known_traits
 from .resolving.resolver import Target, protected, resolve
-from .results import Told
+from .results import ToldAct
 
 MAX_TARGETS = 200
 MAX_LISTED = 10
@@ -88,7 +88,9 @@ class ControlTool(HomeAgentTool):
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse to change anything in answer to a question. Raises ValidationError."""
-        check_asked(run)
+        sentence = read(run.sentence, run.speaker.language)
+        if sentence.only_asks or sentence.only_forbids:
+            check_asked(run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -151,12 +153,12 @@ class ControlTool(HomeAgentTool):
         return outcome.result()
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what was done, by names and values."""
         if self._planned is None or not isinstance(result, Mapping) or PLANNED.isdisjoint(result):
             return tell(with_rooms(run, args) if _is_arranged(run, args) else args, result, run)
-        found = (one for one in self._planned.all() if one.id == result.get("id"))
-        return tell_planned(args, result, next(found, None), run)
+        commands = (command for command in self._planned.all() if command.id == result.get("id"))
+        return tell_planned(args, result, next(commands, None), run)
 
     def _plans(
         self,
@@ -245,26 +247,26 @@ def _is_arranged(run: ToolRun, args: Mapping[str, Any]) -> bool:
 
 
 def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord]:
-    found: dict[str, EntityRecord] = {}
-    seen: set[str] = set()
+    """Return the entities that are called: for a group its members, as far as they are exposed."""
+    entities = run.house.entities
+    reached: dict[str, EntityRecord] = {}
     waiting = list(records)
     while waiting:
         record = waiting.pop()
-        if record.entity_id in seen:
+        if record.entity_id in reached:
             continue
-        seen.add(record.entity_id)
+        reached[record.entity_id] = record
         if record.domain != "group":
-            found[record.entity_id] = record
             continue
         state = run.hass.states.get(record.entity_id)
         ids = state.attributes.get(ATTR_ENTITY_ID, ()) if state else ()
-        members = [run.house.entities[entity_id] for entity_id in ids if entity_id in run.house.entities]
+        members = [entities[entity_id] for entity_id in ids if entity_id in entities]
         if not members:
             raise ValidationError(f"{record.entity_id} has no member that is exposed")
         if any(protected(member) for member in members):
             raise ValidationError(f"{record.entity_id} has locks, covers, valves or alarms in it; name those")
         waiting.extend(members)
-    return [found[entity_id] for entity_id in sorted(found)]
+    return [reached[entity_id] for entity_id in sorted(reached) if reached[entity_id].domain != "group"]
 
 
 @asynccontextmanager
@@ -273,8 +275,5 @@ async def entity_locks(hass: HomeAssistant, entity_ids: Sequence[str]) -> AsyncI
     locks = hass.data.setdefault(LOCKS, WeakValueDictionary())
     async with AsyncExitStack() as stack:
         for entity_id in sorted(entity_ids):
-            lock = locks.get(entity_id)
-            if lock is None:
-                lock = locks[entity_id] = asyncio.Lock()
-            await stack.enter_async_context(lock)
+            await stack.enter_async_context(locks.setdefault(entity_id, asyncio.Lock()))
         yield

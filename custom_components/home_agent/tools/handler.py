@@ -67,7 +67,7 @@ from .outside.outgoing import Outgoing, texts_of
 from .people import is_spoken
 from .results import (
     ControlResult,
-    Told,
+    ToldAct,
     envelope,
     envelope_of,
     failed,
@@ -551,7 +551,7 @@ def _refusals(turn: TurnCalls, targets: ControlResult) -> tuple[RefusedByRule, .
     return tuple(refusals.values()) if all(isinstance(error, RefusedByRule) for error in errors) else ()
 
 
-def _told(tool: llm.Tool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+def _told(tool: llm.Tool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
     """Return what a call did, for a sentence without the model; nothing if that cannot be told."""
     try:
         return tuple(tool.tell(args, result, run)) if isinstance(tool, HomeAgentTool) else ()

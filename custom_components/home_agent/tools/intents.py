@@ -9,6 +9,7 @@ from homeassistant.util.json import JsonObjectType
 
 from ..const import ASSISTANT
 from ..domains import DOMAINS
+from ..domains.base import words
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import ServiceCall
@@ -17,38 +18,19 @@ from ..safety.policy import Reader
 COMMAND = "conversation_command"
 INTENT_SCRIPT = "homeassistant.components.intent_script"
 
-HARMLESS = frozenset(
-    {
-        "HassCancelAllTimers",
-        "HassCancelTimer",
-        "HassClimateGetTemperature",
-        "HassDecreaseTimer",
-        "HassGetCurrentDate",
-        "HassGetCurrentTime",
-        "HassGetState",
-        "HassGetWeather",
-        "HassIncreaseTimer",
-        "HassListAddItem",
-        "HassListCompleteItem",
-        "HassNevermind",
-        "HassPauseTimer",
-        "HassRespond",
-        "HassShoppingListAddItem",
-        "HassShoppingListCompleteItem",
-        "HassShoppingListLastItems",
-        "HassStartTimer",
-        "HassTimerStatus",
-        "HassUnpauseTimer",
-    }
+TIMER_INTENTS = words(
+    "HassCancelAllTimers HassCancelTimer HassDecreaseTimer HassIncreaseTimer HassPauseTimer HassStartTimer "
+    "HassTimerStatus HassUnpauseTimer"
 )
-"""Intents that read, or touch nothing but a timer or a list."""
-
+LIST_INTENTS = words(
+    "HassListAddItem HassListCompleteItem HassShoppingListAddItem HassShoppingListCompleteItem "
+    "HassShoppingListLastItems"
+)
 READING = "HassGetState"
-UNSEEING = frozenset(
-    {"HassGetCurrentDate", "HassGetCurrentTime", "HassNevermind", "HassRespond"}
-    | {intent_type for intent_type in HARMLESS if "Timer" in intent_type}
-)
+UNSEEING = TIMER_INTENTS | words("HassGetCurrentDate HassGetCurrentTime HassNevermind HassRespond")
 """Harmless intents that have nothing to do with entities."""
+HARMLESS = UNSEEING | LIST_INTENTS | words(f"HassClimateGetTemperature HassGetWeather {READING}")
+"""Intents that read, or touch nothing but a timer or a list."""
 
 SPECIAL: Mapping[str, tuple[str, str]] = {
     "HassClimateSetTemperature": ("climate", "set_temperature"),
@@ -71,14 +53,17 @@ def predicted_calls(
     if carries_command(slots):
         return None
     handler = _handler(hass, intent_type)
-    if handler is not None and not _is_core(handler):
+    # Anybody may put another one in the place of Home Assistant's own.
+    if handler is not None and (_belongs(handler, INTENT_SCRIPT) or not _belongs(handler, "homeassistant")):
         return None
     if intent_type in HARMLESS:
         return []
     if intent_type in SPECIAL:
         domain, service = SPECIAL[intent_type]
-        states = _matched(hass, slots, speaker, {domain})
-        return [_call(domain, service, state) for state in states]
+        return [
+            ServiceCall(domain=domain, service=service, entity_ids=(state.entity_id,))
+            for state in _matched(hass, slots, speaker, {domain})
+        ]
     if not isinstance(handler, intent.DynamicServiceIntentHandler):
         return None
     intent_obj = intent.Intent(
@@ -97,7 +82,7 @@ def predicted_calls(
         if domain == "homeassistant":
             domain = state.domain
             service = DOMAINS[domain].generic_services.get(service, service)
-        calls.append(_call(domain, service, state))
+        calls.append(ServiceCall(domain=domain, service=service, entity_ids=(state.entity_id,)))
     return calls
 
 
@@ -137,18 +122,9 @@ def _handler(hass: HomeAssistant, intent_type: str) -> intent.IntentHandler | No
     return next((item for item in intent.async_get(hass) if item.intent_type == intent_type), None)
 
 
-def _is_core(handler: intent.IntentHandler) -> bool:
-    """Return whether a handler is Home Assistant's own. Anybody may put another one in its place."""
-    return _belongs(handler, "homeassistant") and not _belongs(handler, INTENT_SCRIPT)
-
-
 def _belongs(handler: intent.IntentHandler, package: str) -> bool:
     """Return whether a package defines a handler, in whichever of its modules: they differ by release."""
     return f"{type(handler).__module__}.".startswith(f"{package}.")
-
-
-def _call(domain: str, service: str, state: State) -> ServiceCall:
-    return ServiceCall(domain=domain, service=service, entity_ids=(state.entity_id,))
 
 
 @callback

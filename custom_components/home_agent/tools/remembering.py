@@ -49,7 +49,7 @@ from ..safety.firewall import firewall
 from ..safety.sanitizer.private_names import ordinary_words
 from ..texts import fold_letters, words
 from .base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun
-from .results import Told
+from .results import ToldAct
 
 REMEMBER: Final = "remember"
 RECALL: Final = "recall"
@@ -424,12 +424,12 @@ class MemoryTool(Remembering):
                 return await self.async_forget(text, run)
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return that something is remembered or forgotten."""
         if not isinstance(result, Mapping) or not result.keys().isdisjoint(("note", "also_remembered")):
             return ()
         key = {REMEMBER: "remembered", FORGET: "forgotten"}.get(args["action"])
-        return () if key is None else (Told(key=key),)
+        return () if key is None else (ToldAct(key=key),)
 
     async def _async_remember(self, text: str, *, household: bool, run: ToolRun) -> ToolOutput:
         """Note an entry of the profile where the text is one; else store a memory.

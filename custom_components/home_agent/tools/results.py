@@ -202,7 +202,7 @@ class ToldTime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ToldAct:
     """One thing that a call did: the whole answer to a plain command.
 
     It is told in the sentence `quick_<key>` of the translations.

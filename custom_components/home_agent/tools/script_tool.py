@@ -31,7 +31,7 @@ from .control.scripts import (
 )
 from .guard import STILL_RUNNING, script_service
 from .outside.other_apis import wire_name
-from .results import Told, to_json
+from .results import ToldAct, to_json
 
 MAX_DESCRIPTION: Final = 200
 MAX_RESPONSE: Final = 6000
@@ -94,11 +94,11 @@ class ScriptTool(HomeAgentTool):
         return f"To run it later, call ha_control: action activate, entity_id {self.entity_id}, {WITH_TIME}"
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return that the script was started; what it responds needs words of the model."""
         if not isinstance(result, Mapping) or "response" in result:
             return ()
-        return (Told(key="started", names=[self.title or self.name]),)
+        return (ToldAct(key="started", names=[self.title or self.name]),)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

@@ -23,7 +23,7 @@ from ..safety.frozen import CallDraft, CallOrigin, WaitingCalls
 from ..safety.sanitizer.origins import Origins
 from ..texts import leaves
 from .calls.schema import MAX_ERROR, with_request
-from .results import ControlResult, Told, failed, succeeded
+from .results import ControlResult, ToldAct, failed, succeeded
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
@@ -88,7 +88,7 @@ class CallRecord:
     """What of it waits for a confirmation, while it runs."""
     waits: bool = False
     """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
-    told: tuple[Told, ...] = ()
+    told: tuple[ToldAct, ...] = ()
     """What it did, if a sentence of our own can tell it."""
     success: bool = False
     error: str | None = None

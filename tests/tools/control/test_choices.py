@@ -8,7 +8,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, speech
-from tests.helpers.turns import tool_results
+from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -36,14 +36,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     return (await async_add_agent(hass, model_server)).at_satellite()
 
 
-async def told(agent: Agent, sentence: str, **args: Any) -> dict[str, Any]:
-    """Say a sentence that a model answers with one call, and return what it reads."""
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_control", args)]), text("Fine.")])
-    await agent.say(sentence)
-    return tool_results(agent.server.chats[-1])[-1]
-
-
 @pytest.mark.parametrize(
     ("args", "state"),
     [
@@ -65,7 +57,7 @@ async def told(agent: Agent, sentence: str, **args: Any) -> dict[str, Any]:
 async def test_set_and_undone(hass: HomeAssistant, agent: Agent, args: dict[str, Any], state: str) -> None:
     """Choices by a part of their name, numbers with units and steps; undo restores them."""
     before = {entity.entity_id: entity.state for entity in hass.states.async_all([*HELPERS])}
-    result = await told(agent, "Set it", **args)
+    result = await control_result(agent, "Set it", **args)
     assert result["success"], result
     (entity_id,) = result["result"]["done"]
     assert hass.states.get(entity_id).state == state
@@ -94,7 +86,7 @@ async def test_the_error_names_what_there_is(
 ) -> None:
     """Nothing is guessed, and nothing is set."""
     before = [entity.state for entity in hass.states.async_all([*HELPERS])]
-    result = await told(agent, "Set it", **args)
+    result = await control_result(agent, "Set it", **args)
     assert problem in result["error"]
     assert [entity.state for entity in hass.states.async_all([*HELPERS])] == before
 
@@ -103,7 +95,9 @@ async def test_a_number_with_a_unit(hass: HomeAssistant, agent: Agent) -> None:
     """Small models give degrees as a temperature and percent as a percentage."""
     for slot in ("temperature", "percentage"):
         hass.states.async_set("input_number.limit", "50", hass.states.get("input_number.limit").attributes)
-        result = await told(agent, "Set the limit", action="set_value", name="Charge Limit", **{slot: 80})
+        result = await control_result(
+            agent, "Set the limit", action="set_value", name="Charge Limit", **{slot: 80}
+        )
         assert result["result"]["done"] == {"input_number.limit": "80"}, slot
 
 

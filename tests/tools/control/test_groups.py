@@ -15,7 +15,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.turns import tool_results
+from tests.helpers.turns import control_result
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -107,14 +107,6 @@ def together(hass: HomeAssistant, entity_id: str) -> list[str]:
     return members
 
 
-async def told(agent: Agent, sentence: str, **args: Any) -> dict[str, Any]:
-    """Say a sentence that a model answers with one call, and return what it reads."""
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_control", args)]), text("Fine.")])
-    await agent.say(sentence)
-    return tool_results(agent.server.chats[-1])[-1]
-
-
 @pytest.mark.parametrize(
     ("sentence", "args"),
     [
@@ -139,9 +131,10 @@ async def test_the_one_that_plays_leads(
 ) -> None:
     """The music goes on, whichever player the call names first."""
     players[LIVING].show(Is.PLAYING)
-    result = await told(agent, sentence, **args)
+    result = await control_result(agent, sentence, **args)
     assert result["success"], result
     assert result["result"]["done"].keys() == {LIVING, KITCHEN}
+    assert result["result"]["done"][KITCHEN] == "plays together with Living Room Speaker"
     assert together(hass, KITCHEN) == [LIVING, KITCHEN]
 
 
@@ -150,15 +143,15 @@ async def test_a_third_joins_and_one_leaves(
 ) -> None:
     """Who plays along stays, and an undo restores the group as it was."""
     players[LIVING].show(Is.PLAYING)
-    await told(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
-    await told(agent, "And in the bathroom", action="join", entity_id=BATH)
+    await control_result(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
+    await control_result(agent, "And in the bathroom", action="join", entity_id=BATH)
     assert together(hass, LIVING) == [LIVING, KITCHEN, BATH]
 
     await undo(agent)
     assert together(hass, LIVING) == [LIVING, KITCHEN]
     assert together(hass, BATH) == []
 
-    await told(agent, "Take the kitchen out", action="unjoin", entity_id=KITCHEN)
+    await control_result(agent, "Take the kitchen out", action="unjoin", entity_id=KITCHEN)
     assert together(hass, LIVING) == []
     await undo(agent)
     assert together(hass, KITCHEN) == [LIVING, KITCHEN]
@@ -167,9 +160,9 @@ async def test_a_third_joins_and_one_leaves(
 async def test_all_leave(hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]) -> None:
     """Players that cannot be in a group are passed over where a kind is meant."""
     players[LIVING].show(Is.PLAYING)
-    await told(agent, "Play it everywhere", action="join", domain="media_player")
+    await control_result(agent, "Play it everywhere", action="join", domain="media_player")
     assert set(together(hass, LIVING)) == {LIVING, KITCHEN, BATH}
-    result = await told(agent, "Ungroup all speakers", action="unjoin", domain="media_player")
+    result = await control_result(agent, "Ungroup all speakers", action="unjoin", domain="media_player")
     assert result["success"], result
     assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
 
@@ -181,6 +174,7 @@ async def test_all_leave(hass: HomeAssistant, agent: Agent, players: dict[str, S
         ((LIVING, BATH), {"action": "join", "entity_id": KITCHEN}, "Several play"),
         ((LIVING,), {"action": "join", "entity_id": [TV, KITCHEN]}, "Television cannot play in a group"),
         ((LIVING,), {"action": "unjoin", "entity_id": KITCHEN}, "Kitchen Speaker plays in no group"),
+        ((LIVING,), {"action": "join", "area": "Bedroom"}, "Players that can: Bathroom Speaker, Kitchen"),
     ],
 )
 async def test_what_is_not_clear_is_said(
@@ -192,9 +186,10 @@ async def test_what_is_not_clear_is_said(
     problem: str,
 ) -> None:
     """Nothing is guessed, and nothing is called."""
+    ar.async_get(hass).async_get_or_create("Bedroom")
     for entity_id in playing:
         players[entity_id].show(Is.PLAYING)
-    result = await told(agent, "Play it there too", **args)
+    result = await control_result(agent, "Play it there too", **args)
     assert problem in result["error"]
     assert [together(hass, one) for one in (LIVING, KITCHEN, BATH)] == [[], [], []]
 
@@ -205,7 +200,7 @@ async def test_a_hidden_player_is_not_reached(
     """A member that is not exposed cannot be added."""
     players[LIVING].show(Is.PLAYING)
     async_expose_entity(hass, "conversation", BATH, False)
-    result = await told(
+    result = await control_result(
         agent, "Play it there too", action="join", entity_id=LIVING, parameters={"group_members": [BATH]}
     )
     assert not result["success"]
@@ -231,7 +226,7 @@ async def test_the_volume_of_a_group(
 ) -> None:
     """The volume is that of the group, unless a room is named or the person is where the player is."""
     players[LIVING].show(Is.PLAYING)
-    await told(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
+    await control_result(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
     players[KITCHEN].show(Is.PLAYING)
     satellite = dr.async_get(hass).async_get_or_create(
         config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}
@@ -277,28 +272,11 @@ async def test_a_rule_for_one_room(hass: HomeAssistant, agent: Agent, players: d
         {"entity_id": LIVING, "parameters": {"group_members": [BATH]}},
         {"entity_id": [KITCHEN, BATH]},
     ):
-        result = await told(agent, "Play it there too", action="join", **args)
+        result = await control_result(agent, "Play it there too", action="join", **args)
         assert "rule of the household" in result["error"]
         assert together(hass, BATH) == []
     for entity_id in (LIVING, BATH):
         players[entity_id].form([LIVING, BATH])
     players[LIVING].show(Is.PAUSED)
-    result = await told(agent, "Go on playing", action="play", entity_id=LIVING)
+    result = await control_result(agent, "Go on playing", action="play", entity_id=LIVING)
     assert "rule of the household" in result["error"]
-
-
-async def test_the_result_names_the_others(agent: Agent, players: dict[str, Speaker]) -> None:
-    players[LIVING].show(Is.PLAYING)
-    result = await told(agent, "Play it in the kitchen too", action="join", entity_id=KITCHEN)
-    assert result["result"]["done"][KITCHEN] == "plays together with Living Room Speaker"
-
-
-async def test_a_room_without_a_player(
-    hass: HomeAssistant, agent: Agent, players: dict[str, Speaker]
-) -> None:
-    """The error names the players that there are, not the other devices of the room."""
-    players[LIVING].show(Is.PLAYING)
-    ar.async_get(hass).async_get_or_create("Bedroom")
-    result = await told(agent, "Play it in the bedroom too", action="join", area="Bedroom")
-    assert "No player there can play in a group. Players that can:" in result["error"]
-    assert "Kitchen Speaker" in result["error"]

@@ -28,16 +28,23 @@ def show(hass: HomeAssistant, entity_id: str, value: str, **attributes: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("entity_id", "action", "value", "attributes"),
+    ("entity_id", "action", "value", "attributes", "is_asked"),
     [
-        ("lock.front_door", "unlock", "unlocked", {}),
-        ("cover.garage", "open", "open", {}),
-        ("cover.garage", "open", "open", {"current_position": 100}),
-        ("alarm_control_panel.home", "disarm", "disarmed", {}),
-        ("siren.roof", "turn_on", "on", {}),
+        ("lock.front_door", "unlock", "unlocked", {}, False),
+        ("cover.garage", "open", "open", {}, False),
+        ("cover.garage", "open", "open", {"current_position": 100}, False),
+        ("alarm_control_panel.home", "disarm", "disarmed", {}, False),
+        ("siren.roof", "turn_on", "on", {}, False),
+        ("lock.front_door", "unlock", "locked", {}, True),
+        ("lock.front_door", "unlock", "unlocking", {}, True),
+        ("lock.front_door", "unlock", "unknown", {}, True),
+        ("cover.garage", "open", "opening", {}, True),
+        ("lock.front_door", "unlock", "unlocked", {"assumed_state": True}, True),
+        ("lock.front_door", "open", "unlocked", {}, True),
+        ("cover.garage", "open", "open", {"current_position": 30}, True),
     ],
 )
-async def test_what_is_so_already_is_not_asked_about(
+async def test_only_a_change_is_asked_about(
     hass: HomeAssistant,
     model_server: ModelServer,
     secure: SecureHouse,
@@ -45,47 +52,21 @@ async def test_what_is_so_already_is_not_asked_about(
     action: str,
     value: str,
     attributes: dict[str, Any],
+    is_asked: bool,
 ) -> None:
     agent = await secure.async_agent(model_server, {"quick_confirmations": False})
     show(hass, entity_id, value, **attributes)
-    model_server.script(
-        [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("It is.")]
-    )
+    call = ("ha_control", {"action": action, "entity_id": entity_id})
+    model_server.script([tool_calls([call]), *([] if is_asked else [text("It is.")])])
     answer = await agent.say("Do that")
+    assert secure.moved() == []
+    if is_asked:
+        assert speech(answer).startswith("Should I ")
+        return
     assert speech(answer) == "It is."
     result = tool_results(model_server.chats[1])[-1]
     assert (result["success"], list(result["result"])) == (True, ["unchanged"])
     assert result["result"]["unchanged"][entity_id].startswith(value)
-    assert secure.moved() == []
-
-
-@pytest.mark.parametrize(
-    ("entity_id", "action", "value", "attributes"),
-    [
-        ("lock.front_door", "unlock", "locked", {}),
-        ("lock.front_door", "unlock", "unlocking", {}),
-        ("lock.front_door", "unlock", "unknown", {}),
-        ("cover.garage", "open", "opening", {}),
-        ("lock.front_door", "unlock", "unlocked", {"assumed_state": True}),
-        ("lock.front_door", "open", "unlocked", {}),
-        ("cover.garage", "open", "open", {"current_position": 30}),
-    ],
-)
-async def test_what_would_change_something_is_asked_about(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    entity_id: str,
-    action: str,
-    value: str,
-    attributes: dict[str, Any],
-) -> None:
-    agent = await secure.async_agent(model_server)
-    show(hass, entity_id, value, **attributes)
-    model_server.script([tool_calls([("ha_control", {"action": action, "entity_id": entity_id})])])
-    answer = await agent.say("Do that")
-    assert speech(answer).startswith("Should I ")
-    assert secure.moved() == []
 
 
 async def test_only_the_rest_is_asked_about(

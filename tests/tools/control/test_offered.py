@@ -7,7 +7,7 @@ import pytest
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -118,21 +118,6 @@ async def test_a_call_as_offered_needs_no_repair(
     turn = agent.entry.runtime_data.turn_log.short()[0]
     (call,) = agent.entry.runtime_data.turn_log.whole(turn["id"])["calls"]
     assert call["fit"] == "first_try"
-
-
-async def test_a_script_with_fields_is_a_tool(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Its fields are the parameters of a tool of its own; ha_control has no slot for them."""
-    assert await async_setup_component(hass, "homeassistant", {})
-    scripts = {"tell": {"fields": {"message": {}}, "sequence": []}, "greet": {"sequence": []}}
-    assert await async_setup_component(hass, "script", {"script": scripts})
-    async_expose_entity(hass, "conversation", "script.greet", True)
-    agent = await async_agent(hass, model_server)
-    assert "variables" not in await asked(agent)
-    async_expose_entity(hass, "conversation", "script.tell", True)
-    assert "variables" not in await asked(agent)
-    tools = {tool["function"]["name"]: tool["function"] for tool in agent.server.chats[-1].json["tools"]}
-    assert list(tools["script__tell"]["parameters"]["properties"]) == ["message"]
-    assert "script__greet" not in tools
 
 
 async def test_a_device_class_is_a_domain(hass: HomeAssistant, agent: Agent) -> None:

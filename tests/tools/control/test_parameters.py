@@ -8,7 +8,7 @@ import pytest
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.tools.calls.repair import fit
-from custom_components.home_agent.tools.control.arguments import clean, normalise, read_verb
+from custom_components.home_agent.tools.control.arguments import normalise, read_args, read_verb
 from custom_components.home_agent.tools.control.values import Units, read_color
 from custom_components.home_agent.tools.guard import TARGET_KEYS
 from custom_components.home_agent.tools.ha_control import ControlTool
@@ -17,7 +17,8 @@ from homeassistant.const import UnitOfTemperature
 
 def read(domain: str, verb: str, units: Units | None = None, **given_parameters: Any) -> dict[str, Any]:
     """Return the parameters of an action, normalised."""
-    return normalise(domain, verb, DOMAINS[domain].actions[verb], clean(given_parameters), units or Units())
+    _verb, _target, values = read_args({"action": verb, "parameters": given_parameters})
+    return normalise(domain, verb, DOMAINS[domain].actions[verb], values, units or Units())
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_errors_say_what_is_wanted(domain: str, verb: str, written: dict[str, An
 @pytest.mark.parametrize("key", [*sorted(TARGET_KEYS), "Entity_ID", " target "])
 def test_targets_are_refused(key: str) -> None:
     with pytest.raises(ValidationError, match="does not belong here"):
-        clean({key: "lock.front_door"})
+        read_args({"action": "lock", "parameters": {key: "lock.front_door"}})
 
 
 VALUES = st.recursive(
@@ -217,7 +218,7 @@ def test_whatever_is_written_is_read_or_refused(
     if written:
         written[known] = next(iter(written.values()))
     try:
-        normalise(domain, verb, DOMAINS[domain].actions[verb], clean(written), Units())
+        read(domain, verb, **written)
     except ValidationError as err:
         assert len(str(err)) <= 300  # noqa: PT017
 

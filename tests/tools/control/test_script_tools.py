@@ -218,21 +218,40 @@ async def test_values_by_meaning(
     assert {key: data[key] for key in passed} == passed
 
 
+MAKE, WATER, AT_EIGHT = "Make it so", "Water the beds", "Water the beds for ten minutes at eight tomorrow"
+LATER = "call ha_control: action activate, entity_id script."
+
+
 @pytest.mark.parametrize(
-    ("tool", "given", "problem"),
+    ("sentence", "tool", "given", "problem"),
     [
-        ("announce", {"volume": 30}, "message"),
-        ("announce", {"message": "Hi", "volume": 300}, "volume"),
-        ("announce", {"message": "Hi", "mood": "wild"}, "not one of calm, p"),
-        ("announce", {"message": "Hi", "speed": 3}, "speed"),
-        ("scene_setter", {"where": "Ballroom"}, "there is no area 'Ballroom'"),
-        ("scene_setter", {"tag": "Nothing"}, "there is no label 'Nothing'"),
-        ("scene_setter", {"lamps": ["lock.cellar"]}, "does not"),
+        (MAKE, "announce", {"volume": 30}, "message"),
+        (MAKE, "announce", {"message": "Hi", "volume": 300}, "volume"),
+        (MAKE, "announce", {"message": "Hi", "mood": "wild"}, "not one of calm, p"),
+        (MAKE, "announce", {"message": "Hi", "speed": 3}, "speed"),
+        (MAKE, "scene_setter", {"where": "Ballroom"}, "there is no area 'Ballroom'"),
+        (MAKE, "scene_setter", {"tag": "Nothing"}, "there is no label 'Nothing'"),
+        (MAKE, "scene_setter", {"lamps": ["lock.cellar"]}, "does not"),
+        ("Is it announced?", "announce", {"message": "Dinner"}, "only asks"),
+        ("Announce dinner in ten minutes", "announce", {"message": "Dinner"}, f"{LATER}announce"),
+        (WATER, "water", {}, "minutes: is missing (How long, such as 10)"),
+        (WATER, "water", {"minutes": ""}, "is missing minutes. Ask for it if it was not said"),
+        (WATER, "water", {"minutes": 5, "where": "moon"}, "where: area: there is no area 'moon'"),
+        (WATER, "water", {"minutes": 45}, "minutes: 45 is out of range. Allowed: 1 to 30"),
+        (AT_EIGHT, "water", {"minutes": 10}, f"{LATER}water"),
+        (
+            AT_EIGHT,
+            "water",
+            {"minutes": 10, "when": "tomorrow 8:00"},
+            f"{LATER}water, parameters with its values, and when",
+        ),
     ],
 )
-async def test_what_does_not_fit(house: House, tool: str, given: dict[str, Any], problem: str) -> None:
-    """The error names the field and what there is; nothing runs."""
-    result = await house.say("Make it so", f"script__{tool}", **given)
+async def test_what_does_not_fit(
+    house: House, sentence: str, tool: str, given: dict[str, Any], problem: str
+) -> None:
+    """The error says how to go on; what the sentence does not order now is not run."""
+    result = await house.say(sentence, f"script__{tool}", **given)
     assert problem in result["error"]
     assert house.told == []
 
@@ -259,20 +278,6 @@ async def test_it_is_judged_by_what_it_does(house: House) -> None:
     anna = Context(user_id=house.secure.anna.id)
     await house.agent.say("Yes", context=anna, conversation_id=house.conversation_id)
     assert [service for service, _ in house.secure.moved()] == ["lock.unlock"]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "problem"),
-    [
-        ("Is it announced?", "only asks"),
-        ("Announce dinner in ten minutes", "call ha_control: action activate, entity_id script.announce"),
-    ],
-)
-async def test_not_for_questions_and_not_for_later(house: House, sentence: str, problem: str) -> None:
-    """What the sentence does not order now is not run."""
-    result = await house.say(sentence, "script__announce", message="Dinner")
-    assert problem in result["error"]
-    assert house.told == []
 
 
 async def test_the_whole_answer_without_the_model(hass: HomeAssistant, house: House) -> None:
@@ -320,8 +325,6 @@ async def test_a_long_script_goes_on(
         ("Water the beds for ten minutes", "en", 10),
         ("Innaffia le aiuole per un quarto d'ora", "it", "15 minuti"),
         ("Gieß die Beete zehn Minuten lang", "de", "zehn Minuten"),
-        ("Riega las flores diez minutos", "es", "diez"),
-        ("Arrose les massifs pendant dix minutes", "fr", "dix minutes"),
     ],
 )
 async def test_a_length_is_a_value_of_the_script(
@@ -331,33 +334,6 @@ async def test_a_length_is_a_value_of_the_script(
     result = await house.say(sentence, "script__water", language=language, minutes=minutes)
     assert result["success"], result
     assert house.told[0].data["data"]["minutes"] == (15 if language == "it" else 10)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "given", "problem"),
-    [
-        ("Water the beds", {}, "minutes: is missing (How long, such as 10)"),
-        ("Water the beds", {"minutes": ""}, "is missing minutes. Ask for it if it was not said"),
-        ("Water the beds", {"minutes": 5, "where": "moon"}, "where: area: there is no area 'moon'"),
-        ("Water the beds for 45 minutes", {"minutes": 45}, "minutes: 45 is out of range. Allowed: 1 to 30"),
-        (
-            "Water the beds for ten minutes at eight tomorrow",
-            {"minutes": 10},
-            "call ha_control: action activate, entity_id script.water",
-        ),
-        (
-            "Water the beds for ten minutes at eight tomorrow",
-            {"minutes": 10, "when": "tomorrow 8:00"},
-            "call ha_control: action activate, entity_id script.water, parameters with its values, and when",
-        ),
-    ],
-)
-async def test_the_error_says_how_to_go_on(
-    house: House, sentence: str, given: dict[str, Any], problem: str
-) -> None:
-    result = await house.say(sentence, "script__water", **given)
-    assert problem in result["error"]
-    assert house.told == []
 
 
 async def test_a_question_names_fields_and_rooms(hass: HomeAssistant, house: House) -> None:

@@ -8,7 +8,7 @@ from pytest_homeassistant_custom_component.common import async_mock_service
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_add_agent
 from tests.helpers.demo_house import async_demo_house
-from tests.helpers.turns import tool_results
+from tests.helpers.turns import control_result, tool_results
 from tests.helpers.undo import undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -25,14 +25,6 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     """An agent in the demo house."""
     await async_demo_house(hass)
     return await async_add_agent(hass, model_server, {"memory_extraction_enabled": False})
-
-
-async def told(agent: Agent, entity_id: str | list[str], action: str, **values: Any) -> dict[str, Any]:
-    """Let a turn make a call, and return what the model read of it."""
-    call = ("ha_control", {"action": action, "entity_id": entity_id, **values})
-    agent.server.script([tool_calls([call]), text("Okay.")])
-    await agent.say("Do that")
-    return tool_results(agent.server.chats[-1])[-1]
 
 
 async def call(hass: HomeAssistant, service: str, entity_id: str, **data: Any) -> None:
@@ -62,7 +54,7 @@ async def test_a_step_is_felt_and_never_turns_off(
 ) -> None:  # fmt: skip
     """The larger of the device's own step and what people notice; what is low is halved."""
     await call(hass, service, entity_id, **start)
-    result = await told(agent, entity_id, action)
+    result = await control_result(agent, entity_id=entity_id, action=action)
     assert entity_id in result["result"]["done"]
     assert hass.states.get(entity_id).attributes[attribute] == after
 
@@ -76,7 +68,7 @@ async def test_a_value_beside_a_step(
 ) -> None:
     """From 30 percent: to what is further in that direction, else by that much."""
     await call(hass, "light.turn_on", "light.bathroom", brightness_pct=30)
-    result = await told(agent, "light.bathroom", action, brightness=brightness)
+    result = await control_result(agent, entity_id="light.bathroom", action=action, brightness=brightness)
     assert result["error"] is None
     assert abs(hass.states.get("light.bathroom").attributes["brightness"] - after) <= 1
 
@@ -84,19 +76,19 @@ async def test_a_value_beside_a_step(
 async def test_a_degree_beside_a_step(hass: HomeAssistant, agent: Agent) -> None:
     """Two degrees less, not a target of two degrees."""
     await call(hass, "climate.set_temperature", "climate.bedroom", temperature=20)
-    await told(agent, "climate.bedroom", "decrease", temperature=2)
+    await control_result(agent, entity_id="climate.bedroom", action="decrease", temperature=2)
     assert hass.states.get("climate.bedroom").attributes["temperature"] == 18
-    await told(agent, "climate.bedroom", "increase", temperature=21)
+    await control_result(agent, entity_id="climate.bedroom", action="increase", temperature=21)
     assert hass.states.get("climate.bedroom").attributes["temperature"] == 21
 
 
 async def test_a_step_of_a_heating_that_is_off(hass: HomeAssistant, agent: Agent) -> None:
     """Warmer than the room means heat; cooler only sets the target, and the result says that it is off."""
     await call(hass, "climate.set_hvac_mode", "climate.bedroom", hvac_mode="off")
-    result = await told(agent, "climate.bedroom", "decrease")
+    result = await control_result(agent, entity_id="climate.bedroom", action="decrease")
     assert "is off, so the target of 17.5° has no effect yet" in str(result["result"]["notes"])
-    await told(agent, "climate.bedroom", "increase")
-    await told(agent, "climate.bedroom", "increase")
+    await control_result(agent, entity_id="climate.bedroom", action="increase")
+    await control_result(agent, entity_id="climate.bedroom", action="increase")
     state = hass.states.get("climate.bedroom")
     assert (state.state, state.attributes["temperature"]) == ("heat", 18.5)
 
@@ -107,7 +99,7 @@ async def test_a_step_of_a_range(hass: HomeAssistant, agent: Agent) -> None:
     ends = {"temperature": None, "target_temp_low": 19.0, "target_temp_high": 24.0}
     hass.states.async_set("climate.bedroom", "heat_cool", {**ranged, **ends})
     calls = async_mock_service(hass, "climate", "set_temperature")
-    await told(agent, "climate.bedroom", "increase")
+    await control_result(agent, entity_id="climate.bedroom", action="increase")
     assert [call.data for call in calls] == [
         {"entity_id": ["climate.bedroom"], "target_temp_low": 19.5, "target_temp_high": 24.5}
     ]
@@ -116,20 +108,27 @@ async def test_a_step_of_a_range(hass: HomeAssistant, agent: Agent) -> None:
 async def test_a_running_fan_keeps_its_speed(hass: HomeAssistant, agent: Agent) -> None:
     """Turned on without a speed, the fan of the demo house would run at half of it."""
     await call(hass, "fan.set_percentage", "fan.office", percentage=100)
-    assert (await told(agent, "fan.office", "turn_on"))["result"] == {"unchanged": {"fan.office": "on, 100%"}}
+    assert (await control_result(agent, entity_id="fan.office", action="turn_on"))["result"] == {
+        "unchanged": {"fan.office": "on, 100%"}
+    }
     await call(hass, "fan.turn_off", "fan.office")
-    assert "fan.office" in (await told(agent, "fan.office", "turn_on"))["result"]["done"]
+    assert (
+        "fan.office"
+        in (await control_result(agent, entity_id="fan.office", action="turn_on"))["result"]["done"]
+    )
 
 
 async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, agent: Agent) -> None:
     """The rest is done: alone it is turned on; among others a lamp that cannot be dimmed stays as it is."""
-    alone = await told(agent, "light.hallway", "turn_on", brightness=40)
+    alone = await control_result(agent, entity_id="light.hallway", action="turn_on", brightness=40)
     assert alone == {
         "success": True,
         "result": {"done": {"light.hallway": "on"}, "notes": ["Hallway Light cannot be dimmed"]},
         "error": None,
     }
-    both = await told(agent, ["light.bathroom", "light.worktop"], "turn_on", brightness=40, color_temp=2700)
+    both = await control_result(
+        agent, entity_id=["light.bathroom", "light.worktop"], action="turn_on", brightness=40, color_temp=2700
+    )
     assert both["result"] == {
         "done": {"light.bathroom": "on, 40%"},
         "failed": {"light.worktop": "cannot be dimmed"},
@@ -137,7 +136,7 @@ async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, a
     }
     assert both["error"] == "Worktop Lights cannot be dimmed"
     assert hass.states.get("light.worktop").state == "off"
-    plug = await told(agent, "switch.coffee_machine", "turn_on", brightness=40)
+    plug = await control_result(agent, entity_id="switch.coffee_machine", action="turn_on", brightness=40)
     assert plug["result"]["done"] == {"switch.coffee_machine": "on"}
     assert plug["result"]["notes"] == ["Coffee Machine has no brightness"]
 
@@ -145,10 +144,10 @@ async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, a
 async def test_a_target_above_the_room_means_heating(hass: HomeAssistant, agent: Agent) -> None:
     """A target for a heating that is off turns it on if the room is colder, and is told to wait otherwise."""
     await call(hass, "climate.turn_off", "climate.bedroom")
-    low = await told(agent, "climate.bedroom", "set_value", temperature=16)
+    low = await control_result(agent, entity_id="climate.bedroom", action="set_value", temperature=16)
     assert hass.states.get("climate.bedroom").state == "off"
     assert low["result"]["notes"] == ["Bedroom Thermostat is off, so the target of 16° has no effect yet"]
-    high = await told(agent, "climate.bedroom", "set_value", temperature=21)
+    high = await control_result(agent, entity_id="climate.bedroom", action="set_value", temperature=21)
     assert hass.states.get("climate.bedroom").state == "heat"
     assert "21°" in high["result"]["done"]["climate.bedroom"]
     assert "notes" not in high["result"]
@@ -167,7 +166,7 @@ async def test_nothing_is_heard_of_a_player_that_is_off(
     player = "media_player.living_room_speaker"
     await call(hass, "media_player.turn_off", player)
     before = hass.states.get(player)
-    result = await told(agent, player, **values)
+    result = await control_result(agent, entity_id=player, **values)
     assert result["result"] == {
         "unchanged": {player: "off"},
         "notes": ["Living Room Speaker is off, so nothing is heard of it"],
@@ -185,17 +184,3 @@ async def test_what_was_done_is_told_in_percent(hass: HomeAssistant, agent: Agen
     await agent.say("What did you do?", conversation_id=first.conversation_id)
     (row,) = tool_results(agent.server.chats[-1])[-1]["result"]["newest_first"]
     assert row["to"] == {"light.bathroom": "on, brightness 10% -> 30%"}
-
-
-async def test_a_scene_is_undone(hass: HomeAssistant, agent: Agent) -> None:
-    """What it changed is told by entity; and what cannot be controlled is told by name."""
-    assert (await told(agent, "scene.movie_night", "turn_on"))["success"]
-    undone = await undo_service(hass)
-    assert undone["restored"] == {
-        "cover.living_room_blinds": "open",
-        "light.living_room_ceiling": "on, 60%",
-        "light.sofa_strip": "off",
-        "media_player.television": "off",
-    }
-    result = await told(agent, "binary_sensor.kitchen_window", "close")
-    assert result["error"].startswith("Kitchen Window cannot be controlled")

@@ -15,7 +15,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.firmware import Firmware
-from tests.helpers.turns import tool_results
+from tests.helpers.turns import control_result, tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -51,17 +51,6 @@ async def async_add(hass: HomeAssistant, features: Feature, platform: str = "") 
     async_expose_entity(hass, "conversation", HUB, True)
     await hass.async_block_till_done()
     return firmware
-
-
-async def told(
-    agent: Agent, sentence: str, context: Context | None = None, **args: Any
-) -> tuple[str, dict[str, Any]]:
-    """Say a sentence that a model answers with one call; return what is said and what the model reads."""
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_control", args)]), text("Fine.")])
-    answer = await agent.say(sentence, context=context)
-    chats = agent.server.chats
-    return speech(answer), tool_results(chats[-1])[-1] if len(chats) > 1 else {}
 
 
 async def confirm(
@@ -117,27 +106,6 @@ async def test_installed_after_a_yes(hass: HomeAssistant, agent: Agent, admin: C
             "Ja, mach das",
             "Das Update wird installiert: Hub.",
         ),
-        (
-            "fr",
-            "Mets le hub à jour",
-            "Dois-je installer la mise à jour Hub ?",
-            "Oui",
-            "La mise à jour est en cours : Hub.",
-        ),
-        (
-            "pt-BR",
-            "Atualiza o hub",
-            "Quer que instale a atualização Hub?",
-            "Sim",
-            "A atualização está sendo instalada: Hub.",
-        ),
-        (
-            "pl",
-            "Zaktualizuj hub",
-            "Hub: zainstalować aktualizację?",
-            "Tak",
-            "Trwa instalacja aktualizacji: Hub.",
-        ),
     ],
 )
 async def test_a_long_installation_is_not_waited_for(
@@ -165,35 +133,24 @@ async def test_a_long_installation_is_not_waited_for(
     assert hass.states.get(HUB).state == "off"
 
 
-async def test_not_twice(hass: HomeAssistant, agent: Agent, admin: Context) -> None:
-    """Nobody is asked about an installation that is under way."""
+@pytest.mark.parametrize(
+    ("action", "shown", "problem"),
+    [
+        ("install", {"_attr_in_progress": True}, "is being installed already"),
+        ("install", {"_attr_installed_version": "1.1"}, "has no update"),
+        ("skip", {"_attr_installed_version": "1.1"}, "has no update"),
+    ],
+)
+async def test_nothing_to_do(
+    hass: HomeAssistant, agent: Agent, admin: Context, action: str, shown: dict[str, Any], problem: str
+) -> None:
+    """Nobody is asked without an update, or while it is being installed."""
     firmware = await async_add(hass, Feature.INSTALL | Feature.PROGRESS)
-    firmware._attr_in_progress = True
+    for attribute, value in shown.items():
+        setattr(firmware, attribute, value)
     firmware.async_write_ha_state()
-    _, result = await told(agent, "Install it", admin, action="install", entity_id=HUB)
-    assert "is being installed already" in result["error"]
-    assert firmware.installed == []
-
-
-async def test_skipped_and_undone(hass: HomeAssistant, agent: Agent, admin: Context) -> None:
-    """A skipped update needs no yes, and an undo shows it again."""
-    await async_add(hass, Feature.INSTALL)
-    _, result = await told(agent, "Skip that update", admin, action="skip", entity_id=HUB)
-    assert result["success"], result
-    assert hass.states.get(HUB).state == "off"
-    agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
-    await agent.say("Undo that", context=admin)
-    assert hass.states.get(HUB).state == "on"
-
-
-@pytest.mark.parametrize("action", ["install", "skip"])
-async def test_nothing_to_do(hass: HomeAssistant, agent: Agent, admin: Context, action: str) -> None:
-    """Without an update nobody is asked."""
-    firmware = await async_add(hass, Feature.INSTALL)
-    firmware._attr_installed_version = "1.1"
-    firmware.async_write_ha_state()
-    _, result = await told(agent, "Update the hub", admin, action=action, entity_id=HUB)
-    assert "has no update" in result["error"]
+    result = await control_result(agent, "Update the hub", context=admin, action=action, entity_id=HUB)
+    assert problem in result["error"]
     assert firmware.installed == []
 
 
@@ -203,7 +160,7 @@ async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
     user.mock_policy({"entities": True})
     tom = Context(user_id=user.id)
     firmware = await async_add(hass, Feature.INSTALL)
-    _, result = await told(agent, "Update the hub", tom, action="install", entity_id=HUB)
+    result = await control_result(agent, "Update the hub", context=tom, action="install", entity_id=HUB)
     assert "administrator" in result["error"]
     satellite = agent.at_satellite()
     question, conversation_id = await ask(satellite, None)
@@ -216,20 +173,10 @@ async def test_who_may(hass: HomeAssistant, agent: Agent) -> None:
 async def test_parts_of_home_assistant(hass: HomeAssistant, agent: Agent, platform: str) -> None:
     """Nobody unknown is even asked."""
     await async_add(hass, Feature.INSTALL, platform)
-    _, result = await told(agent.at_satellite(), "Update Home Assistant", action="install", entity_id=HUB)
+    result = await control_result(
+        agent.at_satellite(), "Update Home Assistant", action="install", entity_id=HUB
+    )
     assert "administrator" in result["error"]
-
-
-async def test_what_models_see(hass: HomeAssistant, agent: Agent) -> None:
-    """The actions are offered where an update is exposed, and the state names the versions."""
-    await async_add(hass, Feature.INSTALL)
-    agent.server.clear()
-    agent.server.script([tool_calls([("ha_query", {"domain": "update"})]), text("One.")])
-    await agent.say("Are there updates?")
-    result = tool_results(agent.server.chats[-1])[-1]
-    assert "latest 1.1" in str(result)
-    tools = {tool["function"]["name"]: tool["function"] for tool in agent.server.chats[-1].json["tools"]}
-    assert {"install", "skip"} <= set(tools["ha_control"]["parameters"]["properties"]["action"]["enum"])
 
 
 async def test_what_is_new(hass: HomeAssistant, agent: Agent) -> None:
@@ -242,29 +189,3 @@ async def test_what_is_new(hass: HomeAssistant, agent: Agent) -> None:
     await agent.say("What is new in the update of the hub?")
     result = tool_results(agent.server.chats[-1])[-1]["result"]
     assert result["attributes"] == {HUB: {"release_summary": "Fixes flicker at low brightness."}}
-
-
-@pytest.mark.parametrize(
-    ("sentence", "language"),
-    [
-        ("Are there any updates?", "en"),
-        ("Gibt es Updates?", "de"),
-        ("Y a-t-il des mises à jour ?", "fr"),
-        ("¿Hay alguna actualización?", "es"),
-        ("Ci sono aggiornamenti?", "it"),
-        ("Zijn er updates?", "nl"),
-        ("Czy są jakieś aktualizacje?", "pl"),
-        ("Finns det några uppdateringar?", "sv"),
-        ("Есть обновления?", "ru"),
-    ],
-)
-async def test_updates_are_beside_a_sentence_about_them(
-    hass: HomeAssistant, agent: Agent, sentence: str, language: str
-) -> None:
-    """One line tells which there are, although updates are settings or diagnostics."""
-    await async_add(hass, Feature.INSTALL)
-    agent.server.clear()
-    agent.server.script([text("1.1")])
-    await agent.say(sentence, language=language)
-    asked = agent.server.chats[0].json["messages"][-1]["content"]
-    assert "update.hub" in asked or "updates: 1 of 1 available: Hub" in asked

@@ -1,8 +1,7 @@
 """The arguments of ha_control: what the model is told, and what it writes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, Final
@@ -12,7 +11,7 @@ import probatio
 from ...domains import DOMAINS, verbs
 from ...domains.base import ANY, Action, DomainFacts
 from ...errors import ValidationError
-from ...knowledge.house import HouseSnapshot
+from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import labels_in
 from ...knowledge.spoken_words import words_of
 from ...texts import fold
@@ -34,53 +33,29 @@ MAX_ERROR = 300
 _READS = words_of(
     "get get_state state status is_on is_off is_open is_closed check query read info describe list has_state"
 )
-_VERB_WORDS: Mapping[str, str] = {
-    "on": "turn_on",
-    "off": "turn_off",
-    "switch_on": "turn_on",
-    "switch_off": "turn_off",
-    "power_on": "turn_on",
-    "power_off": "turn_off",
-    "enable": "turn_on",
-    "disable": "turn_off",
-    "update": "install",
-    "upgrade": "install",
-    "set": "set_value",
-    "adjust": "set_value",
-    "change": "set_value",
-    "set_brightness": "set_value",
-    "dim": "set_value",
-    "set_color": "set_value",
-    "set_level": "set_value",
-    "set_percentage": "set_speed",
-    "set_fan_speed": "set_speed",
-    "set_mode": "set_preset",
-    "set_preset_mode": "set_preset",
-    "set_operation_mode": "set_preset",
-    "set_source": "select_source",
-    "set_option": "select_option",
-    "select": "select_option",
-    "set_tilt_position": "set_tilt",
-    "tilt": "set_tilt",
-    "volume_set": "set_volume",
-    "volume_mute": "mute",
-    "resume": "play",
-    "unpause": "play",
-    "skip": "next",
-    "dock": "return_to_base",
-    "return": "return_to_base",
-    "return_home": "return_to_base",
-    "raise": "increase",
-    "lower": "decrease",
-    "activate_scene": "activate",
-    "run": "activate",
-    "arm": "arm_away",
-    "open_latch": "open",
-    "set_cover_position": "set_position",
-    "set_valve_position": "set_position",
-    "increment": "increase",
-    "decrement": "decrease",
+_VERB_WORDS: Final[Mapping[str, str]] = {
+    "turn_on": "on switch_on power_on enable",
+    "turn_off": "off switch_off power_off disable",
+    "install": "update upgrade",
+    "set_value": "set adjust change set_brightness dim set_color set_level",
+    "set_speed": "set_percentage set_fan_speed",
+    "set_preset": "set_mode set_preset_mode set_operation_mode",
+    "select_source": "set_source",
+    "select_option": "set_option select",
+    "set_tilt": "set_tilt_position tilt",
+    "set_volume": "volume_set",
+    "mute": "volume_mute",
+    "play": "resume unpause",
+    "next": "skip",
+    "return_to_base": "dock return return_home",
+    "increase": "raise increment",
+    "decrease": "lower decrement",
+    "activate": "activate_scene run",
+    "arm_away": "arm",
+    "open": "open_latch",
+    "set_position": "set_cover_position set_valve_position",
 }
+"""Synonyms by the action that they mean."""
 TIME_SLOTS: Final = ("when", "for", "repeat")
 SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("verb", "command", "operation"), "action"),
@@ -103,7 +78,7 @@ SCRIPT_PREFIX: Final = "script."
 
 
 def control_schema() -> probatio.Schema:
-    """Return what any home may be offered. Fields are in the facts of the domains, see `offered.py`."""
+    """Return what any home may be offered; the fields for values are in the facts of the domains."""
     return probatio.Schema(
         {
             probatio.Required("action"): probatio.In(sorted(verbs())),
@@ -141,7 +116,7 @@ def in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     """
     ordered = {"action": read_verb(args["action"])} if args.get("action") else {}
     ordered |= tidy(args)
-    ordered |= {slot: text for slot in TIME_SLOTS if (text := ", ".join(texts(args.get(slot))))}
+    ordered |= {slot: text for slot in TIME_SLOTS if slot in args and (text := ", ".join(texts(args[slot])))}
     is_script = any(text.startswith(SCRIPT_PREFIX) for text in ordered.get("entity_id", ()))
     given = {
         key: value
@@ -167,11 +142,22 @@ def has_times(args: Mapping[str, Any]) -> bool:
 
 
 def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
-    """Return action, target and parameters of arguments that `in_order` has put in order.
+    """Return action, target and parameters, without empty ones, of arguments put in order by `in_order`.
 
     Raises ValidationError for parameters that belong to the target.
     """
-    return args["action"], Target.from_args(args), clean(args.get("parameters") or {})
+    raw = args.get("parameters") or {}
+    if raw and (wrong := target_keys(raw)):
+        raise ValidationError(
+            f"parameters: {', '.join(wrong)} does not belong here; "
+            "give the target as entity_id, name, area or floor"
+        )
+    given = {
+        str(key).strip().casefold().replace(" ", "_").replace("-", "_"): value
+        for key, value in raw.items()
+        if value is not None and value not in ([], {}) and str(value).strip().casefold() not in NO_VALUE
+    }
+    return args["action"], Target.from_args(args), given
 
 
 def read_verb(value: Any) -> str:
@@ -179,9 +165,9 @@ def read_verb(value: Any) -> str:
 
     Any other word is returned as it is. Raises probatio.Invalid for one that reads.
     """
-    word = "_".join(fold(" ".join(texts(value))).split())
+    word = value if value in verbs() else "_".join(fold(" ".join(texts(value))).split())
     if word in verbs():
-        return word
+        return str(word)
     meant = _verb_words()
     for domain, facts in DOMAINS.items():
         if facts.actions and word.startswith(f"{domain}_") and word[len(domain) + 1 :] in meant:
@@ -201,30 +187,8 @@ def _verb_words() -> Mapping[str, str]:
         for verb, action in facts.actions.items()
         if action.service not in (None, *verbs()) and not verb.startswith("turn_")
     }
-    return {**services, **_VERB_WORDS, **{verb: verb for verb in verbs()}}
-
-
-def clean(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters without what is empty.
-
-    Raises ValidationError for keys that belong to the target.
-    """
-    if wrong := target_keys(raw):
-        raise ValidationError(
-            f"parameters: {', '.join(wrong)} does not belong here; "
-            "give the target as entity_id, name, area or floor"
-        )
-    return {
-        str(key).strip().casefold().replace(" ", "_").replace("-", "_"): value
-        for key, value in raw.items()
-        if not _is_empty(value)
-    }
-
-
-def _is_empty(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.strip().casefold() in NO_VALUE
-    return value is None or (isinstance(value, (list, dict)) and not value)
+    synonyms = {word: verb for verb, written in _VERB_WORDS.items() for word in written.split()}
+    return {**services, **synonyms, **{verb: verb for verb in verbs()}}
 
 
 def normalise(
@@ -241,10 +205,23 @@ def normalise(
 
     Raises ValidationError naming the parameter, its value and what is allowed.
     """
-    accepted = accepted_by(domain, action)
-    found: dict[str, Any] = {}
+    facts = DOMAINS[domain]
+    accepted = tuple(facts.parameters) if action.takes == ANY else action.takes
+    values: dict[str, Any] = {}
+    name: str | None
     for key, value in given.items():
-        name = _right_name(key, domain, action, accepted)
+        if key in accepted:
+            name = key
+        elif key in ("value", "set_value") and action.value is not None:
+            name = action.value
+        elif key in ("value", "level", "percent") and facts.step and facts.step.parameter in accepted:
+            name = facts.step.parameter
+        else:
+            aliases = (
+                (name, STEP_ALIASES if name == STEP else facts.parameters[name].aliases.split())
+                for name in accepted
+            )
+            name = next((name for name, words in aliases if key in words), None)
         if name is None and left_out is not None and action.service and key in value_words():
             left_out.append(f"has no {key[:40].replace('_', ' ')}")
             continue
@@ -255,61 +232,35 @@ def normalise(
             if not accepted:
                 problem = f"takes none, so not {key[:40]!r}"
             raise ValidationError(f"parameters: {verb} on a {domain} {problem}"[:MAX_ERROR])
-        for part, read in _read(domain, name, value, units).items():
-            found.setdefault(part, read)
-    if "brightness" in found and "brightness_pct" in found:
-        del found["brightness"]
-    several = [name for name in DOMAINS[domain].exclusive if name in found]
+        for part, read in _read(facts, name, value, units).items():
+            values.setdefault(part, read)
+    if "brightness" in values and "brightness_pct" in values:
+        del values["brightness"]
+    several = [name for name in facts.exclusive if name in values]
     if len(several) > 1:
         raise ValidationError(f"parameters: give only one of {', '.join(several)}")
-    if action.service is None and not found and not action.direction:
+    if action.service is None and not values and not action.direction:
         raise ValidationError(
             f"{verb} on a {domain} needs parameters, one of: {', '.join(accepted)}"[:MAX_ERROR]
         )
-    return found
+    return values
 
 
-def accepted_by(domain: str, action: Action) -> tuple[str, ...]:
-    """Return the parameters that an action takes on a domain."""
-    return tuple(DOMAINS[domain].parameters) if action.takes == ANY else action.takes
-
-
-def _right_name(key: str, domain: str, action: Action, accepted: Collection[str]) -> str | None:
-    if key in accepted:
-        return key
-    if key in ("value", "set_value") and action.value is not None:
-        return action.value
-    facts = DOMAINS[domain]
-    if key in ("value", "level", "percent") and facts.step and facts.step.parameter in accepted:
-        return facts.step.parameter
-    return next(
-        (
-            name
-            for name in accepted
-            if key in (STEP_ALIASES if name == STEP else facts.parameters[name].aliases.split())
-        ),
-        None,
-    )
-
-
-def _read(domain: str, name: str, value: Any, units: Units) -> dict[str, Any]:
+def _read(facts: DomainFacts, name: str, value: Any, units: Units) -> dict[str, Any]:
     """Return a parameter read by its kind; some come out under another name."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    facts = DOMAINS[domain]
+    is_step = name == STEP
+    kind = facts.parameters[facts.step.parameter if is_step and facts.step else name].kind
     try:
-        if name != STEP:
-            kind = facts.parameters[name].kind
+        if not is_step:
             read = READERS[kind](value, units)
             return dict(read) if kind in ("color", "brightness") else {name: read}
-        match facts.parameters[facts.step.parameter].kind if facts.step else "":
-            case "volume":
-                size = read_volume(value, units)
-            case "percent":
-                size = read_percent(str(value).lstrip("+-"), units)
-            case _:
-                size = read_number(value, units)
-        return {STEP: abs(float(size))}
+        if kind == "volume":
+            return {STEP: abs(read_volume(value, units))}
+        if kind == "percent":
+            return {STEP: float(read_percent(str(value).lstrip("+-"), units))}
+        return {STEP: abs(read_number(value, units))}
     except ValueError as err:
         raise ValidationError(f"{name}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
 
@@ -326,7 +277,6 @@ JSON_TYPES: Final[Mapping[str, str]] = {
 }
 """JSON types by the kind of a parameter; text for all others."""
 TEXT: Final = "string"
-DERIVED: Final = "offered_control"
 SCHEMA: Final = "schema of ha_control"
 PARAMETERS: Final = "parameters"
 TARGETS: Final = ("action", *SLOTS)
@@ -334,109 +284,88 @@ ACCEPTED_ONLY: Final = ("device_class", PARAMETERS)
 """Slots that are accepted but not offered as they are: a device class is accepted as a domain, too."""
 
 
-@dataclass(slots=True)
-class _Field:
-    """One field that sets a value."""
-
-    types: set[str] = field(default_factory=set)
-    choices: set[str] = field(default_factory=set)
-    is_open: bool = False
-    """Whether some entity takes more than these choices."""
-
-    def schema(self) -> dict[str, Any]:
-        """Return it as JSON Schema."""
-        schema: dict[str, Any] = {"type": next(iter(self.types)) if len(self.types) == 1 else TEXT}
-        is_short = len(self.choices) <= MAX_CHOICES and sum(map(len, self.choices)) <= MAX_CHOICE_CHARS
-        if self.choices and is_short and not self.is_open:
-            schema["enum"] = sorted(self.choices)
-        return schema
-
-
-@dataclass(slots=True)
-class _Offered:
-    """All that models are offered."""
-
-    actions: set[str] = field(default_factory=set)
-    fields: dict[str, _Field] = field(default_factory=lambda: defaultdict(_Field))
-    others: set[str] = field(default_factory=set)
-    """Parameters that some entity supports and that have no field."""
-    scripts: list[str] = field(default_factory=list)
-
-
 def schema_in(
     general: Mapping[str, Any], house: HouseSnapshot, *, gated: bool, has_fields: Callable[[str], bool]
 ) -> Mapping[str, Any]:
-    """Return the schema of ha_control for one home, from the general one.
+    """Return the schema of ha_control for one home, from the general one; scripts and scenes only if `gated`.
 
     `has_fields` tells whether a script takes values. The schema is the same as long as the home is.
     """
-    offered = house.derived((DERIVED, gated), lambda house: _offered_in(house, gated=gated))
-    takes_fields = any(map(has_fields, offered.scripts))
+    takes_fields = gated and any(has_fields(record.entity_id) for record in house.of_domain("script"))
 
     def schema(house: HouseSnapshot) -> Mapping[str, Any]:
+        domains = [name for name in sorted(house.domains) if gated or not DOMAINS[name].is_gated]
+        fields = _fields_in(house, domains)
+        actions, others = _actions_in(house, domains)
         slots = dict(general["properties"])
         for name in (*ACCEPTED_ONLY, *(() if labels_in(house) else ("label",))):
             slots.pop(name, None)
-        slots["action"] = {"type": TEXT, "enum": sorted(offered.actions)}
+        slots["action"] = {"type": TEXT, "enum": sorted(actions)}
         slots["domain"] = {"type": TEXT}
         if takes_fields:
             slots[VARIABLES] = {"type": "object", "description": "fields of a script"}
-        if others := sorted(offered.others):
-            named = ", ".join((*others[:MAX_OTHERS], *(["..."] if len(others) > MAX_OTHERS else [])))
+        if others:
+            named = ", ".join((*sorted(others)[:MAX_OTHERS], *(["..."] if len(others) > MAX_OTHERS else [])))
             slots[PARAMETERS] = {"type": "object", "description": named}
         targets = {name: slots.pop(name) for name in [*slots] if name in TARGETS}
-        values = {name: offered_field.schema() for name, offered_field in offered.fields.items()}
-        properties = targets | values | slots
-        return {"type": "object", "properties": properties, "required": list(general["required"])}
+        return {
+            "type": "object",
+            "properties": targets | fields | slots,
+            "required": list(general["required"]),
+        }
 
     return house.derived((SCHEMA, gated, takes_fields), schema)
 
 
-def _offered_in(house: HouseSnapshot, *, gated: bool) -> _Offered:
-    """Return what the entities of a home support; scripts and scenes only if `gated`."""
-    offered = _Offered()
-    for domain in sorted(house.domains):
-        facts = DOMAINS[domain]
-        if facts.is_gated and not gated:
-            continue
-        records = house.of_domain(domain)
-        abilities = {ability for record in records for ability in record.abilities}
-        fields = [name for name, needed in facts.fields.items() if not needed or needed in abilities]
-        for name in fields:
-            key, offered_field = str(facts.parameter_of(name)), offered.fields[name]
-            offered_field.types.add(JSON_TYPES.get(facts.parameters[key].kind, TEXT))
+def _fields_in(house: HouseSnapshot, domains: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the fields that some entity has, with their schemas: with choices if they are few, and all."""
+    types: dict[str, set[str]] = defaultdict(set)
+    choices: dict[str, set[str]] = defaultdict(set)
+    is_open = set[str]()
+    for domain in domains:
+        facts, records = DOMAINS[domain], house.of_domain(domain)
+        for name in _fields_of(facts, records):
+            key = str(facts.parameter_of(name))
+            types[name].add(JSON_TYPES.get(facts.parameters[key].kind, TEXT))
             for record in records:
-                choices = dict(record.choices).get(key, ())
-                offered_field.choices.update(choices)
-                if not choices and (key in record.abilities or not facts.fields[name]):
-                    offered_field.is_open = True
+                own = dict(record.choices).get(key, ())
+                choices[name].update(own)
+                if not own and (key in record.abilities or not facts.fields[name]):
+                    is_open.add(name)
+    schemas: dict[str, dict[str, Any]] = {}
+    for name, kinds in types.items():
+        schemas[name] = {"type": next(iter(kinds)) if len(kinds) == 1 else TEXT}
+        is_short = len(choices[name]) <= MAX_CHOICES and sum(map(len, choices[name])) <= MAX_CHOICE_CHARS
+        if choices[name] and is_short and name not in is_open:
+            schemas[name]["enum"] = sorted(choices[name])
+    return schemas
+
+
+def _fields_of(facts: DomainFacts, records: Iterable[EntityRecord]) -> list[str]:
+    abilities = {ability for record in records for ability in record.abilities}
+    return [name for name, needed in facts.fields.items() if not needed or needed in abilities]
+
+
+def _actions_in(house: HouseSnapshot, domains: Iterable[str]) -> tuple[set[str], set[str]]:
+    """Return the actions that some entity can do, and the parameters that neither these nor a field cover."""
+    actions, others = set[str](), set[str]()
+    for domain in domains:
+        facts, records = DOMAINS[domain], house.of_domain(domain)
+        abilities = {ability for record in records for ability in record.abilities}
+        fields = _fields_of(facts, records)
+        shown = {facts.parameters[str(facts.parameter_of(name))].attribute for name in fields}
         for verb, action in facts.actions.items():
-            is_able = action.ability in abilities if action.ability else True
-            if action.direction:
-                is_able = is_able and _has_step(facts, fields)
+            is_able = not action.ability or action.ability in abilities
+            if action.direction and facts.step:
+                is_able &= facts.parameters[facts.step.parameter].attribute in shown
             elif action.service is None:
-                is_able = is_able and bool(fields)
+                is_able &= bool(fields)
             if is_able and verb not in facts.synonyms:
-                offered.actions.add(verb)
-        offered.others.update(_others(facts, abilities))
-        if domain == "script":
-            offered.scripts = [record.entity_id for record in records]
-    return offered
-
-
-def _has_step(facts: DomainFacts, fields: Sequence[str]) -> bool:
-    """Return whether some entity has the value that is raised and lowered, by the fields that it offers."""
-    if facts.step is None:
-        return True
-    shown = facts.parameters[facts.step.parameter].attribute
-    return any(facts.parameters[str(facts.parameter_of(name))].attribute == shown for name in fields)
-
-
-def _others(facts: DomainFacts, abilities: Collection[str]) -> Iterator[str]:
-    """Yield the parameters that some entity supports and that neither a field nor an action stands for."""
-    covered = {facts.parameter_of(name) for name in facts.fields}
-    acted = {*facts.fields.values(), *(action.ability for action in facts.actions.values())}
-    for name, parameter in facts.parameters.items():
-        ability = parameter.ability or (name if parameter.features else None)
-        if name not in covered and ability in abilities and ability not in acted:
-            yield name
+                actions.add(verb)
+        covered = {facts.parameter_of(name) for name in facts.fields}
+        acted = {*facts.fields.values(), *(action.ability for action in facts.actions.values())}
+        for name, parameter in facts.parameters.items():
+            ability = parameter.ability or (name if parameter.features else None)
+            if name not in covered and ability in abilities and ability not in acted:
+                others.add(name)
+    return actions, others

@@ -1,15 +1,14 @@
 """Rooms of machines that clean, and players that play together: what a call means by places and groups."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from homeassistant.helpers import entity_registry as er
 
 from ...domains import DOMAINS
-from ...domains.base import DomainFacts
+from ...domains.base import DomainFacts, Grouping, WorkInRooms
 from ...domains.features import supports
-from ...domains.together import Grouping, WorkInRooms
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import content_words, name_index, squash
@@ -49,74 +48,112 @@ def with_rooms(run: ToolRun, args: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in sorted(run.house.domains):
         facts = DOMAINS[name]
         if facts.rooms is not None and verb in (facts.rooms.action, *facts.rooms.everywhere):
-            found = _RoomOrder(run, facts, facts.rooms, verb).read(args)
-            if found is not None:
-                return found
+            return (
+                _RoomOrder(run=run, facts=facts, work=facts.rooms, is_work=verb == facts.rooms.action).read(
+                    args
+                )
+                or args
+            )
     return args
 
 
-@dataclass(frozen=True, slots=True)
+def _resolved(run: ToolRun, facts: DomainFacts, target: Target, sentence: str = "") -> list[EntityRecord]:
+    """Return the entities of a kind that a target means. Raises ValidationError."""
+    return resolve(
+        run.house,
+        target,
+        speaker=run.speaker,
+        sentence=sentence,
+        allowed_domains={facts.name},
+        exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
+    )
+
+
+def _call(
+    args: Mapping[str, Any], action: str, entity_ids: Iterable[str], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a call of an action for some entities, at the time of another."""
+    times = {slot: args[slot] for slot in TIME_SLOTS if slot in args}
+    parameters = {"parameters": given} if given else {}
+    return {"action": action, "entity_id": list(dict.fromkeys(entity_ids)), **parameters, **times}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _RoomOrder:
     """One call of an action for one kind of machine."""
 
     run: ToolRun
     facts: DomainFacts
     work: WorkInRooms
-    verb: str
+    is_work: bool
+    """Whether the action works in single rooms, so that rooms have to be named."""
 
     def read(self, args: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the call with its rooms; None if it names none."""
-        target, given, named = self._split(args)
+        house, (target, given, named) = self.run.house, self._split(args)
         records = self._machines(target)
         if not records:
             return None
         names = [frozenset(content_words(record.name)) for record in records]
         said = {text: frozenset(content_words(text)) for text in named}
+        # A word of its name is no room.
         asked = self._places(
-            text for text in named if not (said[text] and any(said[text] <= name for name in names))
+            text for text in named if not any(said[text] <= name for name in names if said[text])
         )
-        reach = {record.entity_id: self._rooms_of(record) for record in records}
+        reach = {record.entity_id: self._reached(record) for record in records}
         mapped = frozenset[str]().union(*reach.values())
         wanted: dict[str, None] = {}
         for place in asked:
-            there = [area.area_id for area in self.run.house.areas.values() if area.floor_id == place]
+            there = [area.area_id for area in house.areas.values() if area.floor_id == place]
             rooms = [area for area in there if area in mapped] or there
-            wanted |= dict.fromkeys([place] if place in self.run.house.areas else rooms)
-        if self.verb == self.work.action:
-            if not wanted:
-                raise ValidationError(f"area: name the rooms. Rooms: {self._names(sorted(mapped))}")
-        elif not {place for record in records for place in (record.area_id, record.floor_id)}.isdisjoint(
-            asked
-        ):
-            return None  # "the vacuum in the living room" may be where its dock is
-        if not wanted:
+            wanted |= dict.fromkeys([place] if place in house.areas else rooms)
+        if self.is_work and not wanted:
+            raise ValidationError(f"area: name the rooms. Rooms: {self._names(sorted(mapped))}")
+        docks = {place for record in records for place in (record.area_id, record.floor_id)}
+        # "The vacuum in the living room" may be where its dock is.
+        if not wanted or (not self.is_work and not docks.isdisjoint(asked)):
             return None
-        if not (able := [record for record in records if reach[record.entity_id]]):
-            self._check_unable(records, list(wanted))
-            return None
-        is_named = bool(target.entity_id or target.name)
-        chosen = self._chosen(able, reach, list(wanted), is_named=is_named)
-        return {
-            "action": self.work.action,
-            "entity_id": [record.entity_id for record in chosen],
-            "parameters": {**given, str(self.facts.actions[self.work.action].value): [*wanted]},
-            **{slot: args[slot] for slot in TIME_SLOTS if slot in args},
-        }
+        able = [record for record in records if reach[record.entity_id]]
+        if not able and len(house.of_domain(self.facts.name)) > 1 and not docks.isdisjoint(wanted):
+            return None  # the place only tells which of several is meant
+        if not able:
+            problem = "cannot be sent to single rooms"
+            if self._can(records[0]):
+                problem = "has no rooms assigned to its map; that is done in its settings in Home Assistant"
+            raise ValidationError(
+                f"{records[0].name} {problem}. Nothing was started.{self._hints(wanted)} "
+                "Ask whether it should work everywhere"
+            )
+        if missing := [area for area in wanted if area not in mapped]:
+            who = f"{able[0].name} cannot" if len(able) == 1 else "No machine here can"
+            raise ValidationError(
+                f"{who} be sent to {self._names(missing)}. Nothing was started. "
+                f"Rooms: {self._names(sorted(mapped))}.{self._hints(missing)}"
+            )
+        chosen = [record for record in able if reach[record.entity_id].intersection(wanted)]
+        whole = [record for record in chosen if reach[record.entity_id].issuperset(wanted)]
+        if whole and not target.entity_id and not target.name:
+            chosen = whole
+            if len(whole) > 1:
+                raise choose(house, whole, "Several can be sent there. Give the entity_id")
+        rooms_of = {str(self.facts.actions[self.work.action].value): [*wanted]}
+        ids = (record.entity_id for record in chosen)
+        return _call(args, self.work.action, ids, {**given, **rooms_of})
 
     def _split(self, args: Mapping[str, Any]) -> tuple[Target, dict[str, Any], list[str]]:
         """Return the target without rooms, the values without rooms, and what is named as a room."""
         target, house = Target.from_args(args), self.run.house
         named = [text for text in (target.area, target.floor) if text]
-        given, is_work = {}, self.verb == self.work.action
+        given = {}
         rooms = self.facts.actions[self.work.action].value
         for key, value in (args.get("parameters") or {}).items():
             word = str(key).strip().casefold().replace(" ", "_")
-            if (is_work and key == "value") or self.facts.parameter_of(word) == rooms:
+            if (self.is_work and key == "value") or self.facts.parameter_of(word) == rooms:
                 named += texts(value)
             else:
                 given[key] = value
         name = target.name
-        if name and is_work and find_place(house, name, "area") is not None:
+        if name and self.is_work and find_place(house, name, "area") is not None:
             ids = name_index(house).exact.get(squash(name), ())
             if not any(house.entities[entity_id].domain == self.facts.name for entity_id in ids):
                 named, name = [*named, name], None
@@ -124,31 +161,28 @@ class _RoomOrder:
 
     def _machines(self, target: Target) -> list[EntityRecord]:
         """Return the machines that a call may mean; none if it is about something else."""
-        house, run, is_work = self.run.house, self.run, self.verb == self.work.action
+        house, own = self.run.house, self.facts.name
         words = fold(target.name or "").split()
-        is_kind = bool(words) and all(domain_words().get(word) == self.facts.name for word in words)
-        if target.entity_id or (target.name and not is_kind):
-            try:
-                records = resolve(
-                    house,
-                    Target(entity_id=target.entity_id, name=target.name),
-                    speaker=run.speaker,
-                    sentence="",
-                    allowed_domains={self.facts.name},
-                    exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
-                )
-            except ValidationError:
-                if is_work:
-                    raise
-                return []
-            return records if all(record.domain == self.facts.name for record in records) else []
-        kinds = read_kinds(house, name_index(house), target).domains
-        return [*house.of_domain(self.facts.name)] if is_kind or is_work or self.facts.name in kinds else []
+        is_kind = bool(words) and all(domain_words().get(word) == own for word in words)
+        if not target.entity_id and (is_kind or not target.name):
+            kinds = read_kinds(house, name_index(house), target).domains
+            return [*house.of_domain(own)] if is_kind or self.is_work or own in kinds else []
+        try:
+            records = _resolved(self.run, self.facts, Target(entity_id=target.entity_id, name=target.name))
+        except ValidationError:
+            if self.is_work:
+                raise
+            return []
+        return records if all(record.domain == own for record in records) else []
 
-    def _rooms_of(self, record: EntityRecord) -> frozenset[str]:
+    def _can(self, record: EntityRecord) -> bool:
         state = self.run.hass.states.get(record.entity_id)
+        return supports(state, self.facts.actions[self.work.action].features)
+
+    def _reached(self, record: EntityRecord) -> frozenset[str]:
+        """Return the areas that a machine can be sent to."""
         entry = er.async_get(self.run.hass).async_get(record.entity_id)
-        if entry is None or not supports(state, self.facts.actions[self.work.action].features):
+        if entry is None or not self._can(record):
             return frozenset()
         return frozenset(self.work.areas(entry.options.get(self.facts.name, {})))
 
@@ -170,21 +204,6 @@ class _RoomOrder:
                     raise unknown_place(house, part.strip(), "area")
         return list(dict.fromkeys(ids))
 
-    def _check_unable(self, records: Sequence[EntityRecord], wanted: Sequence[str]) -> None:
-        """Raise ValidationError unless the place only tells which of several machines is meant."""
-        pool, record = self.run.house.of_domain(self.facts.name), records[0]
-        if len(pool) > 1 and any(each.area_id in wanted for each in records):
-            return
-        problem = "cannot be sent to single rooms"
-        if supports(
-            self.run.hass.states.get(record.entity_id), self.facts.actions[self.work.action].features
-        ):
-            problem = "has no rooms assigned to its map; that is done in its settings in Home Assistant"
-        raise ValidationError(
-            f"{record.name} {problem}. Nothing was started.{self._hints(wanted)} "
-            "Ask whether it should work everywhere"
-        )
-
     def _hints(self, wanted: Iterable[str]) -> str:
         """Return what the household may use to clean these rooms."""
         house = self.run.house
@@ -197,30 +216,6 @@ class _RoomOrder:
         ]
         shown = ", ".join(describe(house, record) for record in records[:MAX_HINTS])
         return f" Perhaps: {shown}." if shown else ""
-
-    def _chosen(
-        self,
-        able: Sequence[EntityRecord],
-        reach: Mapping[str, frozenset[str]],
-        wanted: Sequence[str],
-        *,
-        is_named: bool,
-    ) -> list[EntityRecord]:
-        """Return the machines that reach all rooms. Raises ValidationError."""
-        mapped = frozenset[str]().union(*reach.values())
-        if missing := [area for area in wanted if area not in mapped]:
-            who = f"{able[0].name} cannot" if len(able) == 1 else "No machine here can"
-            raise ValidationError(
-                f"{who} be sent to {self._names(missing)}. Nothing was started. "
-                f"Rooms: {self._names(sorted(mapped))}.{self._hints(missing)}"
-            )
-        useful = [record for record in able if reach[record.entity_id].intersection(wanted)]
-        whole = [record for record in useful if reach[record.entity_id].issuperset(wanted)]
-        if is_named or not whole:
-            return useful
-        if len(whole) > 1:
-            raise choose(self.run.house, whole, "Several can be sent there. Give the entity_id")
-        return whole
 
     def _names(self, areas: Iterable[str]) -> str:
         house = self.run.house
@@ -269,111 +264,88 @@ class _GroupOrder:
             if key == "value" or self.facts.parameter_of(key.strip().casefold()) == self.groups.members:
                 named += texts(given.pop(key))
         players = [] if target.is_empty and named else self._players(target)
-        players += [one for text in named for one in self._players(Target(name=text)) if one not in players]
-        leader = self._leader(players)
+        players += [player for text in named for player in self._players(Target(name=text))]
+        leader = self._members(next(filter(self._plays, players), players[0]).entity_id)[0]
+        if len({player.entity_id for player in players}) == 1:
+            playing = [player for player in self._able() if player != players[0] and self._plays(player)]
+            leaders = {self._members(player.entity_id)[0]: player for player in playing}
+            if len(leaders) > 1:
+                problem = "Several play. Give all that are to play together"
+                raise choose(self.run.house, leaders.values(), problem)
+            if not leaders:
+                raise ValidationError("Nothing else plays. Give all players that are to play together")
+            leader = next(iter(leaders))
         ids = [leader, *(player.entity_id for player in players)]
-        return {
-            "action": self.groups.join,
-            "entity_id": [*dict.fromkeys(ids)],
-            "parameters": {
-                **given,
-                self.groups.members: [*dict.fromkeys([leader, *self._members(leader), *ids])],
-            },
-            **{slot: args[slot] for slot in TIME_SLOTS if slot in args},
-        }
+        members = list(dict.fromkeys([leader, *self._members(leader), *ids]))
+        return _call(args, self.groups.join, ids, {**given, self.groups.members: members})
 
     def left(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the call that takes players out of their groups."""
         players = self._players(Target.from_args(args))
-        grouped = [one.entity_id for one in players if len(self._members(one.entity_id)) > 1]
+        grouped = [player.entity_id for player in players if len(self._members(player.entity_id)) > 1]
         if not grouped:
-            raise ValidationError(f"{', '.join(one.name for one in players)[:100]} plays in no group")
-        times = {slot: args[slot] for slot in TIME_SLOTS if slot in args}
-        return {"action": self.groups.leave, "entity_id": grouped, **times}
+            raise ValidationError(f"{', '.join(player.name for player in players)[:100]} plays in no group")
+        return _call(args, self.groups.leave, grouped, {})
 
     def shared(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a call about one player of a group for all of it, unless the person named a place or one."""
-        run, target = self.run, Target.from_args(args)
-        values = {self.facts.parameter_of(key) for key in (args.get("parameters") or {}) if key not in SIZES}
+        run, target, given = self.run, Target.from_args(args), args.get("parameters") or {}
+        values = {self.facts.parameter_of(key) for key in given if key not in SIZES}
         if not values <= self.groups.values or not (target.name or len(target.entity_id) == 1):
             return args
         try:
-            found = self._resolved(target)
+            records = _resolved(run, self.facts, target, run.sentence)
         except ValidationError:
             return args
-        members = self._members(found[0].entity_id) if len(found) == 1 else []
-        is_near = run.speaker.area_id is not None and run.speaker.area_id == found[0].area_id
+        members = self._members(records[0].entity_id) if len(records) == 1 else []
+        is_near = run.speaker.area_id is not None and run.speaker.area_id == records[0].area_id
         if len(members) < 2 or is_near or not run.sentence:  # noqa: PLR2004 - a group has two
             return args
         said = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
         if said.entity_ids or said.places:
             return args
-        return {key: args[key] for key in ("action", "parameters", *TIME_SLOTS) if key in args} | {
-            "entity_id": members
-        }
+        return _call(args, args["action"], members, given)
 
     def _players(self, target: Target) -> list[EntityRecord]:
         """Return the players that are meant and can play in a group. Raises ValidationError."""
-        found: dict[str, EntityRecord] = {}
+        players: list[EntityRecord] = []
         is_named = bool(target.entity_id or target.name)
         areas = target.area.split(",") if target.area and "," in target.area else [target.area]
         for area in areas:
-            floor = target.floor if len(areas) == 1 else None
-            there = self._there(replace(target, area=area and area.strip(), floor=floor))
-            able = [one for one in there if self._can(one)]
-            unable = [one.name for one in there if one not in able]
+            there = replace(
+                target, area=area and area.strip(), floor=target.floor if len(areas) == 1 else None
+            )
+            try:
+                records = _resolved(self.run, self.facts, there, self.run.sentence)
+            except ValidationError as err:
+                if is_named or not (there.area or there.floor):
+                    raise
+                known = listed([player.name for player in self._able()], MAX_LISTED)
+                raise ValidationError(
+                    f"No player there can play in a group. Players that can: {known}"
+                ) from err
+            able = [record for record in records if self._can(record)]
+            unable = [record.name for record in records if record not in able]
             if not able or (is_named and unable):
                 raise ValidationError(f"{', '.join(unable)[:100]} cannot play in a group. Nothing was done")
-            found |= {one.entity_id: one for one in able}
-        return list(found.values())
-
-    def _there(self, target: Target) -> list[EntityRecord]:
-        """Return the entities that a target means. Raises ValidationError with the players that there are."""
-        try:
-            return self._resolved(target)
-        except ValidationError as err:
-            if target.entity_id or target.name or not (target.area or target.floor):
-                raise
-            others = [one for one in self.run.house.entities.values() if self._can(one)]
-            known = listed([one.name for one in others], MAX_LISTED)
-            raise ValidationError(f"No player there can play in a group. Players that can: {known}") from err
-
-    def _resolved(self, target: Target) -> list[EntityRecord]:
-        run = self.run
-        return resolve(
-            run.house,
-            target,
-            speaker=run.speaker,
-            sentence=run.sentence,
-            allowed_domains={self.facts.name},
-            exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
-        )
+            players += able
+        return list(dict.fromkeys(players))
 
     def _can(self, record: EntityRecord) -> bool:
         state = self.run.hass.states.get(record.entity_id)
-        return record.domain == self.facts.name and supports(
-            state, self.facts.actions[self.groups.join].features
-        )
+        return supports(state, self.facts.actions[self.groups.join].features)
+
+    def _plays(self, record: EntityRecord) -> bool:
+        """Return whether a player plays: such a one leads, so that the music goes on."""
+        state = self.run.hass.states.get(record.entity_id)
+        return state is not None and state.state in PLAYING
+
+    def _able(self) -> list[EntityRecord]:
+        return [record for record in self.run.house.of_domain(self.facts.name) if self._can(record)]
 
     def _members(self, entity_id: str) -> list[str]:
         """Return the exposed members of the group of a player, its leader first; itself if it plays alone."""
         state = self.run.hass.states.get(entity_id)
-        members = state.attributes.get(self.groups.members) if state else None
-        found = [one for one in members if one in self.run.house.entities] if members else []
-        return found if entity_id in found else [entity_id]
-
-    def _plays(self, record: EntityRecord) -> bool:
-        state = self.run.hass.states.get(record.entity_id)
-        return state is not None and state.state in PLAYING
-
-    def _leader(self, players: Sequence[EntityRecord]) -> str:
-        """Return who leads: who plays already, so that the music goes on. Raises ValidationError."""
-        if len(players) > 1:
-            return self._members(next(filter(self._plays, players), players[0]).entity_id)[0]
-        others = [one for one in self.run.house.entities.values() if self._can(one) and one != players[0]]
-        leaders = {self._members(one.entity_id)[0]: one for one in others if self._plays(one)}
-        if len(leaders) > 1:
-            raise choose(self.run.house, leaders.values(), "Several play. Give all that are to play together")
-        if not leaders:
-            raise ValidationError("Nothing else plays. Give all players that are to play together")
-        return next(iter(leaders))
+        ids = state.attributes.get(self.groups.members) if state else None
+        members = [member for member in ids or () if member in self.run.house.entities]
+        return members if entity_id in members else [entity_id]

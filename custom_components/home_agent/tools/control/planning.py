@@ -6,17 +6,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import starmap
 import json
+import operator
 from typing import Any, Final, cast
 
-from homeassistant.const import ATTR_ASSUMED_STATE, ATTR_SUPPORTED_FEATURES
+from homeassistant.const import ATTR_ASSUMED_STATE
 from homeassistant.core import Event, EventStateChangedData, HomeAssistant, State, callback
 from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.util.json import JsonValueType
 
 from ...context.kind_lines import describe_state
 from ...domains import DOMAINS, opens
-from ...domains.base import ANY, STATE, Action, ControlParameter, DomainFacts, Unsupported, ValueStep
-from ...domains.features import feature_bits, supports
+from ...domains.base import ANY, STATE, Action, DomainFacts, NothingToDo, Unsupported
+from ...domains.features import supports
 from ...errors import (
     ConfirmationNeeded,
     HomeAgentError,
@@ -77,59 +78,41 @@ class Expectation:
 
     def is_met(self, state: State | None) -> bool:
         """Return whether a state is as expected."""
-        if state is None:
+        if state is None or (self.states and state.state not in self.states) or state.state in self.unless:
             return False
-        if (self.states and state.state not in self.states) or state.state in self.unless:
-            return False
-        return not self.missed(state)
+        step = state.attributes.get("percentage_step")  # a fan takes the nearest speed that it has
+        tolerances = {"percentage": max(1.0, step)} if isinstance(step, int | float) else {}
+        return all(
+            same(name, value_of(state, name), wanted, tolerances.get(name))
+            for name, wanted in self.attributes.items()
+        )
 
-    def is_passing(self, state: State | None) -> bool:
-        """Return whether an entity is on its way."""
-        if state is None:
-            return False
+    def is_reached(self, state: State | None) -> bool:
+        """Return whether a state is as expected, or on its way."""
+        if state is None or self.is_met(state):
+            return state is not None
         return state.state in self.passing or (self.is_on_its_way is not None and self.is_on_its_way(state))
 
     def is_told(self, state: State | None) -> bool:
         """Return whether the sentence about the action is true."""
-        return self.is_met(state) or (self.lasts and self.is_passing(state))
-
-    def missed(self, state: State) -> dict[str, Any]:
-        """Return the attributes that are not as expected, with what was expected."""
-        return {
-            name: wanted for name, wanted in self.attributes.items() if not _is_close(name, wanted, state)
-        }
+        return self.is_reached(state) if self.lasts else self.is_met(state)
 
 
-def _is_close(name: str, wanted: Any, state: State) -> bool:
-    shown = state.state if name == STATE else state.attributes.get(name)
-    if shown is None:
-        return False
-    if isinstance(wanted, (int, float)) and not isinstance(wanted, bool):
-        tolerance = TOLERANCES.get(name, 0.001)
-        step = state.attributes.get("percentage_step")
-        if name == "percentage" and isinstance(step, (int, float)):
-            tolerance = max(1.0, step)
-        try:
-            return abs(float(shown) - float(wanted)) <= tolerance
-        except TypeError, ValueError:
-            return False
-    return shown == wanted or fold(str(shown)) == fold(str(wanted))
-
-
-def value_of(shown: EarlierState, name: str) -> Any:
+def value_of(shown: EarlierState | State, name: str) -> Any:
     """Return an attribute, or the state."""
     return shown.state if name == STATE else shown.attributes.get(name)
 
 
-def same(name: str, one: Any, other: Any) -> bool:
-    """Return whether two values are alike, give or take a rounding."""
+def same(name: str, one: Any, other: Any, tolerance: float | None = None) -> bool:
+    """Return whether two values of an attribute are alike, give or take a rounding."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(same("", *pair) for pair in zip(one, other, strict=True))
-    if isinstance(one, bool) or isinstance(other, bool):
+        return len(one) == len(other) and all(same(name, *pair, 1) for pair in zip(one, other, strict=True))
+    if one is None or other is None or isinstance(one, bool) or isinstance(other, bool):
         return bool(one == other)
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return bool(abs(one - other) <= TOLERANCES.get(name, 1 if name == "" else 0.001))
-    return bool(one == other)
+    if isinstance(one, int | float) or isinstance(other, int | float):
+        with suppress(TypeError, ValueError):
+            return abs(float(one) - float(other)) <= (tolerance or TOLERANCES.get(name, 0.001))
+    return bool(one == other) or fold(str(one)) == fold(str(other))
 
 
 class Settling:
@@ -144,23 +127,22 @@ class Settling:
 
     async def async_wait(self) -> None:
         """Return when all entities are as expected or on their way, at the latest after SETTLE_SECONDS."""
-        try:
+
+        def is_settled(entity_id: str, expectation: Expectation) -> bool:
+            state = self._hass.states.get(entity_id)
+            if (expectation.change or expectation.may_change) and state is self._before[entity_id]:
+                return False
+            return expectation.is_reached(state)
+
+        with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
-                while not all(starmap(self._is_settled, self._expectations.items())):
+                while not all(starmap(is_settled, self._expectations.items())):
                     self._changed.clear()
                     await self._changed.wait()
-        except TimeoutError:
-            pass
 
     @callback
     def _on_change(self, _event: Event[EventStateChangedData]) -> None:
         self._changed.set()
-
-    def _is_settled(self, entity_id: str, expectation: Expectation) -> bool:
-        state = self._hass.states.get(entity_id)
-        if (expectation.change or expectation.may_change) and state is self._before[entity_id]:
-            return False
-        return expectation.is_met(state) or expectation.is_passing(state)
 
 
 MAX_LISTED: Final = 12
@@ -168,93 +150,62 @@ MIN_BEGINNING: Final = 3
 """Letters with which a word of a choice may begin."""
 
 
-def _check_action(facts: DomainFacts, state: State, verb: str, action: Action) -> None:
-    """Raise Unsupported unless an entity can do an action, with those that open or close it instead."""
-    if not action.features or supports(state, action.features):
-        return
-    others = [
-        name
-        for name, other in facts.actions.items()
-        if action.opens is not None
-        and other.opens is action.opens
-        and (not other.features or supports(state, other.features))
-    ]
-    instead = f"; use {' or '.join(others)}" if others else ""
-    raise Unsupported(f"does not support {verb}{instead}", verb)
-
-
-def check_features(state: State, needed: str, what: str) -> None:
-    """Raise ValidationError unless the entity has one of some features."""
-    if needed and not supports(state, needed):
-        raise Unsupported(f"does not support {what}", what)
-
-
 def fit(
     facts: DomainFacts, state: State, parameters: Mapping[str, Any], *, clamp: bool = False
 ) -> dict[str, Any]:
-    """Return parameters as this entity takes them: one of its choices, within its bounds."""
+    """Return parameters as this entity takes them: one of its choices, within its bounds.
+
+    Raises Unsupported for what it does not have, and ValidationError with the choices or the bounds.
+    """
     fitted = {}
     for name, value in parameters.items():
         parameter = facts.parameters[name]
-        check_features(state, parameter.features, name)
-        if parameter.choices is not None:
-            fitted[name] = _chosen(state, name, parameter.choices, value)
-        elif parameter.bounds is not None:
-            fitted[name] = _bounded(state, name, parameter.bounds, value, clamp=clamp)
-        else:
-            fitted[name] = value
+        if parameter.features and not supports(state, parameter.features):
+            raise Unsupported(f"does not support {name}", name)
+        fitted[name] = value if parameter.choices is None else _chosen(state, name, parameter.choices, value)
+        low, high = (state.attributes.get(bound) for bound in parameter.bounds or ("", ""))
+        for bound, problem, is_beyond in ((low, "below", operator.lt), (high, "above", operator.gt)):
+            if isinstance(bound, int | float) and is_beyond(value, bound):
+                if not clamp:
+                    raise ValidationError(
+                        f"{name}: {value:g} is {problem} {bound:g}; allowed {low} to {high}"
+                    )
+                fitted[name] = bound
     return facts.fit(state, fitted) if facts.fit is not None else fitted
 
 
 def _chosen(state: State, name: str, attribute: str, value: Any) -> Any:
-    """Return the choice that a text means.
-
-    Raises ValidationError naming the choices.
-    """
+    """Return the choice that a text means: as it is spelled, by its words, or by one that is alike."""
     choices = state.attributes.get(attribute)
     if isinstance(choices, Mapping):
         choices = list(choices.values())
     if not isinstance(choices, (list, tuple)) or not choices:
         return value
     asked = fold(str(value))
+
+    def has_words(choice: str) -> bool:
+        """Return whether each word begins or is a word of a choice: "eco" is "Eco mode"."""
+        return bool(asked) and all(
+            any(
+                word == own or (len(word) >= MIN_BEGINNING and own.startswith(word)) for own in choice.split()
+            )
+            for word in asked.split()
+        )
+
     spelled = {fold(str(choice)): choice for choice in choices}
-    if asked in spelled:
-        return spelled[asked]
-    compact = [
-        choice for folded, choice in spelled.items() if folded.replace(" ", "") == asked.replace(" ", "")
-    ]
-    parts = [choice for folded, choice in spelled.items() if _is_part(asked, folded)]
-    alike = [choice for folded, choice in spelled.items() if word_similarity(asked, folded)]
-    near = compact or parts or alike
-    if len(near) == 1:
-        return near[0]
+    for fits in (
+        lambda own: own == asked,
+        lambda own: own.replace(" ", "") == asked.replace(" ", ""),
+        has_words,
+        lambda own: bool(word_similarity(asked, own)),
+    ):
+        near = [choice for folded, choice in spelled.items() if fits(folded)]
+        if len(near) == 1:
+            return near[0]
+        if near:
+            break
     listed = ", ".join(str(choice)[:30] for choice in choices[:MAX_LISTED])
     raise ValidationError(f"{name}: {str(value)[:40]!r} is not one of {listed}"[:300])
-
-
-def _is_part(asked: str, choice: str) -> bool:
-    """Return whether each word of a text begins or is a word of a choice: "eco" is "Eco mode"."""
-    return bool(asked) and all(
-        any(word == own or (len(word) >= MIN_BEGINNING and own.startswith(word)) for own in choice.split())
-        for word in asked.split()
-    )
-
-
-def _bounded(state: State, name: str, bounds: tuple[str, str], value: float, *, clamp: bool) -> float:
-    """Return a value within the entity's bounds.
-
-    Raises ValidationError naming them, unless it is to be clamped.
-    """
-    low, high = (state.attributes.get(bound) for bound in bounds)
-    if isinstance(low, (int, float)) and value < low:
-        bound, problem = low, f"below {low:g}"
-    elif isinstance(high, (int, float)) and value > high:
-        bound, problem = high, f"above {high:g}"
-    else:
-        return value
-    if clamp:
-        return bound
-    raise ValidationError(f"{name}: {value:g} is {problem}; allowed {low} to {high}")
 
 
 CHANGED = Expectation(change=True)
@@ -335,35 +286,57 @@ def plan(
     if action.direction and (value := _value_beside(facts, state, action, given, units)) is not None:
         verb, given = ("set_value", value) if STEP not in value else (verb, value)
         action = facts.actions[verb]
-    left_out: list[str] | None = [] if alone else None
-    parameters = normalise(domain, verb, action, given, units, left_out)
-    if state.state in facts.resting and verb not in facts.rest_actions and "source" not in parameters:
-        return Plan(domain, (), Expectation(), (f"is {state.state}, so nothing is heard of it",))
-    if any(parameters.get(name) == 0 for name in facts.off_at_zero):
-        verb, action = "turn_off", facts.actions["turn_off"]
-        parameters = {name: value for name, value in parameters.items() if name in action.takes}
-    if action.direction:
-        return _plan_step(facts, state, verb, action, parameters)
-    if (end := _as_end(facts, state, parameters)) is not None:
-        verb, action, parameters = end, facts.actions[end], {}
-    parameters, notes = _supported(facts, state, action, parameters, alone=alone)
-    parameters, remark = _woken(facts, state, verb, parameters)
-    notes += [*remark, *(left_out or ())]
+    left_out: list[str] = []
+    parameters = normalise(domain, verb, action, given, units, left_out if alone else None)
+    try:
+        meant, is_step = facts.adapt(state, verb, parameters), bool(action.direction)
+        if is_step:
+            step = _step(facts, state, verb, action, parameters.get(STEP))
+            if isinstance(step, PlannedCall):
+                return Plan(domain, [step], CHANGED)
+            meant = facts.adapt(state, "set_value", step)
+    except NothingToDo as err:
+        return Plan(domain, (), Expectation(), (str(err),))
+    verb, parameters, action = meant.verb, dict(meant.parameters), facts.actions[meant.verb]
+    notes: list[str] = []
+    while True:
+        try:
+            parameters = fit(facts, state, parameters, clamp=is_step)
+            break
+        except Unsupported as err:
+            fewer = {name: value for name, value in parameters.items() if name not in err.parameters}
+            # Turned on all the same; but not for a value that was meant for others.
+            is_possible = bool(fewer) or (alone and action.service is not None and action.value is None)
+            if not is_possible or len(fewer) == len(parameters):
+                raise ValidationError(notes[0] if notes else str(err)) from err
+            parameters = fewer
+            notes.append(str(err))
     skips_main = action.service is None or any(name in parameters for name in action.instead)
     if not skips_main:
-        _check_action(facts, state, verb, action)
-    if action.adds is not None:
-        action = replace(action, data={**action.data, **action.adds(state)})
-    calls = _calls(facts, action, parameters, skips_main=skips_main)
+        _check_able(facts, state, verb, action)
+    calls, expectation = _calls(facts, state, action, parameters, skips_main=skips_main)
     if verb == "toggle":
-        return Plan(domain, calls, Expectation(unless=frozenset((state.state,))))
-    if facts.groups is not None and verb in (facts.groups.join, facts.groups.leave):
-        led = calls[0].on in ("", state.entity_id)
-        return Plan(domain, calls, Expectation(may_change=led), tuple(notes))
-    expectation = _expect(facts, action, parameters, skips_main=skips_main)
-    if shown := {name: value for name, value in action.shown.items() if name in state.attributes}:
-        expectation = replace(expectation, attributes={**expectation.attributes, **shown})
-    return Plan(domain, calls, expectation, tuple(notes))
+        expectation = Expectation(unless=frozenset((state.state,)))
+    elif facts.groups is not None and verb in (facts.groups.join, facts.groups.leave):
+        expectation = Expectation(may_change=calls[0].on in ("", state.entity_id))
+    return Plan(domain, calls, expectation, tuple(filter(None, (*notes, meant.note, *left_out))))
+
+
+def _check_able(facts: DomainFacts, state: State, verb: str, action: Action) -> None:
+    """Raise ValidationError unless an entity can do an action, with those that open or close it instead."""
+    if _is_able(state, action.features):
+        return
+    others = [
+        name
+        for name, other in facts.actions.items()
+        if action.opens is not None and other.opens is action.opens and _is_able(state, other.features)
+    ]
+    instead = f"; use {' or '.join(others)}" if others else ""
+    raise ValidationError(f"does not support {verb}{instead}")
+
+
+def _is_able(state: State, features: str) -> bool:
+    return not features or supports(state, features)
 
 
 def _value_beside(
@@ -376,14 +349,13 @@ def _value_beside(
     """
     if facts.step is None or "set_value" not in facts.actions:
         return None
-    shown = facts.parameters[facts.step.parameter].attribute
+    shown = facts.parameters[facts.step.parameter].attribute or ""
     for key, value in given.items():
         name = facts.parameter_of(key) if key in facts.fields else None
         if name is None or facts.parameters[name].attribute != shown:
             continue
         read = normalise(facts.name, "set_value", facts.actions["set_value"], {key: value}, units)
-        wanted = next(iter(read.values()), None)
-        present = state.state if shown == STATE else state.attributes.get(shown or "")
+        wanted, present = next(iter(read.values()), None), value_of(state, shown)
         if not isinstance(wanted, int | float) or not isinstance(present, int | float):
             return {STEP: value}
         if "brightness_pct" in read:
@@ -393,166 +365,68 @@ def _value_beside(
     return None
 
 
-def _supported(
-    facts: DomainFacts, state: State, action: Action, parameters: Mapping[str, Any], *, alone: bool
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the parameters that an entity supports, and what it does not."""
-    left, notes = dict(parameters), list[str]()
-    while True:
-        try:
-            return fit(facts, state, left), notes
-        except Unsupported as err:
-            fewer = {name: value for name, value in left.items() if name not in err.parameters}
-            # Turned on all the same; but not for a value that was meant for others.
-            is_possible = bool(fewer) or (alone and action.service is not None and action.value is None)
-            if not is_possible or len(fewer) == len(left):
-                raise ValidationError(notes[0] if notes else str(err)) from err
-            left = fewer
-            notes.append(str(err))
-
-
-def _as_end(facts: DomainFacts, state: State, parameters: Mapping[str, Any]) -> str | None:
-    """Return open or close for a position that means just that, where only these two are known."""
-    if len(parameters) != 1:
-        return None
-    name, value = next(iter(parameters.items()))
-    parameter = facts.parameters[name]
-    features = state.attributes.get(ATTR_SUPPORTED_FEATURES)
-    if not (parameter.ends and value in parameter.ends and isinstance(features, int)):
-        return None
-    return None if features & feature_bits(facts.name, parameter.features) else parameter.ends[value]
-
-
-def _calls(
-    facts: DomainFacts, action: Action, parameters: Mapping[str, Any], *, skips_main: bool
-) -> list[PlannedCall]:
-    """Return the calls: the action's own, then those of parameters that it does not take itself."""
-    if action.leader and action.service:
-        leader, *others = parameters[action.leader]
-        return [PlannedCall(action.service, {action.leader: others}, leader)]
-    calls: dict[str, dict[str, Any]] = {}
-    if not skips_main and action.service:
-        native = (
-            parameters
-            if action.native == ANY
-            else {key: parameters[key] for key in action.native if key in parameters}
-        )
-        calls[action.service] = {**action.data, **native}
-    for name, parameter in facts.parameters.items():
-        if name in parameters and (skips_main or (action.native != ANY and name not in action.native)):
-            calls.setdefault(parameter.service, {})[parameter.key or name] = parameters[name]
-    return [PlannedCall(service, data) for service, data in calls.items()]
-
-
-def _expect(
-    facts: DomainFacts, action: Action, parameters: Mapping[str, Any], *, skips_main: bool
-) -> Expectation:
-    attributes = {}
-    passing: frozenset[str] = frozenset()
-    for name, value in parameters.items():
-        parameter = facts.parameters[name]
-        passing |= parameter.passing
-        if parameter.attribute is not None and parameter.is_verified:
-            attributes[parameter.attribute] = round(value * 255 / 100) if name == "brightness_pct" else value
-    if skips_main:
-        return Expectation(attributes=attributes, passing=passing)
-    return Expectation(
-        action.expected, action.unexpected, action.passing, attributes, is_on_its_way=facts.is_on_its_way
-    )
-
-
-def _plan_step(
-    facts: DomainFacts, state: State, verb: str, action: Action, parameters: Mapping[str, Any]
-) -> Plan:
-    size = parameters.get(STEP)
-    if size is None and facts.step is not None and (softer := _halved(facts, state, action.direction)):
-        name = facts.step.parameter
-        fitted = fit(facts, state, {name: softer}, clamp=True)
-        return Plan(facts.name, [PlannedCall(facts.parameters[name].service, fitted)], CHANGED)
-    if size is None and action.service:
-        check_features(state, action.features, verb)
-        return Plan(facts.name, [PlannedCall(action.service, {})], CHANGED)
+def _step(
+    facts: DomainFacts, state: State, verb: str, action: Action, size: float | None
+) -> PlannedCall | dict[str, Any]:
+    """Return the call that raises or lowers a value, or the value that is to be set instead."""
     if facts.step is None:
         raise ValidationError(f"does not support {verb}")
     step, parameter = facts.step, facts.parameters[facts.step.parameter]
+    present = value_of(state, parameter.attribute or "")
     own = state.attributes.get(step.attribute or "")
-    own = float(own) if isinstance(own, (int, float)) else None
-    change = action.direction * (size or max(own or step.size, step.least))
-    shown = {name: state.attributes.get(name) for name in (step.parameter, *step.ends)}
-    if shown.pop(step.parameter) is None and shown:  # a range that has no single value now
-        ends = {name: round(end + change, 4) for name, end in shown.items() if isinstance(end, int | float)}
-        if len(ends) == len(shown):
-            return _plan_set(facts, state, action, ends)
-    check_features(state, parameter.features, verb)
-    if size is None and step.key and own is not None and own < step.least:
-        size = step.least
-    if step.services and (size is None or step.key):
-        return Plan(facts.name, [_step_call(facts, step, state, action.direction, size)], CHANGED)
-    value = _stepped(state, parameter, change)
-    return _plan_set(facts, state, action, {step.parameter: value})
-
-
-def _plan_set(facts: DomainFacts, state: State, action: Action, values: Mapping[str, float]) -> Plan:
-    fitted, remark = _woken(facts, state, "set_value", fit(facts, state, values, clamp=True))
-    calls = _calls(facts, action, fitted, skips_main=True)
-    return Plan(facts.name, calls, _expect(facts, action, fitted, skips_main=True), remark)
-
-
-def _woken(
-    facts: DomainFacts, state: State, verb: str, parameters: dict[str, Any]
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return parameters with those that it keeps or that turn it on, and what the person should hear."""
-    if verb == "turn_on" and not parameters and facts.keep is not None and state.state == "on":
-        parameters = dict(facts.keep(state))
-    if facts.wake is not None:
-        parameters = {**facts.wake(state, parameters), **parameters}
-    remark = facts.remark(state, parameters) if facts.remark is not None else ""
-    return parameters, (remark,) if remark else ()
-
-
-def _step_call(
-    facts: DomainFacts, step: ValueStep, state: State, direction: int, size: float | None
-) -> PlannedCall:
-    up, down = step.services or ("", "")
-    data: dict[str, Any] = {}
-    if step.key and up == down:
-        data = {step.key: round(direction * (size or step.size))}
-    elif step.key and size is not None:
-        data = {step.key: round(size)}
-    if facts.fit is not None:
-        facts.fit(state, dict(data))
-    return PlannedCall(up if direction > 0 else down, data)
-
-
-def _halved(facts: DomainFacts, state: State, direction: int) -> float | None:
-    """Return half of a value that a step down would bring to zero, where it can be set."""
-    if facts.step is None or not facts.step.keeps_on:
-        return None
-    step, parameter = facts.step, facts.parameters[facts.step.parameter]
-    if parameter.features and not supports(state, parameter.features):
-        return None
-    present = state.attributes.get(parameter.attribute or "")
-    if direction > 0 or not isinstance(present, int | float) or isinstance(present, bool):
-        return None
-    full = 255 if parameter.attribute == "brightness" else 1
-    share = present / full
-    if not 0 < share <= (step.size / 100 if full > 1 else step.size) + 0.005:
-        return None
-    return max(1, round(share * 50)) if full > 1 else round(share / 2, 4)
-
-
-def _stepped(state: State, parameter: ControlParameter, change: float) -> float:
-    present = state.state if parameter.attribute == STATE else state.attributes.get(parameter.attribute or "")
+    least = max(own if isinstance(own, int | float) and own else step.size, step.least)
+    change = action.direction * (size or least)
+    ends = {name: state.attributes.get(name) for name in step.ends}
+    if present is None and ends and None not in ends.values():  # a range that has no single value now
+        return {name: round(float(end) + change, 4) for name, end in ends.items() if end is not None}
+    if not _is_able(state, action.features if action.service and size is None else parameter.features):
+        raise ValidationError(f"does not support {verb}")
+    if step.call is not None and (call := step.call(state, action.direction, size)) is not None:
+        if facts.fit is not None:
+            facts.fit(state, dict(call[1]))
+        return PlannedCall(*call)
     try:
-        value = round(float(present) + change, 4)  # type: ignore[arg-type]
+        value = round(float(present) + change, 4)
     except TypeError, ValueError:
         raise ValidationError("has no value to raise or lower now; set one") from None
-    if parameter.kind == "volume":
-        return min(1.0, max(0.0, value))
     if parameter.kind in ("percent", "integer"):
         value = round(value)
-        return min(100, max(0, value)) if parameter.kind == "percent" else value
-    return value
+    if whole := {"percent": 100, "volume": 1}.get(parameter.kind):
+        value = min(whole, max(0, value))
+    return {step.parameter: value}
+
+
+def _calls(
+    facts: DomainFacts, state: State, action: Action, parameters: Mapping[str, Any], *, skips_main: bool
+) -> tuple[list[PlannedCall], Expectation]:
+    """Return the action's own call, then those of parameters that it does not take; and what these show."""
+    if action.leader and action.service:
+        leader, *others = parameters[action.leader]
+        return [PlannedCall(action.service, {action.leader: others}, leader)], Expectation()
+    native = parameters.keys() if action.native == ANY else parameters.keys() & {*action.native}
+    data: dict[str, dict[str, Any]] = {}
+    if not skips_main and action.service:
+        more = action.adds(state) if action.adds is not None else {}
+        own = {name: value for name, value in parameters.items() if name in native}
+        data[action.service] = {**action.data, **more, **own}
+    attributes: dict[str, Any] = {}
+    passing = frozenset[str]()
+    for name, parameter in facts.parameters.items():
+        if name not in parameters:
+            continue
+        value = parameters[name]
+        if skips_main or name not in native:
+            data.setdefault(parameter.service, {})[name] = value
+        passing |= parameter.passing
+        if parameter.attribute is not None and parameter.is_verified:
+            attributes[parameter.attribute] = round(value * 255 / 100) if name == "brightness_pct" else value
+    calls = [PlannedCall(service, values) for service, values in data.items()]
+    if skips_main:
+        return calls, Expectation(attributes=attributes, passing=passing)
+    attributes |= {name: value for name, value in action.shown.items() if name in state.attributes}
+    return calls, Expectation(
+        action.expected, action.unexpected, action.passing, attributes, is_on_its_way=facts.is_on_its_way
+    )
 
 
 def calls_of(made: Plan, entity_id: str) -> list[ServiceCall]:
@@ -671,8 +545,7 @@ class ControlOutcome:
     def name_of(self, entity_id: str) -> str:
         """Return the name of a target, or its id if it may not be known."""
         record = self.house.entities.get(entity_id)
-        is_hidden = record is None or self.failed.get(entity_id) == NOT_EXPOSED
-        return entity_id if is_hidden or record is None else record.name
+        return record.name if record and self.failed.get(entity_id) != NOT_EXPOSED else entity_id
 
 
 MAX_NAMES: Final = 200
@@ -764,8 +637,7 @@ def _report(
         outcome.fail(entity_id, "is gone")
         return
     expectation = made.expectation
-    worked = expectation.is_met(state) or expectation.is_passing(state)
-    was_so = expectation.is_met(before) or expectation.is_passing(before)
+    worked, was_so = expectation.is_reached(state), expectation.is_reached(before)
     for note in made.notes:
         outcome.note(f"{outcome.name_of(entity_id)} {note}")
     if not made.calls:

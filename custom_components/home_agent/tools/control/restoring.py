@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from homeassistant.core import State
 
 from ...domains import DOMAINS
-from ...domains.base import STATE, Changed, DomainFacts, ServiceCalls
+from ...domains.base import STATE, DomainFacts, FormerState, ServiceCalls
 from ...domains.showing import GONE
 from ...safety.journal import EarlierState, RecordedAction
 from .planning import Expectation, Plan, PlannedCall, same, value_of
@@ -42,11 +42,30 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
         raise ChangedSinceError(f"has changed since: it is {shown.state} now")
     if before.state in GONE and STATE in changed:
         raise CannotRestoreError("did not report its state before, so that it cannot be put back")
-    calls = [PlannedCall(*made) for made in _calls(facts, before, changed, now)]
-    calls += [PlannedCall(*made) for made in _regrouping(facts, now.entity_id, before, after)]
+    passing = moving(now.domain)
+    if only_safe(facts, now):
+        safe = facts.actions[str(facts.safe_action)]
+        if before.state not in safe.expected:
+            raise CannotRestoreError("is not opened by an undo; it has to be asked for by name")
+        calls, passing = [PlannedCall(str(safe.service), {})], safe.passing
+    else:
+        former = FormerState(facts, before.state, before.attributes, changed)
+        made = facts.restore(former) if facts.restore is not None else ()
+        regrouped = _regrouping(facts, now.entity_id, before, after)
+        calls = [PlannedCall(*call) for call in (*made, *regrouped)]
     if not calls:
         raise CannotRestoreError("cannot be put back")
-    return Plan(now.domain, calls, _expected(facts, before, changed, now))
+    attributes = {
+        name: before.attributes[name]
+        for name in changed & before.attributes.keys()
+        if isinstance(before.attributes[name], str | int | float) and name not in ("color_mode", "effect")
+    }
+    states = frozenset((before.state,)) if STATE in changed else frozenset[str]()
+    if facts.is_protected and attributes:
+        states = frozenset()
+    elif before.state == "off":
+        attributes = {}
+    return Plan(now.domain, calls, Expectation(states, passing=passing, attributes=attributes))
 
 
 def taking_back(domain: str, actions: Sequence[RecordedAction]) -> Plan | None:
@@ -55,13 +74,10 @@ def taking_back(domain: str, actions: Sequence[RecordedAction]) -> Plan | None:
     Raises CannotRestoreError for what Home Assistant cannot take back.
     """
     facts = DOMAINS[domain]
-    if reason := next(
-        (facts.lost[action.service] for action in actions if action.service in facts.lost),
-        None,
-    ):
-        before = {shown.state for action in actions for shown in action.before.values()}
-        if before & {"playing", "buffering"}:
-            raise CannotRestoreError(reason)
+    reason = next((facts.lost[action.service] for action in actions if action.service in facts.lost), None)
+    before = {shown.state for action in actions for shown in action.before.values()}
+    if reason and before & {"playing", "buffering"}:
+        raise CannotRestoreError(reason)
     if facts.take_back is None:
         return None
     calls = []
@@ -78,30 +94,6 @@ def moving(domain: str) -> frozenset[str]:
     facts = DOMAINS[domain]
     actions = facts.actions.values() if facts.is_protected else ()
     return frozenset(state for action in actions for state in action.passing)
-
-
-def _expected(facts: DomainFacts, before: EarlierState, changed: Changed, now: State) -> Expectation:
-    attributes = {
-        name: before.attributes[name]
-        for name in changed & before.attributes.keys()
-        if isinstance(before.attributes[name], str | int | float) and name not in ("color_mode", "effect")
-    }
-    passing = facts.actions[str(facts.safe_action)].passing if only_safe(facts, now) else moving(facts.name)
-    if facts.is_protected and attributes:
-        return Expectation(attributes=attributes, passing=passing)
-    states = frozenset((before.state,)) if STATE in changed else frozenset[str]()
-    return Expectation(states=states, passing=passing, attributes=attributes if before.state != "off" else {})
-
-
-def _calls(facts: DomainFacts, before: EarlierState, changed: Changed, now: State) -> ServiceCalls:
-    """Yield the calls of a domain; none where it is not restored."""
-    if only_safe(facts, now):
-        safe = facts.actions[str(facts.safe_action)]
-        if before.state not in safe.expected:
-            raise CannotRestoreError("is not opened by an undo; it has to be asked for by name")
-        yield str(safe.service), {}
-    elif facts.restore is not None:
-        yield from facts.restore(facts, before.state, before.attributes, changed)
 
 
 def _regrouping(

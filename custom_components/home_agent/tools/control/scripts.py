@@ -53,9 +53,7 @@ UNITS: Final[Mapping[str, float]] = {
 
 def fields_of(hass: HomeAssistant, entity_id: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the fields that a script declares."""
-    component = hass.data.get(SCRIPT)
-    entity = component.get_entity(entity_id) if component is not None else None
-    fields = getattr(entity, "fields", None)
+    fields = getattr(_script(hass, entity_id), "fields", None)
     return fields if isinstance(fields, Mapping) else {}
 
 
@@ -67,38 +65,36 @@ def responds(hass: HomeAssistant, entity_id: str) -> bool:
             return ("stop" in step and "response_variable" in step) or any(map(has_response, step.values()))
         return isinstance(step, list | tuple) and any(map(has_response, step))
 
+    return has_response(getattr(getattr(_script(hass, entity_id), "script", None), "sequence", None))
+
+
+def _script(hass: HomeAssistant, entity_id: str) -> object:
     component = hass.data.get(SCRIPT)
-    entity = component.get_entity(entity_id) if component is not None else None
-    return has_response(getattr(getattr(entity, "script", None), "sequence", None))
+    return component.get_entity(entity_id) if component is not None else None
 
 
 def schema_in_words(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return fields as JSON Schema, as short as models need it."""
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    for key, field in fields.items():
+        kind, config = _selector(field)
+        written: dict[str, Any] = {"type": "string"} if kind in TEXTS else {}
+        if kind and not written:
+            with suppress(probatio.Invalid, ValueError, TypeError, KeyError):
+                written = dict(llm.selector_serializer(selector.selector(dict(field["selector"]))))
+        item = written.get("items", written)
+        room = MAX_OPTION_CHARS - sum(len(str(option)) for option in item.get("enum", ()))
+        if config.get("custom_value") or len(item.get("enum", ())) > MAX_OPTIONS or room < 0:
+            item.pop("enum", None)
+        if kind != "object" and config.get("multiple") and written.get("type") != "array":
+            written = {"type": "array", "items": written}
+        about = one_line(str(field.get("description") or field.get("name") or ""), MAX_ABOUT)
+        if about and squash(about) != squash(key):
+            example = f", such as {field['example']}" if field.get("example") is not None else ""
+            written["description"] = one_line(f"{about}{example}", MAX_ABOUT)
+        schema["properties"][key] = written
     needed = [key for key, field in fields.items() if field.get("required") and "default" not in field]
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {key: _written(key, field) for key, field in fields.items()},
-    }
     return {**schema, "required": needed} if needed else schema
-
-
-def _written(key: str, field: Mapping[str, Any]) -> dict[str, Any]:
-    kind, config = _selector(field)
-    about = one_line(str(field.get("description") or field.get("name") or ""), MAX_ABOUT)
-    is_news = squash(about) != squash(key)
-    if (example := field.get("example")) is not None and is_news and about:
-        about = one_line(f"{about}, such as {example}", MAX_ABOUT)
-    written: dict[str, Any] = {"type": "string"} if kind in TEXTS else {}
-    if kind and not written:
-        with suppress(probatio.Invalid, ValueError, TypeError, KeyError):
-            written = dict(llm.selector_serializer(selector.selector(dict(field["selector"]))))
-    item = written.get("items", written)
-    options = [str(option) for option in item.get("enum", ())]
-    if config.get("custom_value") or len(options) > MAX_OPTIONS or sum(map(len, options)) > MAX_OPTION_CHARS:
-        item.pop("enum", None)
-    if kind != "object" and config.get("multiple") and written.get("type") != "array":
-        written = {"type": "array", "items": written}
-    return {**written, "description": about} if about and is_news else written
 
 
 def _selector(field: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -107,6 +103,11 @@ def _selector(field: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         return "", {}
     kind, config = next(iter(given.items()))
     return str(kind), config if isinstance(config, Mapping) else {}
+
+
+READ_BY_MEANING: Final = frozenset(
+    ("entity", "area", "floor", "label", "select", "number", "boolean", "target", *MOMENTS)
+)
 
 
 def is_moment(field: Mapping[str, Any]) -> bool:
@@ -134,26 +135,19 @@ def _options(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(str(value), str(label)) for value, label in pairs]
 
 
-def field_value(run: ToolRun, key: str, value: Any, field: Mapping[str, Any]) -> Any:
-    """Return a value as the field's selector takes it; names of entities and rooms become ids.
-
-    Raises ValidationError with what there is.
-    """
+def _field_value(run: ToolRun, key: str, value: Any, field: Mapping[str, Any]) -> Any:
+    """Return a value as the field's selector takes it; names of entities and rooms become ids."""
     kind, config = _selector(field)
     if not kind:
         return value
     try:
-        read: Any = value
-        if kind in READING and config.get("multiple"):
-            each = texts(value) if isinstance(value, str | list | tuple) else (value,)
-            parts = [
-                part
-                for text in each
-                for part in (map(str.strip, text.split(",")) if isinstance(text, str) else (text,))
-            ]
-            read = [READING[kind](run, key, part, config) for part in parts]
-        elif kind in READING:
-            read = READING[kind](run, key, value, config)
+        if kind in READ_BY_MEANING and config.get("multiple"):
+            is_text = isinstance(value, str | list | tuple)
+            each = texts(value) if is_text else ()
+            parts = [part.strip() for text in each for part in text.split(",")] if is_text else [value]
+            read = [_meant(run, key, part, kind, config) for part in parts]
+        else:
+            read = _meant(run, key, value, kind, config)
         # Every selector checks values; their base class does not declare it.
         check = cast("Callable[[Any], Any]", selector.selector({kind: dict(config)}))
         return check(read)
@@ -163,72 +157,93 @@ def field_value(run: ToolRun, key: str, value: Any, field: Mapping[str, Any]) ->
         raise ValidationError(f"{key}: {str(value)[:40]!r} does not fit: {err}"[:MAX_ERROR]) from err
 
 
-def _entity(run: ToolRun, _key: str, value: Any, config: Mapping[str, Any]) -> Any:
+def _meant(run: ToolRun, key: str, value: Any, kind: str, config: Mapping[str, Any]) -> Any:
+    """Return what a value means to a selector of a kind. Raises ValidationError with what there is."""
+    meant = value
+    match kind:
+        case "entity":
+            meant = _entity(run, key, value, config)
+        case "area" | "floor":
+            meant = _place(run, key, value, kind)
+        case "label":
+            meant = _label(run, key, value)
+        case "select":
+            meant = _option(key, value, config)
+        case "number":
+            meant = _number(run, key, value, config)
+        case "boolean" if isinstance(value, str):  # the selector takes any text for true
+            meant = cv.boolean(value)
+        case "duration" if not isinstance(value, Mapping):
+            meant = {"seconds": _read(run, key, value, "seconds")}
+        case "time" | "date" | "datetime":
+            meant = _read(run, key, value, kind)
+        case "target" if not isinstance(value, Mapping):  # a name is that of an entity, else of a room
+            filters = config.get("entity") or {}
+            try:
+                meant = {"entity_id": [_entity(run, key, text, filters) for text in texts(value)]}
+            except ValidationError:
+                meant = {"area_id": [_place(run, key, text, "area") for text in texts(value)]}
+    return meant
+
+
+def _entity(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
     """Return the id of an entity that is named; ids stay as they are."""
     text = str(value).strip()
     if not isinstance(value, str) or run.hass.states.get(text.lower()) is not None:
         return value
     filters = config.get("filter") or {}
     filters = [filters] if isinstance(filters, Mapping) else [*filters]
-    wanted = [config.get("domain"), *(one.get("domain") for one in filters if isinstance(one, Mapping))]
-    domains = [domain for one in wanted for domain in texts(one)]
-    found = resolve(
+    wanted = [config.get("domain"), *(each.get("domain") for each in filters if isinstance(each, Mapping))]
+    records = resolve(
         run.house,
         Target(name=text),
         speaker=run.speaker,
         sentence="",
-        allowed_domains=frozenset(domains) or run.house.domains,
+        allowed_domains=frozenset(domain for each in wanted for domain in texts(each)) or run.house.domains,
     )
-    if len(found) != 1:
-        raise ValidationError(f"{_key}: {text[:40]!r} may be several. Give the entity_id")
-    return found[0].entity_id
+    if len(records) != 1:
+        raise ValidationError(f"{key}: {text[:40]!r} may be several. Give the entity_id")
+    return records[0].entity_id
 
 
-def _place(slot: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
-    def read(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
-        known = run.house.areas if slot == "area" else run.house.floors
-        if str(value) in known:
-            return value
-        place = find_place(run.house, str(value), slot)
-        ids = sorted((place.area_ids if slot == "area" else place.floor_ids) if place else ())
-        if not ids:
-            raise ValidationError(f"{key}: {unknown_place(run.house, str(value), slot)}")
-        return ids[0]
-
-    return read
+def _place(run: ToolRun, key: str, value: Any, slot: str) -> Any:
+    if str(value) in (run.house.areas if slot == "area" else run.house.floors):
+        return value
+    place = find_place(run.house, str(value), slot)
+    ids = sorted((place.area_ids if slot == "area" else place.floor_ids) if place else ())
+    if not ids:
+        raise ValidationError(f"{key}: {unknown_place(run.house, str(value), slot)}")
+    return ids[0]
 
 
-def _label(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
+def _label(run: ToolRun, key: str, value: Any) -> Any:
     labels = lr.async_get(run.hass)
     if labels.async_get_label(str(value)) is not None:
         return value
-    if (found := labels.async_get_label_by_name(str(value))) is None:
+    if (label := labels.async_get_label_by_name(str(value))) is None:
         known = ", ".join(sorted(labels_in(run.house)))[:200] or "none"
         raise ValidationError(f"{key}: there is no label {str(value)[:40]!r}. Known: {known}")
-    return found.label_id
+    return label.label_id
 
 
-def _option(_run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
+def _option(key: str, value: Any, config: Mapping[str, Any]) -> Any:
     options = _options(config)
     for spelled in (fold, squash):
         asked = spelled(str(value))
-        found = {own for own, label in options if asked in (spelled(own), spelled(label))}
-        if len(found) == 1:
-            return found.pop()
+        meant = {own for own, label in options if asked in (spelled(own), spelled(label))}
+        if len(meant) == 1:
+            return meant.pop()
     if config.get("custom_value"):
         return value
     listed = ", ".join(own for own, _label in options)[:200]
     raise ValidationError(f"{key}: {str(value)[:40]!r} is not one of {listed}")
 
 
-def _read(kind: str) -> Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]:
-    def read(run: ToolRun, key: str, value: Any, _config: Mapping[str, Any]) -> Any:
-        try:
-            return READERS[kind](value, Units(run.hass.config.units.temperature_unit))
-        except ValueError as err:
-            raise ValidationError(f"{key}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
-
-    return read
+def _read(run: ToolRun, key: str, value: Any, kind: str) -> Any:
+    try:
+        return READERS[kind](value, Units(run.hass.config.units.temperature_unit))
+    except ValueError as err:
+        raise ValidationError(f"{key}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
 
 
 def _number(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
@@ -239,49 +254,12 @@ def _number(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> An
             value = length.total_seconds() / unit
         else:
             value = next((form for form in forms(value, language) if form.isdecimal()), value)
-    number = _read("number")(run, key, value, config)
+    number = _read(run, key, value, "number")
     low, high = config.get("min"), config.get("max")
     if (low is not None and number < low) or (high is not None and number > high):
         span = f"{'' if low is None else f'{low:g}'} to {'' if high is None else f'{high:g}'}".strip()
         raise ValidationError(f"{key}: {number:g} is out of range. Allowed: {span}. Tell the person so")
     return number
-
-
-def _boolean(_run: ToolRun, _key: str, value: Any, _config: Mapping[str, Any]) -> Any:
-    """Return true or false; the selector takes any text for true."""
-    return cv.boolean(value) if isinstance(value, str) else value
-
-
-def _duration(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
-    return value if isinstance(value, Mapping) else {"seconds": _read("seconds")(run, key, value, config)}
-
-
-def _target(run: ToolRun, key: str, value: Any, config: Mapping[str, Any]) -> Any:
-    """Return a target; a name is that of an entity, else of a room."""
-    if isinstance(value, Mapping):
-        return value
-    try:
-        named = [_entity(run, key, text, config.get("entity") or {}) for text in texts(value)]
-    except ValidationError:
-        return {"area_id": [_place("area")(run, key, text, config) for text in texts(value)]}
-    return {"entity_id": named}
-
-
-READING: Final[Mapping[str, Callable[[ToolRun, str, Any, Mapping[str, Any]], Any]]] = {
-    "entity": _entity,
-    "area": _place("area"),
-    "floor": _place("floor"),
-    "label": _label,
-    "select": _option,
-    "number": _number,
-    "boolean": _boolean,
-    "duration": _duration,
-    "time": _read("time"),
-    "date": _read("date"),
-    "datetime": _read("datetime"),
-    "target": _target,
-}
-"""Readers by selector; values for other selectors stay as they are."""
 
 
 def field_values(
@@ -295,7 +273,7 @@ def field_values(
             raise ValidationError(problem[:MAX_ERROR])
         if value in ("", None) and _selector(fields[key])[0] != "text":
             continue
-        found[key] = field_value(run, key, value, fields[key])
+        found[key] = _field_value(run, key, value, fields[key])
     required = {key: field for key, field in fields.items() if field.get("required") and key not in found}
     found |= {key: field["default"] for key, field in required.items() if "default" in field}
     if missing := required.keys() - found.keys():

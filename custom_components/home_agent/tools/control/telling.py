@@ -11,7 +11,7 @@ from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS
-from ...domains.base import STATE, ControlParameter, DomainFacts
+from ...domains.base import STATE, ControlParameter, NothingToDo
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.spoken_words import colors
@@ -19,7 +19,7 @@ from ...planned.records import PlannedCommand
 from ...texts import fold, one_line
 from ..base import ToolRun
 from ..resolving.resolver import Target
-from ..results import Told, ToldTime, ToldValue, ValueKind
+from ..results import ToldAct, ToldTime, ToldValue, ValueKind
 from .arguments import normalise, read_args
 from .values import Units
 
@@ -44,57 +44,46 @@ LATER: Final = frozenset(("on", "off", "open", "closed", "started", SET))
 """Sentences that are also there for later."""
 SHORTEST: Final = timedelta(minutes=1)
 """An end that is nearer is not told by the clock."""
-BY_ACTION: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "turn_on": "on",
-        "turn_off": "off",
-        "open": "open",
-        "close": "closed",
-        "lock": "locked",
-        "unlock": "unlocked",
-        "start": "started",
-        "stop": "stopped",
-        "pause": "paused",
-        "play": "playing",
-        "next": "next",
-        "previous": "previous",
-        "mute": "muted",
-        "unmute": "unmuted",
-        "press": "pressed",
-        "activate": "activated",
-        "trigger": "started",
-        "return_to_base": "returning",
-        "cancel": "stopped",
-        **dict.fromkeys(("arm_away", "arm_home", "arm_night", "arm_vacation"), "armed"),
-    }
-)
+BY_ACTION: Final[Mapping[str, str]] = {
+    "turn_on": "on",
+    "turn_off": "off",
+    "open": "open",
+    "close": "closed",
+    "lock": "locked",
+    "unlock": "unlocked",
+    "start": "started",
+    "stop": "stopped",
+    "pause": "paused",
+    "play": "playing",
+    "next": "next",
+    "previous": "previous",
+    "mute": "muted",
+    "unmute": "unmuted",
+    "press": "pressed",
+    "activate": "activated",
+    "trigger": "started",
+    "return_to_base": "returning",
+    "cancel": "stopped",
+    **dict.fromkeys(("arm_away", "arm_home", "arm_night", "arm_vacation"), "armed"),
+}
 """The sentence for each action, where a domain does not say otherwise."""
-BY_STATE: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "on": "on",
-        "off": "off",
-        "open": "open",
-        "closed": "closed",
-        "opening": "opening",
-        "closing": "closing",
-    }
-)
-"""The sentence for a state, which tells more than the action: something may be on its way only."""
+BY_STATE: Final = frozenset(("on", "off", "open", "closed", "opening", "closing"))
+"""States with a sentence, which tells more than the action: something may be on its way only."""
 STATES_FIRST: Final = frozenset(("toggle", "open", "close"))
 """Actions that are told by the state afterwards."""
 ALREADY: Final[Mapping[str, str]] = MappingProxyType({"on": "already_on", "off": "already_off"})
 """The sentences for actions that changed nothing; that of others is `already`."""
 
-type _Act = tuple[str, tuple[ToldValue, ...]]
+type _Sentence = tuple[str, tuple[ToldValue, ...]]
 
 
-def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, ...]:
+def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[ToldAct, ...]:
     """Return what a call did; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or not result or not result.keys() <= WHOLE:
         return ()
     verb, target, given = read_args(args)
     done, unchanged = (tuple(result.get(part, ())) for part in ("done", "unchanged"))
-    acts: dict[_Act, list[str]] = {}
+    acts: dict[_Sentence, list[str]] = {}
     for entity_id in done or unchanged:
         state = run.hass.states.get(entity_id)
         act = _act(verb, given, state, run) if state is not None else None
@@ -115,7 +104,7 @@ def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, .
 
 def tell_planned(
     args: Mapping[str, Any], result: object, command: PlannedCommand | None, run: ToolRun
-) -> tuple[Told, ...]:
+) -> tuple[ToldAct, ...]:
     """Return what a call planned, or did until a time; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or command is None or not result.keys() <= WHOLE | PLANNED:
         return ()
@@ -123,7 +112,7 @@ def tell_planned(
     if command.restores:
         now = tell(args, {part: result[part] for part in WHOLE & result.keys()}, run)
         is_brief = command.due - dt_util.utcnow() < SHORTEST
-        return (*now, Told(key=UNTIL, when=moment)) if now and not is_brief else ()
+        return (*now, ToldAct(key=UNTIL, when=moment)) if now and not is_brief else ()
     domains = {entity_id.partition(".")[0] for entity_id in command.entity_ids}
     if result.keys() & WHOLE or command.hold or (moment.days and command.schedule.sun) or len(domains) > 1:
         return ()
@@ -138,7 +127,7 @@ def tell_planned(
 
 def _act(
     verb: str, given: Mapping[str, Any], state: State, run: ToolRun, *, later: bool = False
-) -> _Act | None:
+) -> _Sentence | None:
     """Return the sentence about one entity and its values; None if there is none."""
     facts = DOMAINS[state.domain]
     meant = run.meanings.get(state.domain, verb)
@@ -147,31 +136,30 @@ def _act(
         return None
     if action.direction:
         parameter = facts.parameters[facts.step.parameter] if facts.step else None
-        is_shown = parameter is not None and not later and state.state not in parameter.passing
-        value = _number(parameter, _shown(parameter, state), state) if parameter and is_shown else None
+        value = _number(parameter, None, state, later=later) if parameter is not None else None
         return None if value is None else (SET, (value,))
     try:
         units = Units(run.hass.config.units.temperature_unit)
         parameters = normalise(state.domain, meant, action, given, units)
-    except ValidationError:
+        if (now := facts.adapt(state, meant, parameters)).verb != meant:
+            meant, parameters = now.verb, {}
+    except ValidationError, NothingToDo:
         return None
-    if any(parameters.get(name) == 0 for name in facts.off_at_zero):
-        return "off", ()
     if facts.rooms is not None and meant == facts.rooms.action:
         areas = (run.house.areas.get(area) for area in parameters.get(str(action.value), ()))
         names = (one_line(area.name, MAX_NAME) for area in areas if area is not None)
         return CLEANS, tuple(ToldValue(ValueKind.TEXT, name) for name in names)
-    wanted = {
-        name: value
-        for name, value in parameters.items()
-        if name not in facts.parameters or facts.parameters[name].kind not in UNTOLD_KINDS
+    parameters = {
+        name: value for name, value in parameters.items() if facts.parameters[name].kind not in UNTOLD_KINDS
     }
-    if not wanted:
-        # What shows tells more than the action: something may be on its way only.
-        shown = BY_STATE.get(state.state) if meant in STATES_FIRST and not later else None
+    values = [
+        _value(facts.parameters[name], value, given, state, run, later=later)
+        for name, value in parameters.items()
+    ]
+    if not values:
+        shown = state.state if state.state in BY_STATE and meant in STATES_FIRST and not later else None
         key = shown or facts.told.get(meant) or BY_ACTION.get(meant)
         return None if key is None else (key, ())
-    values = [_value(facts, name, value, given, state, run, later=later) for name, value in wanted.items()]
     told = tuple(value for value in values if value is not None)
     if len(told) == len(values):
         return SET, told
@@ -179,8 +167,7 @@ def _act(
 
 
 def _value(
-    facts: DomainFacts,
-    name: str,
+    parameter: ControlParameter,
     wanted: Any,
     given: Mapping[str, Any],
     state: State,
@@ -188,35 +175,31 @@ def _value(
     *,
     later: bool,
 ) -> ToldValue | None:
-    """Return a value: as the entity shows it, or as it was asked for where it does not show yet."""
-    parameter = facts.parameters.get(name)
-    if parameter is None:
-        return None
+    """Return a value that was set; None if only words of the model can tell it."""
     if parameter.kind == "color":
-        return _color(given)
+        english = frozenset(colors().values())
+        words = (colors().get(fold(text), fold(text)) for text in given.values() if isinstance(text, str))
+        name = next((word for word in words if word in english), None)
+        return None if name is None else ToldValue(ValueKind.COLOR, name)
     if parameter.kind == "text":
         # What a device calls its choices is in a language of its own; only the person's own word is repeated.
         text = one_line(str(wanted), MAX_NAME)
         return ToldValue(ValueKind.TEXT, text) if fold(text) in fold(run.sentence) else None
     if parameter.kind == "hvac_mode":
         return ToldValue(ValueKind.MODE, str(wanted))
-    if not later and state.state not in parameter.passing:
-        return _number(parameter, _shown(parameter, state), state)
-    is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
-    return _number(parameter, (wanted, WHOLES.get(parameter.kind)), state) if is_number else None
+    return _number(parameter, wanted, state, later=later)
 
 
-def _shown(parameter: ControlParameter, state: State) -> tuple[object, float | None]:
-    """Return the value that an entity shows, and what 100 percent of it is."""
+def _number(parameter: ControlParameter, wanted: Any, state: State, *, later: bool) -> ToldValue | None:
+    """Return a number: as the entity shows it, or as it was asked for where it does not show yet."""
     attribute = parameter.attribute or ("brightness" if parameter.kind == "signed" else "")
-    whole = FULL_BYTE if attribute == "brightness" else WHOLES.get(parameter.kind)
-    return state.state if attribute == STATE else state.attributes.get(attribute), whole
-
-
-def _number(
-    parameter: ControlParameter, value: tuple[object, float | None], state: State
-) -> ToldValue | None:
-    shown, whole = value
+    shown, whole = state.attributes.get(attribute), WHOLES.get(parameter.kind)
+    if later or state.state in parameter.passing:
+        shown = wanted if isinstance(wanted, int | float) and not isinstance(wanted, bool) else None
+    elif attribute == STATE:
+        shown = state.state
+    elif attribute == "brightness":
+        whole = FULL_BYTE
     try:
         number = float(shown)  # type: ignore[arg-type]
     except TypeError, ValueError:
@@ -229,61 +212,45 @@ def _number(
     return None if whole is None else ToldValue(ValueKind.PERCENT, round(number * 100 / whole))
 
 
-def _color(given: Mapping[str, Any]) -> ToldValue | None:
-    english = frozenset(colors().values())
-    names = (colors().get(fold(value), fold(value)) for value in given.values() if isinstance(value, str))
-    name = next((name for name in names if name in english), None)
-    return None if name is None else ToldValue(ValueKind.COLOR, name)
-
-
-def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[Told, ...]:
+def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[ToldAct, ...]:
     """Return one sentence about entities by their names, or by their kind and number."""
     ids = sorted(set(entity_ids) & run.house.entities.keys())
     told = _told((key, ()), ids, Target(name="*"), len(ids), run) if ids else None
     return (told,) if told and (told.names or told.count) else ()
 
 
-def _told(act: _Act, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> Told:
+def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> ToldAct:
     """Return what was done to some entities: by name if they are few, else by kind, number and place."""
     key, values = act
     # Without the groups whose members are among them: nothing is counted twice.
-    own = [entity_id for entity_id in ids if not (_members_of(run, entity_id) & set(ids))]
+    states = {entity_id: run.hass.states.get(entity_id) for entity_id in ids}
+    members = {key: state.attributes.get(ATTR_ENTITY_ID) or () for key, state in states.items() if state}
+    own = [entity_id for entity_id in ids if set(ids).isdisjoint(members.get(entity_id, ()))]
     records = [run.house.entities[entity_id] for entity_id in own if entity_id in run.house.entities]
     by_place = len(own) > 1 and not (target.entity_id or target.name) and key not in GROUPED
     named = len(own) <= MAX_NAMED and not by_place
     kinds = {entity_id.partition(".")[0] for entity_id in own}
-    return Told(
+    place = ""
+    if not named:
+        areas, floors = ({getattr(record, slot) for record in records} for slot in ("area_id", "floor_id"))
+        shared = run.house.areas.get(next(iter(areas)) or "") if len(areas) == 1 else None
+        floor = run.house.floors.get(next(iter(floors)) or "") if len(floors) == 1 else None
+        place = one_line(shared.name if shared else floor.name if floor else "", MAX_NAME)
+    return ToldAct(
         key=key,
         names=tuple(dict.fromkeys(one_line(record.name, MAX_NAME) for record in records)) if named else (),
         count=0 if named else len(own),
         kind=kinds.pop() if len(kinds) == 1 else "",
-        place="" if named else _place(own, run.house),
+        place=place,
         values=values,
         referents=max(referents, len(values)),
     )
 
 
-def _members_of(run: ToolRun, entity_id: str) -> set[str]:
-    state = run.hass.states.get(entity_id)
-    members = state.attributes.get(ATTR_ENTITY_ID) if state else None
-    return {str(one) for one in members} if isinstance(members, list | tuple | set) else set()
-
-
-def _place(ids: Iterable[str], house: HouseSnapshot) -> str:
-    """Return the area that some entities have in common, or else the floor."""
-    records = [house.entities[entity_id] for entity_id in ids if entity_id in house.entities]
-    areas = {record.area_id for record in records}
-    if len(areas) == 1 and (area := house.areas.get(areas.pop() or "")):
-        return one_line(area.name, MAX_NAME)
-    floors = {record.floor_id for record in records}
-    if len(floors) == 1 and (floor := house.floors.get(floors.pop() or "")):
-        return one_line(floor.name, MAX_NAME)
-    return ""
-
-
 def _referents(target: Target, ids: Iterable[str], house: HouseSnapshot) -> int:
+    """Return how many things a call names."""
     if target.entity_id or target.name:
         return max(len(target.entity_id), 1)
-    areas = {record.area_id for one in ids if (record := house.entities.get(one))}
+    areas = {record.area_id for entity_id in ids if (record := house.entities.get(entity_id))}
     listed = len(areas) if target.area and "," in target.area else 1
     return max(len(target.domain), len(target.device_class), listed)

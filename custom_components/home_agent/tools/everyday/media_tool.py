@@ -23,7 +23,7 @@ from ...texts import fold, one_line
 from ..base import HomeAgentTool, ToolOutput, ToolRun
 from ..control.asked import check_asked
 from ..control.planning import Expectation, Settling
-from ..results import Told
+from ..results import ToldAct
 from .choosing import choose_one, records_of
 
 DOMAIN: Final = "media_player"
@@ -223,13 +223,13 @@ class MediaTool(HomeAgentTool):
         check_asked(run)
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what is playing now."""
         if not isinstance(result, Mapping) or result.get("state") != STATE_PLAYING or "queued" in result:
             return ()
         if not isinstance(started := result.get("started"), Mapping):
             return ()
-        return (Told(key="plays", names=[str(started["title"])]),)
+        return (ToldAct(key="plays", names=[str(started["title"])]),)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

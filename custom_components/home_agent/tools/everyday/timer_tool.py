@@ -44,7 +44,7 @@ from ..planned_rows import (
     planned_row,
     planned_rows,
 )
-from ..results import Told, ToldValue, ValueKind
+from ..results import ToldAct, ToldValue, ValueKind
 from ..waiting import freeze
 from .choosing import user_of
 
@@ -129,7 +129,7 @@ class TimerTool(HomeAgentTool):
         return await self._async_extend(args, said, own, run)
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what was set for today, or cancelled."""
         if not isinstance(result, Mapping):
             return ()
@@ -147,8 +147,8 @@ class TimerTool(HomeAgentTool):
             return ()
         names = [str(timer["name"]) for timer in cancelled if "name" in timer]
         if len(names) < len(cancelled):
-            return (Told(key="timer_cancelled"),) if len(cancelled) == 1 else ()
-        return (Told(key="cancelled", names=names, referents=len(names)),)
+            return (ToldAct(key="timer_cancelled"),) if len(cancelled) == 1 else ()
+        return (ToldAct(key="cancelled", names=names, referents=len(names)),)
 
     def _commands(
         self, args: Mapping[str, Any], said: str, own: list[Timer], run: ToolRun
@@ -263,7 +263,7 @@ def _is_planted(name: str, run: ToolRun) -> bool:
     return not any(is_own_words(name, text, run.speaker.person or "") for text in run.calls.origins.said)
 
 
-def _told_set(timer: Mapping[str, Any], when: str, sentence: str) -> tuple[Told, ...]:
+def _told_set(timer: Mapping[str, Any], when: str, sentence: str) -> tuple[ToldAct, ...]:
     """Return that a timer was set: for the length or the time that was said, or until a time of today."""
     said = _as_said(when.strip(), sentence)
     if not said:
@@ -273,7 +273,7 @@ def _told_set(timer: Mapping[str, Any], when: str, sentence: str) -> tuple[Told,
         said = due[-1]
     values = (ToldValue(ValueKind.TEXT, said),)
     names = (str(timer["name"]),) if "name" in timer else ()
-    return (Told(key="reminder_set" if names else "timer_set", names=names, values=values),)
+    return (ToldAct(key="reminder_set" if names else "timer_set", names=names, values=values),)
 
 
 def _as_said(when: str, sentence: str) -> str:

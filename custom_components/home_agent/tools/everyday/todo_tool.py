@@ -20,7 +20,7 @@ from ...texts import one_line, words
 from ...timespans import format_local
 from ...when import read_moment, start_of
 from ..base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun, as_list
-from ..results import Told
+from ..results import ToldAct
 from .choosing import choose_one, permitted, records_of
 
 DOMAIN: Final = "todo"
@@ -90,7 +90,7 @@ class TodoTool(HomeAgentTool):
         return [str(item) for items in found if isinstance(items, list) for item in items]
 
     @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return which items were added, completed or removed."""
         if not isinstance(result, Mapping):
             return ()
@@ -100,7 +100,7 @@ class TodoTool(HomeAgentTool):
         if key is None or not isinstance(items, list) or not items or not result.keys() <= plain:
             return ()
         place = str(result["list"])
-        return (Told(key=key, names=[str(item) for item in items], place=place, referents=len(items)),)
+        return (ToldAct(key=key, names=[str(item) for item in items], place=place, referents=len(items)),)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
