@@ -16,7 +16,8 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.context.kind_lines import plain
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import House
-from custom_components.home_agent.tools.ha_query import MAX_CHARS, MAX_ENTITIES, QueryTool
+from custom_components.home_agent.tools.ha_query import QueryTool
+from custom_components.home_agent.tools.query.present import MAX_CHARS, MAX_ENTITIES
 from homeassistant.auth.models import Group
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

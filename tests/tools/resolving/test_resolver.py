@@ -9,9 +9,10 @@ import pytest
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.knowledge.names import distance, word_similarity
+from custom_components.home_agent.knowledge.spoken_words import asks_for_all
 from custom_components.home_agent.texts import fold
 from custom_components.home_agent.tools.base import Speaker
-from custom_components.home_agent.tools.resolving.resolver import Target, resolve, says_all
+from custom_components.home_agent.tools.resolving.resolver import Target, resolve
 from homeassistant.core import Context
 
 ON = frozenset(("light", "switch", "fan", "vacuum", "media_player", "automation"))
@@ -311,7 +312,7 @@ class TestEverything:
         ],
     )
     def test_all_words(self, sentence: str, language: str, said: bool) -> None:
-        assert says_all(sentence, language) is said
+        assert asks_for_all(fold(sentence), language) is said
 
 
 class TestProtected:

@@ -22,6 +22,7 @@ from ..resolving.resolver import (
     describe,
     find_place,
     listed,
+    mention,
     places_in_sentence,
     read_kinds,
     resolve,
@@ -29,7 +30,6 @@ from ..resolving.resolver import (
     unknown_place,
 )
 from .arguments import STEP, STEP_ALIASES, TIME_SLOTS
-from .mentions import mention
 
 MAX_HINTS: Final = 3
 MAX_ROOMS: Final = 200
@@ -142,7 +142,7 @@ class _RoomOrder:
                     raise
                 return []
             return records if all(record.domain == self.facts.name for record in records) else []
-        kinds = read_kinds(house, name_index(house), target).domains
+        kinds = read_kinds(house, target).domains
         return [*house.of_domain(self.facts.name)] if is_kind or is_work or self.facts.name in kinds else []
 
     def _rooms_of(self, record: EntityRecord) -> frozenset[str]:
@@ -305,7 +305,7 @@ class _GroupOrder:
         is_near = run.speaker.area_id is not None and run.speaker.area_id == found[0].area_id
         if len(members) < 2 or is_near or not run.sentence:  # noqa: PLR2004 - a group has two
             return args
-        said = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
+        said = mention(run.hass, run.house, run.sentence, run.speaker.language)
         if said.entity_ids or said.places:
             return args
         return {key: args[key] for key in ("action", "parameters", *TIME_SLOTS) if key in args} | {
