@@ -39,19 +39,6 @@ type Member = tuple[EntityRecord, State]
 type Report = dict[str, JsonValueType]
 type StateTest = Callable[[EntityRecord, State], bool]
 
-_OTHER_NAMES: Mapping[str, Sequence[str]] = {
-    "battery": ("battery_level",),
-    "brightness_pct": ("brightness",),
-    "color": ("rgb_color", "color_temp_kelvin"),
-    "color_temp": ("color_temp_kelvin",),
-    "humidity": ("current_humidity",),
-    "position": ("current_position",),
-    "speed": ("percentage", "fan_speed"),
-    "target_temperature": ("temperature", "target_temp_low", "target_temp_high"),
-    "temperature": ("current_temperature",),
-    "tilt": ("current_tilt_position",),
-    "volume": ("volume_level",),
-}
 _NOISE = (
     "assumed_state",
     "attribution",
@@ -123,8 +110,6 @@ def chosen_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
             chosen[name] = getattr(state, name)
         elif name in state.attributes:
             names = (name,)
-        elif others := [key for key in _OTHER_NAMES.get(name, ()) if key in state.attributes]:
-            names = others
         elif any(mark in name for mark in "*?["):
             names = (key for key in _attribute_names(state) if fnmatchcase(key, name))
         chosen |= {key: state.attributes[key] for key in names}

@@ -1,7 +1,7 @@
 """Which entities a call means: by id, name, place, label or kind; for commands and for questions."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, Final, Self
@@ -16,6 +16,7 @@ from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ...knowledge.labels import find_label, label_and_rest, label_said, labels_in
 from ...knowledge.names import (
     MARGIN,
+    NameIndex,
     content_words,
     distance,
     longest,
@@ -346,6 +347,9 @@ def read_kinds(house: HouseSnapshot, target: Target) -> EntityKinds:
     slots = [("domain", text) for text in target.domain]
     for slot, text in slots + [("device_class", text) for text in target.device_class]:
         word, is_class = fold(text).replace(" ", "_"), slot == "device_class"
+        head = fold(text.partition(".")[0])
+        forms = [form.replace(" ", "_") for form in (head, head.removesuffix("es"), head.removesuffix("s"))]
+        domain = next((form for form in forms if form in DOMAINS), None) or domain_words().get(head)
         of_domains = [names.classes.get(domain, set()) for domain in domains if is_class]
         in_use: set[str] = set().union(*(of_domains or names.classes.values()))
         if word in in_use and (word not in DOMAINS or of_domains):
@@ -353,13 +357,13 @@ def read_kinds(house: HouseSnapshot, target: Target) -> EntityKinds:
             # An entrance is not reached through the wrong slot.
             is_guarded = any(word in facts.guarded_classes for facts in DOMAINS.values())
             repaired |= is_guarded and not is_class
-        elif (domain := _as_domain(text)) is not None:
+        elif domain is not None:
             (moved if is_class else domains).add(domain)
             if text.casefold() in house.entities and not is_class and not is_named:
                 name = text
         elif fold(text) in ANY_DOMAIN and not is_class:
             continue
-        elif translated := _classes_called(fold(text)) & in_use:
+        elif translated := frozenset[str]().union(*(_class_names().get(form, ()) for form in forms)) & in_use:
             classes |= translated
             repaired = True
         elif any(squash(text) in table for table in (names.exact, names.qualified, names.object_ids)):
@@ -386,21 +390,6 @@ def _class_names() -> Mapping[str, frozenset[str]]:
                 if device_class:
                     names[word] = names.get(word, frozenset()) | {device_class}
     return names
-
-
-def _classes_called(word: str) -> frozenset[str]:
-    return next(filter(None, (_class_names().get(form) for form in _forms(word))), frozenset())
-
-
-def _as_domain(text: str) -> str | None:
-    word = fold(text.strip().partition(".")[0])
-    forms = _forms(word.replace(" ", "_"))
-    return next((form for form in forms if form in DOMAINS), None) or domain_words().get(word)
-
-
-def _forms(word: str) -> Sequence[str]:
-    """Return a word as it is and without the plural."""
-    return word, word.removesuffix("es"), word.removesuffix("s")
 
 
 MIN_SPELLED: Final = 4
@@ -432,39 +421,42 @@ def resolve(
     exists, which is never treated as misspelt. With `many`, all that may be meant are returned where
     a command would have to ask: a question harms nothing. Raises ValidationError with the nearest candidates.
     """
-    search = _Search(house, target, speaker, sentence, allowed_domains, exists, many=many)
+    search = _Search(
+        house, target, speaker, sentence, allowed_domains, exists or house.entities.__contains__, many
+    )
     return sorted(search.run(), key=lambda record: record.entity_id)
 
 
+@dataclass(slots=True)
 class _Search:
     """One resolution. `places`, `kinds` and `repaired` tell what is known of the target so far."""
 
-    def __init__(
-        self,
-        house: HouseSnapshot,
-        target: Target,
-        speaker: Speaker,
-        sentence: str,
-        allowed: Collection[str] | None,
-        exists: Callable[[str], bool] | None,
-        *,
-        many: bool,
-    ) -> None:
-        self.house, self.names = house, name_index(house)
-        self.target, self.speaker, self.sentence = target, speaker, sentence
-        self.allowed, self.exists, self.many = allowed, exists or house.entities.__contains__, many
-        self.kinds = read_kinds(house, target)
+    house: HouseSnapshot
+    target: Target
+    speaker: Speaker
+    sentence: str
+    allowed: Collection[str] | None
+    exists: Callable[[str], bool]
+    many: bool
+    places: list[NamedPlace] = field(default_factory=list)
+    names: NameIndex = field(init=False)
+    kinds: EntityKinds = field(init=False)
+    name: str | None = field(init=False)
+    all: bool = field(init=False)
+    repaired: bool = field(init=False)
+    """Whether something was guessed on the way."""
+
+    def __post_init__(self) -> None:
+        target = self.target
+        self.names = name_index(self.house)
+        self.kinds = read_kinds(self.house, target)
         self.name = target.name or (None if target.entity_id else self.kinds.name)
         self.repaired = self.kinds.repaired
-        """Whether something was guessed on the way."""
         # Somebody who goes to bed or leaves means the lights of the whole home.
-        spoken = fold(sentence)
-        named_kinds = {
-            domain_words()[word] for word in fold(self.name or "").split() if word in domain_words()
-        }
-        goes_dark = {*(self.kinds.domains or named_kinds)} == {"light"} and says_goodbye(spoken)
-        self.all = many or goes_dark or asks_for_all(spoken, speaker.language)
-        self.places: list[NamedPlace] = []
+        spoken, name_words = fold(self.sentence), fold(self.name or "").split()
+        kinds = self.kinds.domains or {domain_words()[word] for word in name_words if word in domain_words()}
+        goes_dark = {*kinds} == {"light"} and says_goodbye(spoken)
+        self.all = self.many or goes_dark or asks_for_all(spoken, self.speaker.language)
         for slot, text in (("label", target.label), ("area", target.area), ("floor", target.floor)):
             if text:
                 self._read_place(slot, text)
