@@ -58,7 +58,7 @@ async def test_state_with_percent_unit_area_and_age(
     freezer.tick(timedelta(minutes=5))
 
     assert await rooms.ask(entity_id="light.ceiling") == {
-        "states": {"light.ceiling": "on, 50%, #ff0000, in Kitchen, changed 5 min ago"},
+        "states": {"light.ceiling": "on, 50%, #ff0000, in Kitchen, changed 5 min ago"}
     }
     sensor = await rooms.ask_one(entity_id="sensor.outside")
     assert sensor["shown"] == "21.5 °C, changed 5 min ago"
@@ -198,10 +198,7 @@ async def test_who_changed_a_state_is_told_if_known(rooms: QueryHouse, hass: Hom
     rooms.add("person.anna", "home", {"user_id": "anna-id"})
     rooms.add("automation.night", "on")
     rooms.add("media_player.tv", "on")
-    for context, by in (
-        (Context(user_id="anna-id"), {"by": "a member of the household"}),
-        (Context(), None),
-    ):
+    for context, by in ((Context(user_id="anna-id"), {"by": "a member of the household"}), (Context(), None)):
         hass.states.async_set("media_player.tv", "off" if by else "on", context=context)
         hass.states.async_set("media_player.tv", "playing" if by is None else "off", context=context)
         assert (await rooms.ask(entity_id="media_player.tv")).get("changed_by") == by

@@ -39,10 +39,7 @@ class PastHouse(QueryHouse):
         return await self.ask_one(entity_id=entity_id, history=history)
 
     async def record(
-        self,
-        entity_id: str,
-        states: Iterable[tuple[datetime, str]],
-        attributes: dict[str, Any] | None = None,
+        self, entity_id: str, states: Iterable[tuple[datetime, str]], attributes: dict[str, Any] | None = None
     ) -> None:
         """Let an entity go through states at their times, then come back to noon."""
         for at, state in states:
@@ -161,9 +158,7 @@ async def test_a_change_not_yet_written_counts(rooms: PastHouse) -> None:
 async def test_an_attribute_can_be_followed(rooms: PastHouse) -> None:
     for hours, temperature in ((4, 20.0), (2, 22.0)):
         await rooms.record(
-            "climate.hall",
-            [(before(hours=hours), "heat")],
-            {"current_temperature": temperature},
+            "climate.hall", [(before(hours=hours), "heat")], {"current_temperature": temperature}
         )
     entity = await rooms.ask_one(
         entity_id="climate.hall",

@@ -26,11 +26,7 @@ from tests.servers.search_server import (
 )
 
 KEY = "tvly-0123456789abcdef"
-SETTINGS: dict[str, dict[str, str]] = {
-    "tavily": {"web_search_api_key": KEY},
-    "duckduckgo": {},
-    "searxng": {},
-}
+SETTINGS: dict[str, dict[str, str]] = {"tavily": {"web_search_api_key": KEY}, "duckduckgo": {}, "searxng": {}}
 PROVIDERS = tuple(SETTINGS)
 
 
