@@ -417,7 +417,8 @@ def test_an_invented_id_and_one_that_is_the_name_of_a_room() -> None:
     ]
     house = house_of(rooms, things, {})
     assert find(house=house, entity_id="light.lounge", allowed=ON) == ["light.ceiling"]
-    refuse("Nearest: light.hallway (Tom's Light, Hallway)", house=house, entity_id="light.hall_way_lamp")
+    assert find(house=house, entity_id="light.hallway_lamp") == ["light.hallway", "light.stand"]
+    refuse("Nearest: light.hallway (Tom's Light, Hallway)", house=house, entity_id="light.hallway_5_x")
     error = refuse("Which ones? Give area or entity_id", house=house, sentence="Lamp on", domain="light")
     assert error.index("light.stand") < error.index("light.ceiling")
 

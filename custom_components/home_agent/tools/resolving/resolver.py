@@ -695,23 +695,13 @@ class _Search:
         if not dot or domain not in DOMAINS:
             return self._by_name(text)
         # An almost right id: "light.living_room" means lights of the room, not the thermostat of this id.
-        key = squash(rest)
-        tables = (self.names.exact, self.names.qualified, self.names.object_ids)
-        spelled = self._records(entity_id for table in tables for entity_id in table.get(key, ()))
-        if own := [record for record in spelled if record.domain == domain]:
-            return [self._placed(record, text) for record in self._narrowed(own, rest)]
-        self.repaired = True
-        if len(spelled) == 1 and self._is_allowed(spelled[0]):
-            place = find_place(self.house, rest.replace("_", " "), "area")
-            if place is None or place.repaired:
-                return [self._placed(spelled[0], text)]
-        near = self.names.near(rest, frozenset(self.names.by_domain.get(domain, ())))
-        if _leads([score for _key, score in near]):
-            return [self._placed(self.house.entities[near[0][0]], text)]
-        if self.many and (found := self._named(rest)):
-            return found
-        problem = f"entity_id: there is no {text[:60]!r}"
-        raise self._missing(rest, problem, lambda record: record.domain == domain)
+        before = self.kinds
+        self.kinds = EntityKinds(frozenset((domain,)), before.classes)
+        if not (found := self._named(rest.replace("_", " "))):
+            problem = f"entity_id: there is no {text[:60]!r}"
+            raise self._missing(rest, problem, lambda record: record.domain == domain)
+        self.kinds = before
+        return found
 
     def _by_pattern(self, pattern: str) -> list[EntityRecord]:
         """Return the entities that a wildcard matches; those that are not exposed are not there."""
