@@ -1,6 +1,6 @@
 """ha_query, the past: on a real recorder, with the household's clock."""
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,15 +39,31 @@ class PastHouse(QueryHouse):
         return await self.ask_one(entity_id=entity_id, history=history)
 
     async def record(
-        self, entity_id: str, states: Iterable[tuple[datetime, str]], attributes: dict[str, Any] | None = None
+        self, entity_id: str, states: Mapping[float, str], attributes: dict[str, Any] | None = None
     ) -> None:
-        """Let an entity go through states at their times, then come back to noon."""
-        for at, state in states:
-            self.freezer.move_to(at)
+        """Let an entity go through states so many hours before noon, then come back to noon."""
+        for hours, state in states.items():
+            self.freezer.move_to(before(hours=hours))
             self.add(entity_id, state, attributes)
             await self.hass.async_block_till_done()
         await async_wait_recording_done(self.hass)
         self.freezer.move_to(NOON)
+
+    async def statistics(
+        self, entity_id: str, rows: list[dict[str, Any]], unit: str, *, is_meter: bool = False
+    ) -> None:
+        """Give an entity hours of long-term statistics."""
+        about = {
+            "has_sum": is_meter,
+            "mean_type": StatisticMeanType.NONE if is_meter else StatisticMeanType.ARITHMETIC,
+            "name": None,
+            "source": "recorder",
+            "statistic_id": entity_id,
+            "unit_of_measurement": unit,
+            "unit_class": "energy" if is_meter else "temperature",
+        }
+        async_import_statistics(self.hass, about, rows)
+        await async_wait_recording_done(self.hass)
 
 
 @pytest.fixture
@@ -68,7 +84,7 @@ def before(**length: float) -> datetime:
 
 
 async def test_average_is_weighted_by_time(rooms: PastHouse) -> None:
-    steps = [(before(hours=6), "10"), (before(hours=3), "20"), (before(hours=1), "40")]
+    steps = {6: "10", 3: "20", 1: "40"}
     await rooms.record("sensor.air", steps, TEMPERATURE)
     for aggregate, expected in (
         ("avg", {"avg": 22.5}),
@@ -81,12 +97,12 @@ async def test_average_is_weighted_by_time(rooms: PastHouse) -> None:
         assert entity["history"] == expected
         assert (entity["shown"], entity["unit"]) == ("40 °C", "°C")
     wind = {"unit_of_measurement": "°", "device_class": "wind_direction", "state_class": "measurement"}
-    await rooms.record("sensor.wind", [(before(hours=2), "350"), (before(hours=1), "10")], wind)
+    await rooms.record("sensor.wind", {2: "350", 1: "10"}, wind)
     assert (await rooms.past("sensor.wind", "2h", "avg"))["history"]["avg"] in (0, 360)
 
 
 async def test_few_numbers_are_listed_many_are_summed_up(rooms: PastHouse) -> None:
-    await rooms.record("sensor.air", [(before(hours=2), "10"), (before(hours=1), "12.5")], TEMPERATURE)
+    await rooms.record("sensor.air", {2: "10", 1: "12.5"}, TEMPERATURE)
     answer = await rooms.ask(entity_id="sensor.air", history={"duration": "24h"})
     assert answer["period"] == "2026-01-13 13:00 to 2026-01-14 13:00"
     assert answer["history"]["sensor.air"] == {
@@ -95,7 +111,7 @@ async def test_few_numbers_are_listed_many_are_summed_up(rooms: PastHouse) -> No
         "changes": [["2026-01-14 11:00", 10], ["2026-01-14 12:00", 12.5]],
         "known_since": "2026-01-14 11:00",
     }
-    many = [(before(minutes=60 - index), str(index)) for index in range(60)]
+    many = {(60 - index) / 60: str(index) for index in range(60)}
     await rooms.record("sensor.many", many, TEMPERATURE)
     summary = (await rooms.past("sensor.many", "1h"))["history"]
     assert summary == {
@@ -110,14 +126,7 @@ async def test_few_numbers_are_listed_many_are_summed_up(rooms: PastHouse) -> No
 
 
 async def test_time_per_state_and_gaps_that_are_no_change(rooms: PastHouse) -> None:
-    steps = [
-        (before(hours=9), "off"),
-        (before(hours=7), "on"),
-        (before(hours=6), "unavailable"),
-        (before(hours=5), "on"),
-        (before(hours=4), "off"),
-        (before(hours=2), "on"),
-    ]
+    steps = {9: "off", 7: "on", 6: "unavailable", 5: "on", 4: "off", 2: "on"}
     await rooms.record("switch.heater", steps)
     entity = await rooms.past("switch.heater", "8h", "count")
     assert entity["history"] == {
@@ -136,7 +145,7 @@ async def test_time_per_state_and_gaps_that_are_no_change(rooms: PastHouse) -> N
 
 
 async def test_the_newest_changes_are_kept(rooms: PastHouse) -> None:
-    steps = [(before(minutes=100 - index), "on" if index % 2 else "off") for index in range(100)]
+    steps = {(100 - index) / 60: "on" if index % 2 else "off" for index in range(100)}
     await rooms.record("switch.heater", steps)
     history = (await rooms.past("switch.heater", "1d"))["history"]
     assert (history["count"], history["earlier_changes"], len(history["changes"])) == (50, 79, 20)
@@ -145,7 +154,7 @@ async def test_the_newest_changes_are_kept(rooms: PastHouse) -> None:
 
 
 async def test_a_change_not_yet_written_counts(rooms: PastHouse) -> None:
-    await rooms.record("switch.heater", [(before(hours=2), "off")])
+    await rooms.record("switch.heater", {2: "off"})
     rooms.freezer.move_to(before(hours=1))
     get_instance(rooms.hass).set_enable(False)
     rooms.hass.states.async_set("switch.heater", "on")
@@ -157,9 +166,7 @@ async def test_a_change_not_yet_written_counts(rooms: PastHouse) -> None:
 
 async def test_an_attribute_can_be_followed(rooms: PastHouse) -> None:
     for hours, temperature in ((4, 20.0), (2, 22.0)):
-        await rooms.record(
-            "climate.hall", [(before(hours=hours), "heat")], {"current_temperature": temperature}
-        )
+        await rooms.record("climate.hall", {hours: "heat"}, {"current_temperature": temperature})
     entity = await rooms.ask_one(
         entity_id="climate.hall",
         attributes=["current_temperature"],
@@ -168,7 +175,7 @@ async def test_an_attribute_can_be_followed(rooms: PastHouse) -> None:
     assert entity["history"] == {"avg": 21, "attribute": "current_temperature"}
     assert entity["unit"] == "°C"
     for hours, brightness in ((2, 51), (1, 255)):
-        await rooms.record("light.lamp", [(before(hours=hours), "on")], {"brightness": brightness})
+        await rooms.record("light.lamp", {hours: "on"}, {"brightness": brightness})
     lamp = await rooms.ask_one(
         entity_id="light.lamp", attributes=["brightness"], history={"duration": "2h", "aggregate": "avg"}
     )
@@ -177,12 +184,7 @@ async def test_an_attribute_can_be_followed(rooms: PastHouse) -> None:
 
 async def test_a_meter_counts_over_its_resets(rooms: PastHouse) -> None:
     meter = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
-    steps = [
-        (before(hours=4), "100"),
-        (before(hours=3), "104"),
-        (before(hours=2), "1"),
-        (before(hours=1), "3"),
-    ]
+    steps = {4: "100", 3: "104", 2: "1", 1: "3"}
     await rooms.record("sensor.energy", steps, meter)
     entity = await rooms.past("sensor.energy", "5h", "sum")
     assert entity["history"]["sum"] == 7
@@ -191,26 +193,8 @@ async def test_a_meter_counts_over_its_resets(rooms: PastHouse) -> None:
     assert overview["history"]["counted"] == 7
 
 
-def _statistics(
-    hass: HomeAssistant, entity_id: str, rows: list[dict[str, Any]], unit: str, *, is_meter: bool
-) -> None:
-    async_import_statistics(
-        hass,
-        {
-            "has_sum": is_meter,
-            "mean_type": StatisticMeanType.NONE if is_meter else StatisticMeanType.ARITHMETIC,
-            "name": None,
-            "source": "recorder",
-            "statistic_id": entity_id,
-            "unit_of_measurement": unit,
-            "unit_class": "energy" if is_meter else "temperature",
-        },
-        rows,
-    )
-
-
 async def test_long_periods_come_from_statistics(rooms: PastHouse) -> None:
-    await rooms.record("sensor.air", [(before(minutes=30), "30")], TEMPERATURE)
+    await rooms.record("sensor.air", {30 / 60: "30"}, TEMPERATURE)
     first = before(days=30)
     rows = [
         {
@@ -221,8 +205,7 @@ async def test_long_periods_come_from_statistics(rooms: PastHouse) -> None:
         }
         for hour in range(30 * 24)
     ]
-    _statistics(rooms.hass, "sensor.air", rows, "°C", is_meter=False)
-    await async_wait_recording_done(rooms.hass)
+    await rooms.statistics("sensor.air", rows, "°C")
     for duration, aggregate, expected in (
         ("30d", "avg", {"avg": 10}),
         ("30d", "min", {"min": 5, "min_at": "2025-12-19 17:00"}),
@@ -242,22 +225,20 @@ async def test_statistics_go_on_with_the_states_after_them(rooms: PastHouse) -> 
     rows = [
         {"start": first + timedelta(hours=hour), "mean": 10.0, "min": 10.0, "max": 10.0} for hour in range(72)
     ]
-    await rooms.record("sensor.air", [(before(hours=80), "10"), (before(minutes=30), "99")], TEMPERATURE)
-    _statistics(rooms.hass, "sensor.air", rows, "°C", is_meter=False)
-    await async_wait_recording_done(rooms.hass)
+    await rooms.record("sensor.air", {80: "10", 30 / 60: "99"}, TEMPERATURE)
+    await rooms.statistics("sensor.air", rows, "°C")
     entity = await rooms.past("sensor.air", "3d", "max")
     assert entity["history"] == {"max": 99, "max_at": "2026-01-14 12:30"}
 
 
 async def test_a_meter_over_a_month(rooms: PastHouse) -> None:
     meter = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
-    await rooms.record("sensor.energy", [(before(minutes=30), "721")], meter)
+    await rooms.record("sensor.energy", {30 / 60: "721"}, meter)
     rows = [
         {"start": before(days=30) + timedelta(hours=hour), "state": float(hour + 1), "sum": float(hour + 1)}
         for hour in range(30 * 24)
     ]
-    _statistics(rooms.hass, "sensor.energy", rows, "kWh", is_meter=True)
-    await async_wait_recording_done(rooms.hass)
+    await rooms.statistics("sensor.energy", rows, "kWh", is_meter=True)
     entity = await rooms.past("sensor.energy", "10d")
     assert entity["history"]["counted"] == 240
     total = await rooms.past("sensor.energy", "10d", "sum")
@@ -268,7 +249,7 @@ async def test_chatty_sensors_are_read_up_to_a_bound(
     rooms: PastHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(past_module, "MAX_ROWS", 50)
-    steps = [(before(minutes=600 - 5 * index), str(index)) for index in range(120)]
+    steps = {(600 - 5 * index) / 60: str(index) for index in range(120)}
     await rooms.record("sensor.many", steps, TEMPERATURE)
     history = (await rooms.past("sensor.many", "12h"))["history"]
     assert (history["last"], history["max"]) == (119, 119)
@@ -328,7 +309,7 @@ async def test_openings_are_counted_and_the_lock_leads_to_the_sensor_of_its_door
 @pytest.mark.parametrize("device_class", ["garage", "shutter"])
 async def test_a_cover_on_its_way_is_opened_once(rooms: PastHouse, device_class: str) -> None:
     states = ["closed", "opening", "open", "opening", "open", "closing", "closed", "opening", "open"]
-    steps = [(before(minutes=50 - 5 * index), state) for index, state in enumerate(states)]
+    steps = {(50 - 5 * index) / 60: state for index, state in enumerate(states)}
     await rooms.record("cover.garage", steps, {"device_class": device_class})
     history = (await rooms.past("cover.garage", "1h", "count"))["history"]
     assert (history["count"], history["counted"]) == (2, "became open")
@@ -354,7 +335,7 @@ async def test_the_value_at_a_moment(
     rooms: PastHouse, history: dict[str, str], at: str, value: float
 ) -> None:
     """It is 13:00; a time without a day is the newest one."""
-    steps = [(before(hours=40), "10"), (before(hours=12), "20"), (before(hours=4), "30")]
+    steps = {40: "10", 12: "20", 4: "30"}
     await rooms.record("sensor.air", steps, TEMPERATURE)
     answer = await rooms.ask(entity_id="sensor.air", history=history)
     assert answer == {"at": at, "history": {"sensor.air": {"now": "30 °C", "unit": "°C", "value": value}}}
@@ -369,7 +350,7 @@ async def test_a_moment_that_is_none(rooms: PastHouse, at: str) -> None:
 
 async def test_the_state_at_a_moment_is_told_in_words(rooms: PastHouse) -> None:
     window = {"device_class": "window"}
-    await rooms.record("binary_sensor.window", [(before(hours=9), "on"), (before(hours=1), "off")], window)
+    await rooms.record("binary_sensor.window", {9: "on", 1: "off"}, window)
     assert (await rooms.ask_one(entity_id="binary_sensor.window", history={"at": "8:00"}))["history"] == {
         "value": "open"
     }
