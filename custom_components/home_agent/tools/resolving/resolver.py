@@ -232,7 +232,8 @@ def find_place(house: HouseSnapshot, text: str, slot: str) -> NamedPlace | None:
         return _place(same[0].name, same, repaired=repaired)
     for group in groups:
         ranked = _by_likeness(text, group)
-        if ranked and ranked[0][0] >= MIN_LIKENESS and _leads([score for score, _place in ranked]):
+        best, second = [*(score for score, _near in ranked[:2]), 0.0, 0.0][:2]
+        if best >= MIN_LIKENESS and best - second >= MARGIN:
             return _place(text, [ranked[0][1]], repaired=True)
     return None
 
@@ -305,11 +306,6 @@ def _place(text: str, places: Sequence[Area | Floor], *, repaired: bool) -> Name
         frozenset(place.floor_id for place in places if isinstance(place, Floor)),
         repaired,
     )
-
-
-def _leads(scores: Sequence[float]) -> bool:
-    """Return whether the first hit is clearly better than the second."""
-    return bool(scores) and (len(scores) == 1 or scores[0] - scores[1] >= MARGIN)
 
 
 ANY_DOMAIN: Final = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))
