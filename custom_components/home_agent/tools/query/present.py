@@ -353,10 +353,11 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
         if counts := kind_counts(members):
             answer["kinds"] = list(counts)
         answer["total"] = len(members)
-    gone: list[Member] = []
-    if question.state is not None or is_counted:
-        told = {record.entity_id for record, _state in wanted} if question.state is not None else set()
-        gone = [each for each in members if each[1].state == "unavailable" and each[0].entity_id not in told]
+    gone = [member for member in members if member[1].state == "unavailable"]
+    if question.state is not None:
+        gone = [member for member in gone if not question.state(*member)]
+    elif not is_counted:
+        gone = []
     resting = _at_rest(question, members) if is_counted and not question.attributes else {}
     if question.attributes:
         answer |= _unknown(question, [state for _record, state in members[:MAX_ENTITIES]])
@@ -365,7 +366,7 @@ def present(question: StateQuestion, found: Sequence[Member]) -> Report:
         rest["unavailable"] = _ids(gone, MAX_GONE, question.areas)
     aside = {record.entity_id for group in (gone, *resting.values()) for record, _state in group}
     wanted = [member for member in wanted if member[0].entity_id not in aside]
-    parts, listed, room = _told(question, members, wanted, MAX_CHARS - _size([answer, rest]))
+    parts, listed, room = _one_by_one(question, members, wanted, MAX_CHARS - _size([answer, rest]))
     left_out = len(wanted) - listed
     for shown, same in resting.items():
         ids = _ids(same, len(same), question.areas)
@@ -408,7 +409,7 @@ def _ids(members: Sequence[Member], limit: int, areas: Mapping[str, Area]) -> li
     return [*ids, f"+{len(members) - limit} more"] if len(members) > limit else ids
 
 
-def _told(
+def _one_by_one(
     question: StateQuestion, members: Sequence[Member], wanted: Sequence[Member], room: int
 ) -> tuple[Report, int, int]:
     """Return what is told of entities one by one, how many of them, and the room that is left."""
