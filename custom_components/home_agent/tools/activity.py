@@ -28,7 +28,6 @@ from .automating.records import Change, OwnAutomations
 from .automating.undoing import async_undo_change, change_rows, last_change
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
 from .causes import async_why
-from .control.mentions import mention
 from .control.planning import (
     NOT_EXPOSED,
     OFFLINE,
@@ -40,12 +39,12 @@ from .control.planning import (
 )
 from .control.restoring import CannotRestoreError, restoring, taking_back
 from .control.telling import tell_names
-from .differences import COMPARED, differences
 from .ha_control import async_prepare_names, entity_locks
 from .ha_query import async_found, find_all
 from .people import is_message
 from .planned_rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
-from .resolving.resolver import Target
+from .query.present import COMPARED, differences
+from .resolving.resolver import Target, mention
 from .results import ToldAct
 
 MAX_AGE: Final = timedelta(hours=24)
@@ -507,7 +506,7 @@ class ActivityTool(HomeAgentTool):
         found = find_all(run.house, target, speaker=run.speaker, sentence=run.sentence)
         wanted = frozenset(record.entity_id for record in found)
         if not wanted & known and wanted & elsewhere:
-            said = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
+            said = mention(run.hass, run.house, run.sentence, run.speaker.language)
             wanted = frozenset(one.entity_id for one in found if said.fit(one)) & elsewhere
             here, known = all_actions, elsewhere
         wanted &= known

@@ -31,9 +31,8 @@ from ..texts import as_number, clean
 from ..timespans import format_local
 from ..when import Period, read_asked
 from .base import ToolRun
-from .differences import COMPARED, differences
 from .query.past import MAX_CHANGES
-from .query.present import Member, Report, StateFilter
+from .query.present import COMPARED, Member, Report, StateTest, differences
 
 if TYPE_CHECKING:
     from sqlalchemy import Row, Select
@@ -621,14 +620,14 @@ async def async_why(
     run: ToolRun,
     found: Sequence[Member],
     history: Mapping[str, str],
-    wanted: StateFilter | None,
+    wanted: StateTest | None,
 ) -> Report:
     """Return the last changes of entities, or those of a period, with what brought them about.
 
     `wanted` is the state that they got. Raises ValidationError for a period that is not understood.
     """
     period = _period(history, run.speaker.language)
-    members = [member for member in found if wanted is None or wanted.matches(*member)] or found
+    members = [member for member in found if wanted is None or wanted(*member)] or found
     members = sorted(members, key=lambda member: member[1].last_changed, reverse=True)[:MAX_ENTITIES]
     asked = [
         Asked(
@@ -636,7 +635,7 @@ async def async_why(
             start=period.start.timestamp() if period else None,
             end=(period.end if period else dt_util.utcnow()).timestamp(),
             most=MOST_EACH if len(members) > 1 else MOST_IN_PERIOD if period else MOST_ALONE,
-            fits=partial(wanted.matches, record) if wanted else None,
+            fits=partial(wanted, record) if wanted else None,
         )
         for record, _state in members
     ]

@@ -31,8 +31,7 @@ from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_
 from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
 from .control.telling import PLANNED, tell, tell_planned
 from .control.values import Units
-from .resolving.family_words import TRAITS, known_traits
-from .resolving.resolver import Target, protected, resolve
+from .resolving.resolver import TRAITS, Target, known_traits, protected, resolve
 from .results import ToldAct
 
 MAX_TARGETS = 200

@@ -72,7 +72,6 @@ from .results import (
     envelope_of,
     failed,
     outcome_of,
-    partly,
     succeeded,
     together,
 )
@@ -319,7 +318,7 @@ class ToolHandler:
                 message = f"the tool {name} failed"  # one of the household's
                 self._emitter.fire_error(component, err, message, turn.conversation_id, tool=name)
             if isinstance(err, PartlyFailed):
-                return partly(problem, err.result)
+                return succeeded(err.result, problem)
             return failed(problem, err.result if isinstance(err, TargetsFailed) else None)
 
     async def _async_run(self, adapted: Adapted, turn: TurnCalls, record: CallRecord) -> llm.ToolResult:

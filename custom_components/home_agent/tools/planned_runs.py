@@ -28,7 +28,7 @@ from .control.restoring import CannotRestoreError, ChangedSinceError, moving, re
 from .everyday.notify_tool import NotifyTool
 from .ha_control import ControlTool, entity_locks
 from .handler import ToolHandler
-from .results import envelope_of, failed, partly, succeeded
+from .results import envelope_of, failed, succeeded
 from .turn_calls import CallRecord
 from .waiting import registry_ids
 
@@ -126,7 +126,7 @@ class PlannedRuns:
                 return succeeded(await self._async_act(command, run, outcome))
         except PartlyFailed as err:
             record.error_type = _kind_of(outcome, err)
-            return partly(str(err), err.result)
+            return succeeded(err.result, str(err))
         except (HomeAssistantError, TimeoutError) as err:
             record.error_type = _kind_of(outcome, err)
             if isinstance(err, PermissionDenied):

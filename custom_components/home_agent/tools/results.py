@@ -3,10 +3,11 @@
 And what a call did, told by its tool, so that a sentence about it needs no model.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from enum import StrEnum
+from itertools import takewhile
 from math import inf
 from typing import Any, Final, NotRequired, TypedDict, cast
 
@@ -53,23 +54,16 @@ class ControlResult(TypedDict, total=False):
     """What the person should hear beside it."""
 
 
-def succeeded(result: Any) -> llm.ToolResult:
-    """Return the envelope of a call that worked."""
-    return _wrapped({"success": True, "result": to_json(result), "error": None})
+def succeeded(result: Any, error: str | None = None) -> llm.ToolResult:
+    """Return the envelope of a call that worked, or of which a part worked; the error names the rest."""
+    content = ToolEnvelope(success=True, result=to_json(result), error=error and error[:MAX_ERROR_CHARS])
+    return llm.ToolResult(data=cast("JsonObjectType", content))
 
 
 def failed(error: str, result: Any = None) -> llm.ToolResult:
     """Return the envelope of a call that did not work."""
-    return _wrapped({"success": False, "result": to_json(result), "error": error[:MAX_ERROR_CHARS]})
-
-
-def partly(error: str, result: Any) -> llm.ToolResult:
-    """Return the envelope of a call of which a part worked; the error names the rest."""
-    return _wrapped({"success": True, "result": to_json(result), "error": error[:MAX_ERROR_CHARS]})
-
-
-def _wrapped(content: ToolEnvelope) -> llm.ToolResult:
-    return llm.ToolResult(data=cast("JsonObjectType", content), error=not content["success"])
+    content = ToolEnvelope(success=False, result=to_json(result), error=error[:MAX_ERROR_CHARS])
+    return llm.ToolResult(data=cast("JsonObjectType", content), error=True)
 
 
 def envelope_of(result: llm.ToolResult) -> ToolEnvelope:
@@ -89,10 +83,10 @@ def together(results: Sequence[llm.ToolResult]) -> llm.ToolResult:
     """Return one envelope for the parts of a call, in their order."""
     done = [envelope_of(result)["result"] for result in results]
     errors = [str(error) for result in results if (error := envelope_of(result)["error"])]
-    if not errors:
-        return succeeded(done)
-    wrap = failed if all(result.error for result in results) else partly
-    return wrap("; ".join(errors), done)
+    problem = "; ".join(errors)
+    if errors and all(result.error for result in results):
+        return failed(problem, done)
+    return succeeded(done, problem or None)
 
 
 def envelope(result: Any, *, strict: bool = False) -> llm.ToolResult:
@@ -113,8 +107,7 @@ def envelope(result: Any, *, strict: bool = False) -> llm.ToolResult:
 def to_json(value: Any) -> Any:
     """Return a value as JSON-compatible data, cut where it is longer than a model should read."""
     room = _Room(MAX_RESULT_CHARS)
-    short = _shortened(value, room)
-    text = json_dumps(short)
+    text = json_dumps(_shortened(value, room))
     if room.left >= 0 and len(text) <= MAX_RESULT_CHARS:
         return json_loads(text)
     return f"{text[:MAX_RESULT_CHARS]} … (cut)"
@@ -131,43 +124,32 @@ class _Room:
 
     left: float
 
-    def take(self, text: str) -> str:
-        """Return the part of a text that fits."""
-        taken = text if len(text) <= self.left else text[: max(0, int(self.left)) + 1]
-        self.left -= len(text)
-        return taken
-
 
 def _shortened(value: Any, room: _Room, depth: int = MAX_DEPTH) -> Any:
     """Return a value with everything that JSON cannot hold as text; nothing behind the room's end is read."""
     room.left -= 1
     if isinstance(value, Mapping) and depth:
-        return {
-            room.take(_as_text(key)): _shortened(item, room, depth - 1)
-            for key, item in _within(value.items(), room)
-        }
+        pairs = takewhile(lambda _pair: room.left >= 0, value.items())
+        return {_text(key, room): _shortened(item, room, depth - 1) for key, item in pairs}
     if isinstance(value, (list, tuple, set, frozenset)) and depth:
-        return [_shortened(item, room, depth - 1) for item in _within(value, room)]
+        return [_shortened(item, room, depth - 1) for item in takewhile(lambda _item: room.left >= 0, value)]
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)) and abs(value) <= MAX_NUMBER:
         return value + 0
-    return room.take(_as_text(value) if depth else "…")
+    return _text(value if depth else "…", room)
 
 
-def _within[T](items: Iterable[T], room: _Room) -> Iterator[T]:
-    for item in items:
-        if room.left < 0:
-            return
-        yield item
-
-
-def _as_text(value: Any) -> str:
+def _text(value: Any, room: _Room) -> str:
+    """Return a value as text, as much of it as there is room for."""
     try:
         text = value.isoformat() if isinstance(value, (date, time)) else str(value)
     except Exception:  # noqa: BLE001 - the result of somebody else's tool
-        return type(value).__name__
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+        text = type(value).__name__
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    room.left, left = room.left - len(text), room.left
+    return text if len(text) <= left else text[: max(0, int(left)) + 1]
 
 
 class ValueKind(StrEnum):

@@ -3,14 +3,13 @@
 from abc import ABC, abstractmethod
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from html.parser import HTMLParser
 from http import HTTPStatus
 from typing import Any, Final, override
 from urllib.parse import urlencode
 
-from aiohttp import ClientSession
 import orjson
 import yarl
 
@@ -41,6 +40,8 @@ MAX_SNIPPET: Final = 500
 MAX_URL: Final = 300
 MAX_PAUSE: Final = 3
 """The longest pause in seconds that a service may ask for before the query is repeated once."""
+USED_UP: Final = (432, 433)
+"""Statuses of an account whose plan or pay-as-you-go limit is used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,38 +56,22 @@ class SearchResult:
 class SearchTrouble(StrEnum):
     """Why a search gave nothing."""
 
-    REFUSED = "refused"
-    RATE_LIMIT = "rate_limit"
-    BLOCKED = "blocked"
-    """The service takes the integration for a bot and asks for a captcha."""
-    UNREACHABLE = "unreachable"
-    TIMEOUT = "timeout"
-    FAILED = "failed"
-
-
-SENTENCES: Final[Mapping[SearchTrouble, str]] = {
-    SearchTrouble.REFUSED: (
+    REFUSED = (
         "The search service refused the key: it has to be checked in the options, page Web and other models"
-    ),
-    SearchTrouble.RATE_LIMIT: (
-        "The search service asks for patience, or the account is used up. Try again later"
-    ),
-    SearchTrouble.BLOCKED: (
-        "The search service takes this house for a robot and answers nothing. Try again later"
-    ),
-    SearchTrouble.UNREACHABLE: "The search service cannot be reached",
-    SearchTrouble.TIMEOUT: "The search service did not answer in time",
-    SearchTrouble.FAILED: "The search failed",
-}
+    )
+    RATE_LIMIT = "The search service asks for patience, or the account is used up. Try again later"
+    BLOCKED = "The search service takes this house for a robot and answers nothing. Try again later"
+    UNREACHABLE = "The search service cannot be reached"
+    TIMEOUT = "The search service did not answer in time"
+    FAILED = "The search failed"
 
 
 class SearchError(ToolExecutionError):
-    """A search gave nothing. `reason` is short, in English, and holds no key."""
+    """A search gave nothing; `detail` is short, in English, and contains no key."""
 
-    def __init__(self, trouble: SearchTrouble, reason: str = "") -> None:
-        super().__init__(f"{SENTENCES[trouble]}{f' ({reason})' if reason else ''}.")
+    def __init__(self, trouble: SearchTrouble, detail: str = "") -> None:
+        super().__init__(f"{trouble}{f' ({detail})' if detail else ''}.")
         self.trouble = trouble
-        self.reason = reason
 
 
 class SearchProvider(ABC):
@@ -94,6 +79,7 @@ class SearchProvider(ABC):
 
     default_url: str = ""
     needs_key: bool = False
+    takes_key: bool = True
 
     def __init__(self, hass: HomeAssistant, url: str = "", key: str = "") -> None:
         self._hass = hass
@@ -130,6 +116,8 @@ class SearchProvider(ABC):
         if not self._typed and is_local_name(url.host or ""):
             raise SearchError(SearchTrouble.FAILED, AT_HOME)
         sent = {"User-Agent": AGENT, **(headers or {})}
+        if self._key and self.takes_key:
+            sent["Authorization"] = f"Bearer {self._key}"
         data: bytes | None = None
         if body is not None:
             sent["Content-Type"], data = "application/json", orjson.dumps(body)
@@ -137,36 +125,25 @@ class SearchProvider(ABC):
             sent["Content-Type"], data = "application/x-www-form-urlencoded", urlencode(form).encode()
         request = Request(method="GET" if data is None else "POST", url=str(url), headers=sent, body=data)
         session = async_session(self._hass, local=self._typed, verify_ssl=True)
-        answer = await self._async_ask_once(session, request)
-        pause = retry_seconds(answer.headers)
-        if (
-            answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-            and pause is not None
-        ):
+        for is_last in (False, True):
+            try:
+                async with asyncio.timeout(SECONDS):
+                    answer = await async_fetch(session, request, MAX_BYTES)
+            except TimeoutError:
+                raise SearchError(SearchTrouble.TIMEOUT, f"{SECONDS} seconds") from None
+            except FetchError as err:
+                trouble = SearchTrouble.UNREACHABLE if err.is_unreachable else SearchTrouble.FAILED
+                raise SearchError(trouble, str(err)) from None
+            is_busy = answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+            pause = retry_seconds(answer.headers) if is_busy else None
+            if is_last or pause is None:
+                break
             if pause > MAX_PAUSE:
                 raise SearchError(SearchTrouble.RATE_LIMIT, f"in {pause:g} seconds")
             await asyncio.sleep(pause)
-            answer = await self._async_ask_once(session, request)
         if answer.cut:
             raise SearchError(SearchTrouble.FAILED, "the answer is too large")
         return answer
-
-    async def _async_ask_once(self, session: ClientSession, request: Request) -> HttpAnswer:
-        try:
-            async with asyncio.timeout(SECONDS):
-                return await async_fetch(session, request, MAX_BYTES)
-        except TimeoutError:
-            raise SearchError(SearchTrouble.TIMEOUT, f"{SECONDS} seconds") from None
-        except FetchError as err:
-            trouble = SearchTrouble.UNREACHABLE if err.is_unreachable else SearchTrouble.FAILED
-            raise SearchError(trouble, str(err)) from None
-
-    def _shown(self, detail: str) -> str:
-        """Return a detail without the key."""
-        return shorten(detail, (self._key,) if self._key else ())
-
-    def _bearer(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
 
 def check_status(answer: HttpAnswer, detail: str = "") -> None:
@@ -202,6 +179,11 @@ def best(rows: Iterable[tuple[object, object, object]]) -> list[SearchResult]:
     return list(results.values())
 
 
+def listed(items: Iterable[Mapping[str, Any]]) -> list[SearchResult]:
+    """Return the results of a list of objects."""
+    return best((item.get("title"), item.get("content"), item.get("url")) for item in items)
+
+
 VOID: Final = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
@@ -213,41 +195,41 @@ MAX_DEPTH: Final = 500
 """Beyond these a page is read no further."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a service marks its results."""
-
-    titles: frozenset[str] = frozenset()
-    """Classes of links that are titles."""
-    headings: frozenset[str] = frozenset()
-    """Elements, within a result, whose first link is the title."""
-    snippets: frozenset[str] = frozenset()
-    """Classes of elements with the text."""
-
-
 @dataclass(slots=True)
 class PageResult:
     """A result as the page shows it."""
 
     url: str
-    title: list[str] = field(default_factory=list)
-    snippet: list[str] = field(default_factory=list)
+    title: str = ""
+    snippet: str = ""
 
 
 class ResultPage(HTMLParser):
-    """Reads one page."""
+    """The results on one page.
 
-    def __init__(self, layout: Layout) -> None:
+    Titles are links of some classes, or those in some elements; texts are elements of some classes.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        *,
+        snippets: Iterable[str],
+        titles: Iterable[str] = (),
+        headings: Iterable[str] = (),
+    ) -> None:
         super().__init__()
-        self._layout = layout
+        self._titles, self._headings, self._snippets = {*titles}, {*headings}, {*snippets}
         self.found: list[PageResult] = []
         self.classes: set[str] = set()
         """All classes and ids on the page."""
-        self._into: list[str] | None = None
-        self._until = 0
+        self._into = ""
+        """What of the last result is read, in an element at this depth."""
+        self._depth = 0
         self._stack: list[str] = []
-        self._hidden = 0
         self._tags = 0
+        self.feed(content.decode("utf-8", "replace"))
+        self.close()
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -259,116 +241,85 @@ class ResultPage(HTMLParser):
         classes = set(given.get("class", "").split())
         self.classes |= classes | {given.get("id", "")}
         if tag in VOID:
-            if self._into is not None:
-                self._into.append(" ")
+            self.handle_data(" ")
             return
         self._stack.append(tag)
-        self._hidden += tag in HIDDEN
-        if tag == "a" and (classes & self._layout.titles or self._layout.headings.intersection(self._stack)):
+        if tag == "a" and (classes & self._titles or self._headings.intersection(self._stack)):
             self.found.append(PageResult(given.get("href", "")))
-            self._begin(self.found[-1].title)
-        elif classes & self._layout.snippets and self.found:
-            self._begin(self.found[-1].snippet)
+            self._into, self._depth = "title", len(self._stack)
+        elif classes & self._snippets and self.found:
+            self._into, self._depth = "snippet", len(self._stack)
 
     @override
     def handle_endtag(self, tag: str) -> None:
         """End what the element began; what was left open within it ends too."""
-        if tag not in self._stack:
-            return
-        while (ended := self._stack.pop()) != tag:
-            self._hidden -= ended in HIDDEN
-        self._hidden -= tag in HIDDEN
-        if self._into is not None and len(self._stack) < self._until:
-            self._into = None
+        while tag in self._stack and self._stack.pop() != tag:
+            pass
+        if len(self._stack) < self._depth:
+            self._into, self._depth = "", 0
 
     @override
     def handle_data(self, data: str) -> None:
         """Keep text that belongs to a result."""
-        if self._into is not None and not self._hidden and sum(map(len, self._into)) < MAX_TEXT:
-            self._into.append(data[:MAX_TEXT])
-
-    def _begin(self, into: list[str]) -> None:
-        self._into, self._until = into, len(self._stack)
-
-
-def read_page(content: bytes, layout: Layout) -> ResultPage:
-    """Return a page as it was read."""
-    page = ResultPage(layout)
-    page.feed(content.decode("utf-8", "replace"))
-    page.close()
-    return page
-
-
-def results_of(found: Iterable[tuple[PageResult, str]]) -> list[SearchResult]:
-    """Return the results, with the addresses of their links."""
-    return best(("".join(item.title), "".join(item.snippet), url) for item, url in found)
+        if self._into and HIDDEN.isdisjoint(self._stack):
+            text = getattr(self.found[-1], self._into) + data
+            setattr(self.found[-1], self._into, text[:MAX_TEXT])
 
 
 PAGES: Final = ("https://html.duckduckgo.com/html", "https://lite.duckduckgo.com/lite")
 """The second page is asked if the first one takes the integration for a bot."""
-DUCKDUCKGO_LAYOUT: Final = Layout(
-    titles=frozenset({"result__a", "result-link"}), snippets=frozenset({"result__snippet", "result-snippet"})
-)
 RIDDLES: Final = ("anomaly", "challenge-form", "g-recaptcha", "captcha")
 """Beginnings of the classes and ids of a page that asks for a person."""
-NOTHING: Final = frozenset({"no-results", "result--no-result"})
-DUCKDUCKGO_EXPECTED: Final = frozenset({"results", "links", "search_form", "filters", "serp__results"})
+DUCKDUCKGO_EXPECTED: Final = frozenset(
+    {"no-results", "result--no-result", "results", "links", "search_form", "filters", "serp__results"}
+)
 
 
 class DuckDuckGo(SearchProvider):
     """The query travels in the body, not in the address."""
 
     default_url = PAGES[0]
+    takes_key = False
 
     @override
     async def async_search(self, query: str, language: str) -> Sequence[SearchResult]:
         """Ask the page with texts, then the small one."""
-        pages = (self._url,) if self._typed else tuple(map(yarl.URL, PAGES))
-        for last, page in enumerate(pages, 1 - len(pages)):
-            try:
-                return await self._async_page(page, query, language)
-            except SearchError as err:
-                if err.trouble is not SearchTrouble.BLOCKED or not last:
-                    raise
-        raise AssertionError  # the last page returns or raises
-
-    async def _async_page(self, page: yarl.URL, query: str, language: str) -> Sequence[SearchResult]:
-        url = page.with_path(f"{page.path if page.path != '/' else '/html'}/")
         headers = {"Accept-Language": f"{language},en;q=0.5"}
-        answer = await self._async_ask(url, headers=headers, form={"q": query})
-        if answer.status in (HTTPStatus.ACCEPTED, HTTPStatus.FORBIDDEN):
-            raise SearchError(SearchTrouble.BLOCKED)
-        check_status(answer)
-        return await async_parsed(_duckduckgo_results, answer.content)
-
-
-def _duckduckgo_results(content: bytes) -> list[SearchResult]:
-    """Return the results of a page. Raises SearchError for a captcha, ValueError for another page."""
-    page = read_page(content, DUCKDUCKGO_LAYOUT)
-    found = results_of((item, url) for item in page.found if (url := _target(item)))
-    if found:
-        return found
-    if any(name.startswith(RIDDLES) for name in page.classes):
+        for page in [self._url] if self._typed else map(yarl.URL, PAGES):
+            url = page.with_path(f"{page.path if page.path != '/' else '/html'}/")
+            answer = await self._async_ask(url, headers=headers, form={"q": query})
+            if answer.status not in (HTTPStatus.ACCEPTED, HTTPStatus.FORBIDDEN):
+                check_status(answer)
+                results = await async_parsed(_duckduckgo_results, answer.content)
+                if results is not None:
+                    return results
         raise SearchError(SearchTrouble.BLOCKED)
-    if page.found or page.classes & (NOTHING | DUCKDUCKGO_EXPECTED):
+
+
+def _duckduckgo_results(content: bytes) -> list[SearchResult] | None:
+    """Return the results of a page; None for a captcha. Raises ValueError for another page."""
+    page = ResultPage(
+        content, titles=("result__a", "result-link"), snippets=("result__snippet", "result-snippet")
+    )
+    rows = []
+    for item in page.found:
+        try:
+            url = yarl.URL(f"https:{item.url}" if item.url.startswith("//") else item.url)
+        except ValueError:
+            continue
+        target = item.url
+        if (url.host or "").endswith("duckduckgo.com"):  # a link to the result, or an advertisement
+            target = url.query.get("uddg", "") if url.path.startswith("/l/") else ""
+        rows.append((item.title, item.snippet, target))
+    if results := best(rows):
+        return results
+    if any(name.startswith(RIDDLES) for name in page.classes):
+        return None
+    if page.found or page.classes & DUCKDUCKGO_EXPECTED:
         return []
     raise ValueError("no page of results")
 
 
-def _target(item: PageResult) -> str:
-    """Return where a result leads; nothing for an advertisement."""
-    try:
-        url = yarl.URL(f"https:{item.url}" if item.url.startswith("//") else item.url)
-    except ValueError:
-        return ""
-    if (url.host or "").endswith("duckduckgo.com"):
-        return url.query.get("uddg", "") if url.path.startswith("/l/") else ""
-    return item.url
-
-
-SEARXNG_LAYOUT: Final = Layout(
-    headings=frozenset({"h3", "h4"}), snippets=frozenset({"content", "result-content"})
-)
 SEARXNG_EXPECTED: Final = frozenset({"results", "urls", "search", "main_results"})
 
 
@@ -383,47 +334,37 @@ class SearXNG(SearchProvider):
         """Ask for JSON; a server that refuses the format is asked for its page from then on."""
         base = self._url if self._url.name == "search" else self._url / "search"
         asked = base.with_query({"q": query, "language": language})
+        headers = {"Accept-Language": f"{language},en;q=0.5"}
         if not self._as_page:
-            answer = await self._async_ask(asked.update_query(format="json"), headers=self._headers(language))
+            answer = await self._async_ask(asked.update_query(format="json"), headers=headers)
             if answer.status != HTTPStatus.FORBIDDEN:
                 check_status(answer, "" if answer.status != HTTPStatus.NOT_FOUND else "there is no /search")
                 return await async_parsed(_searxng_results, answer.content)
-        answer = await self._async_ask(asked, headers={"Accept": "text/html", **self._headers(language)})
+        answer = await self._async_ask(asked, headers={"Accept": "text/html", **headers})
         check_status(answer)
-        found = await async_parsed(_page_results, answer.content)
+        results = await async_parsed(_page_results, answer.content)
         self._as_page = True
-        return found
-
-    def _headers(self, language: str) -> dict[str, str]:
-        return {"Accept-Language": f"{language},en;q=0.5", **self._bearer()}
-
-
-def _listed(items: Iterable[Mapping[str, Any]]) -> list[SearchResult]:
-    return best((item.get("title"), item.get("content"), item.get("url")) for item in items)
+        return results
 
 
 def _searxng_results(content: bytes) -> list[SearchResult]:
     """Return the results of JSON. Raises SearchError if all engines behind the server failed."""
     answer: dict[str, Any] = orjson.loads(content)
-    found = _listed(answer["results"])
+    results = listed(answer["results"])
     failed = answer.get("unresponsive_engines") or []
-    if failed and not found:
+    if failed and not results:
         reasons = ", ".join(sorted({str(item[1])[:60] for item in failed if len(item) > 1}))
         raise SearchError(SearchTrouble.BLOCKED, f"its engines: {reasons}"[:200])
-    return found
+    return results
 
 
 def _page_results(content: bytes) -> list[SearchResult]:
     """Return the results of a page. Raises ValueError for another page."""
-    page = read_page(content, SEARXNG_LAYOUT)
-    found = results_of((item, item.url) for item in page.found)
-    if not found and not page.classes & SEARXNG_EXPECTED:
+    page = ResultPage(content, headings=("h3", "h4"), snippets=("content", "result-content"))
+    results = best((item.title, item.snippet, item.url) for item in page.found)
+    if not results and not page.classes & SEARXNG_EXPECTED:
         raise ValueError("no page of results")
-    return found
-
-
-USED_UP: Final = (432, 433)
-"""Statuses of an account whose plan or pay-as-you-go limit is used up."""
+    return results
 
 
 class Tavily(SearchProvider):
@@ -437,25 +378,17 @@ class Tavily(SearchProvider):
         """Ask for a basic search: one credit."""
         base = self._url if self._url.name == "search" else self._url / "search"
         body = {"query": query, "max_results": MAX_RESULTS, "search_depth": "basic"}
-        answer = await self._async_ask(base, headers=self._bearer(), body=body)
+        answer = await self._async_ask(base, body=body)
         if answer.status in USED_UP:
             raise SearchError(SearchTrouble.RATE_LIMIT, "the account is used up")
         if answer.status >= HTTPStatus.BAD_REQUEST:
-            check_status(answer, self._shown(_detail(answer.content)))
-        return await async_parsed(_tavily_results, answer.content)
-
-
-def _tavily_results(content: bytes) -> list[SearchResult]:
-    return _listed(orjson.loads(content)["results"])
-
-
-def _detail(content: bytes) -> str:
-    """Return why a request was refused, as far as the answer says so."""
-    try:
-        detail = orjson.loads(content)["detail"]
-        return str(detail["error"] if isinstance(detail, dict) else detail)
-    except ValueError, LookupError, TypeError:
-        return ""
+            try:
+                detail = orjson.loads(answer.content)["detail"]
+                reason = str(detail["error"] if isinstance(detail, dict) else detail)
+            except ValueError, LookupError, TypeError:
+                reason = ""
+            check_status(answer, shorten(reason, (self._key,) if self._key else ()))
+        return await async_parsed(lambda content: listed(orjson.loads(content)["results"]), answer.content)
 
 
 PROVIDERS: Final[Mapping[str, type[SearchProvider]]] = {

@@ -1,6 +1,7 @@
 """ha_query, the past: on a real recorder, with the household's clock."""
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -26,48 +27,65 @@ def _database_first(recorder_db_url: str) -> None:
     """Prepare the database first: it has to be there before Home Assistant is."""
 
 
+@dataclass(slots=True)
+class PastHouse(QueryHouse):
+    """A recorded house at noon of a Wednesday in Berlin, 13:00 there."""
+
+    freezer: FrozenDateTimeFactory = field(kw_only=True)
+
+    async def past(self, entity_id: str, duration: str, aggregate: str | None = None) -> Any:
+        """Return what is told of the past of one entity."""
+        history = {"duration": duration} | ({"aggregate": aggregate} if aggregate else {})
+        return await self.ask_one(entity_id=entity_id, history=history)
+
+    async def record(
+        self, entity_id: str, states: Mapping[float, str], attributes: dict[str, Any] | None = None
+    ) -> None:
+        """Let an entity go through states so many hours before noon, then come back to noon."""
+        for hours, state in states.items():
+            self.freezer.move_to(before(hours=hours))
+            self.add(entity_id, state, attributes)
+            await self.hass.async_block_till_done()
+        await async_wait_recording_done(self.hass)
+        self.freezer.move_to(NOON)
+
+    async def statistics(
+        self, entity_id: str, rows: list[dict[str, Any]], unit: str, *, is_meter: bool = False
+    ) -> None:
+        """Give an entity hours of long-term statistics."""
+        about = {
+            "has_sum": is_meter,
+            "mean_type": StatisticMeanType.NONE if is_meter else StatisticMeanType.ARITHMETIC,
+            "name": None,
+            "source": "recorder",
+            "statistic_id": entity_id,
+            "unit_of_measurement": unit,
+            "unit_class": "energy" if is_meter else "temperature",
+        }
+        async_import_statistics(self.hass, about, rows)
+        await async_wait_recording_done(self.hass)
+
+
 @pytest.fixture
 async def rooms(
     recorder_mock: Recorder, house: HomeAssistant, freezer: FrozenDateTimeFactory
-) -> AsyncGenerator[QueryHouse]:
-    """Return a recorded house at noon of a Wednesday in Berlin, 13:00 there."""
+) -> AsyncGenerator[PastHouse]:
+    """Return a recorded house of which nothing is known yet."""
     await house.config.async_set_time_zone("Europe/Berlin")
     freezer.move_to(NOON)
     known = House(house)
     await known.async_start()
-    yield QueryHouse(house, known)
+    yield PastHouse(house, known, freezer=freezer)
     await known.async_stop()
-
-
-async def past(rooms: QueryHouse, entity_id: str, duration: str, aggregate: str | None = None) -> Any:
-    """Return what is told of the past of one entity."""
-    history = {"duration": duration} | ({"aggregate": aggregate} if aggregate else {})
-    return await rooms.ask_one(entity_id=entity_id, history=history)
-
-
-async def record(
-    rooms: QueryHouse,
-    freezer: FrozenDateTimeFactory,
-    entity_id: str,
-    states: Iterable[tuple[datetime, str]],
-    attributes: dict[str, Any] | None = None,
-) -> None:
-    """Let an entity go through states at their times, then come back to noon."""
-    for at, state in states:
-        freezer.move_to(at)
-        rooms.add(entity_id, state, attributes)
-        await rooms.hass.async_block_till_done()
-    await async_wait_recording_done(rooms.hass)
-    freezer.move_to(NOON)
 
 
 def before(**length: float) -> datetime:
     return NOON - timedelta(**length)
 
 
-async def test_average_is_weighted_by_time(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
-    steps = [(before(hours=6), "10"), (before(hours=3), "20"), (before(hours=1), "40")]
-    await record(rooms, freezer, "sensor.air", steps, TEMPERATURE)
+async def test_average_is_weighted_by_time(rooms: PastHouse) -> None:
+    steps = {6: "10", 3: "20", 1: "40"}
+    await rooms.record("sensor.air", steps, TEMPERATURE)
     for aggregate, expected in (
         ("avg", {"avg": 22.5}),
         ("min", {"min": 10, "min_at": "2026-01-14 09:00"}),
@@ -75,17 +93,16 @@ async def test_average_is_weighted_by_time(rooms: QueryHouse, freezer: FrozenDat
         ("count", {"count": 2}),
         ("sum", {"sum": 70, "of": "all readings"}),
     ):
-        entity = await past(rooms, "sensor.air", "4h", aggregate)
+        entity = await rooms.past("sensor.air", "4h", aggregate)
         assert entity["history"] == expected
         assert (entity["shown"], entity["unit"]) == ("40 °C", "°C")
+    wind = {"unit_of_measurement": "°", "device_class": "wind_direction", "state_class": "measurement"}
+    await rooms.record("sensor.wind", {2: "350", 1: "10"}, wind)
+    assert (await rooms.past("sensor.wind", "2h", "avg"))["history"]["avg"] in (0, 360)
 
 
-async def test_few_numbers_are_listed_many_are_summed_up(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    await record(
-        rooms, freezer, "sensor.air", [(before(hours=2), "10"), (before(hours=1), "12.5")], TEMPERATURE
-    )
+async def test_few_numbers_are_listed_many_are_summed_up(rooms: PastHouse) -> None:
+    await rooms.record("sensor.air", {2: "10", 1: "12.5"}, TEMPERATURE)
     answer = await rooms.ask(entity_id="sensor.air", history={"duration": "24h"})
     assert answer["period"] == "2026-01-13 13:00 to 2026-01-14 13:00"
     assert answer["history"]["sensor.air"] == {
@@ -94,9 +111,9 @@ async def test_few_numbers_are_listed_many_are_summed_up(
         "changes": [["2026-01-14 11:00", 10], ["2026-01-14 12:00", 12.5]],
         "known_since": "2026-01-14 11:00",
     }
-    many = [(before(minutes=60 - index), str(index)) for index in range(60)]
-    await record(rooms, freezer, "sensor.many", many, TEMPERATURE)
-    summary = (await past(rooms, "sensor.many", "1h"))["history"]
+    many = {(60 - index) / 60: str(index) for index in range(60)}
+    await rooms.record("sensor.many", many, TEMPERATURE)
+    summary = (await rooms.past("sensor.many", "1h"))["history"]
     assert summary == {
         "first": 0,
         "last": 59,
@@ -108,63 +125,48 @@ async def test_few_numbers_are_listed_many_are_summed_up(
     }
 
 
-async def test_time_per_state_and_gaps_that_are_no_change(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    steps = [
-        (before(hours=9), "off"),
-        (before(hours=7), "on"),
-        (before(hours=6), "unavailable"),
-        (before(hours=5), "on"),
-        (before(hours=4), "off"),
-        (before(hours=2), "on"),
-    ]
-    await record(rooms, freezer, "switch.heater", steps)
-    entity = await past(rooms, "switch.heater", "8h", "count")
+async def test_time_per_state_and_gaps_that_are_no_change(rooms: PastHouse) -> None:
+    steps = {9: "off", 7: "on", 6: "unavailable", 5: "on", 4: "off", 2: "on"}
+    await rooms.record("switch.heater", steps)
+    entity = await rooms.past("switch.heater", "8h", "count")
     assert entity["history"] == {
         "count": 2,
         "counted": "became on",
         "time": {"on": "4 h, 2 times", "off": "3 h, 1 time", "unavailable": "1 h"},
     }
-    listed = await past(rooms, "switch.heater", "8h")
+    listed = await rooms.past("switch.heater", "8h")
     assert listed["history"]["changes"] == [
         ["2026-01-14 06:00", "on"],
         ["2026-01-14 09:00", "off"],
         ["2026-01-14 11:00", "on"],
     ]
-    average = await past(rooms, "switch.heater", "8h", "avg")
+    average = await rooms.past("switch.heater", "8h", "avg")
     assert average["history"]["note"] == "not a number, so there is no avg"
 
 
-async def test_the_newest_changes_are_kept(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
-    steps = [(before(minutes=100 - index), "on" if index % 2 else "off") for index in range(100)]
-    await record(rooms, freezer, "switch.heater", steps)
-    history = (await past(rooms, "switch.heater", "1d"))["history"]
+async def test_the_newest_changes_are_kept(rooms: PastHouse) -> None:
+    steps = {(100 - index) / 60: "on" if index % 2 else "off" for index in range(100)}
+    await rooms.record("switch.heater", steps)
+    history = (await rooms.past("switch.heater", "1d"))["history"]
     assert (history["count"], history["earlier_changes"], len(history["changes"])) == (50, 79, 20)
     assert history["changes"][-1] == ["2026-01-14 12:59", "on"]
     assert history["time"] == {"off": "50 min, 49 times", "on": "50 min, 50 times"}
 
 
-async def test_a_change_not_yet_written_counts(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
-    await record(rooms, freezer, "switch.heater", [(before(hours=2), "off")])
-    freezer.move_to(before(hours=1))
+async def test_a_change_not_yet_written_counts(rooms: PastHouse) -> None:
+    await rooms.record("switch.heater", {2: "off"})
+    rooms.freezer.move_to(before(hours=1))
     get_instance(rooms.hass).set_enable(False)
     rooms.hass.states.async_set("switch.heater", "on")
     await async_wait_recording_done(rooms.hass)
-    freezer.move_to(NOON)
-    history = (await past(rooms, "switch.heater", "2h"))["history"]
+    rooms.freezer.move_to(NOON)
+    history = (await rooms.past("switch.heater", "2h"))["history"]
     assert history["time"] == {"off": "1 h, 0 times", "on": "1 h, 1 time"}
 
 
-async def test_an_attribute_can_be_followed(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+async def test_an_attribute_can_be_followed(rooms: PastHouse) -> None:
     for hours, temperature in ((4, 20.0), (2, 22.0)):
-        await record(
-            rooms,
-            freezer,
-            "climate.hall",
-            [(before(hours=hours), "heat")],
-            {"current_temperature": temperature},
-        )
+        await rooms.record("climate.hall", {hours: "heat"}, {"current_temperature": temperature})
     entity = await rooms.ask_one(
         entity_id="climate.hall",
         attributes=["current_temperature"],
@@ -173,49 +175,26 @@ async def test_an_attribute_can_be_followed(rooms: QueryHouse, freezer: FrozenDa
     assert entity["history"] == {"avg": 21, "attribute": "current_temperature"}
     assert entity["unit"] == "°C"
     for hours, brightness in ((2, 51), (1, 255)):
-        await record(rooms, freezer, "light.lamp", [(before(hours=hours), "on")], {"brightness": brightness})
+        await rooms.record("light.lamp", {hours: "on"}, {"brightness": brightness})
     lamp = await rooms.ask_one(
         entity_id="light.lamp", attributes=["brightness"], history={"duration": "2h", "aggregate": "avg"}
     )
     assert (lamp["history"]["avg"], lamp["unit"]) == (60, "%")
 
 
-async def test_a_meter_counts_over_its_resets(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+async def test_a_meter_counts_over_its_resets(rooms: PastHouse) -> None:
     meter = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
-    steps = [
-        (before(hours=4), "100"),
-        (before(hours=3), "104"),
-        (before(hours=2), "1"),
-        (before(hours=1), "3"),
-    ]
-    await record(rooms, freezer, "sensor.energy", steps, meter)
-    entity = await past(rooms, "sensor.energy", "5h", "sum")
+    steps = {4: "100", 3: "104", 2: "1", 1: "3"}
+    await rooms.record("sensor.energy", steps, meter)
+    entity = await rooms.past("sensor.energy", "5h", "sum")
     assert entity["history"]["sum"] == 7
     assert entity["unit"] == "kWh"
-    overview = await past(rooms, "sensor.energy", "5h")
+    overview = await rooms.past("sensor.energy", "5h")
     assert overview["history"]["counted"] == 7
 
 
-def _statistics(
-    hass: HomeAssistant, entity_id: str, rows: list[dict[str, Any]], unit: str, *, is_meter: bool
-) -> None:
-    async_import_statistics(
-        hass,
-        {
-            "has_sum": is_meter,
-            "mean_type": StatisticMeanType.NONE if is_meter else StatisticMeanType.ARITHMETIC,
-            "name": None,
-            "source": "recorder",
-            "statistic_id": entity_id,
-            "unit_of_measurement": unit,
-            "unit_class": "energy" if is_meter else "temperature",
-        },
-        rows,
-    )
-
-
-async def test_long_periods_come_from_statistics(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
-    await record(rooms, freezer, "sensor.air", [(before(minutes=30), "30")], TEMPERATURE)
+async def test_long_periods_come_from_statistics(rooms: PastHouse) -> None:
+    await rooms.record("sensor.air", {30 / 60: "30"}, TEMPERATURE)
     first = before(days=30)
     rows = [
         {
@@ -226,68 +205,59 @@ async def test_long_periods_come_from_statistics(rooms: QueryHouse, freezer: Fro
         }
         for hour in range(30 * 24)
     ]
-    _statistics(rooms.hass, "sensor.air", rows, "°C", is_meter=False)
-    await async_wait_recording_done(rooms.hass)
+    await rooms.statistics("sensor.air", rows, "°C")
     for duration, aggregate, expected in (
         ("30d", "avg", {"avg": 10}),
         ("30d", "min", {"min": 5, "min_at": "2025-12-19 17:00"}),
         ("3d", "max", {"max": 11}),
     ):
-        entity = await past(rooms, "sensor.air", duration, aggregate)
+        entity = await rooms.past("sensor.air", duration, aggregate)
         assert expected.items() <= entity["history"].items()
         assert "known_since" not in entity["history"]
-    short = await past(rooms, "sensor.air", "24h", "max")
+    short = await rooms.past("sensor.air", "24h", "max")
     assert short["history"]["max"] == 30
-    year = await past(rooms, "sensor.air", "1y")
+    year = await rooms.past("sensor.air", "1y")
     assert year["history"]["known_since"] == "2025-12-15 13:00"
 
 
-async def test_statistics_go_on_with_the_states_after_them(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_statistics_go_on_with_the_states_after_them(rooms: PastHouse) -> None:
     first = before(hours=73)
     rows = [
         {"start": first + timedelta(hours=hour), "mean": 10.0, "min": 10.0, "max": 10.0} for hour in range(72)
     ]
-    await record(
-        rooms, freezer, "sensor.air", [(before(hours=80), "10"), (before(minutes=30), "99")], TEMPERATURE
-    )
-    _statistics(rooms.hass, "sensor.air", rows, "°C", is_meter=False)
-    await async_wait_recording_done(rooms.hass)
-    entity = await past(rooms, "sensor.air", "3d", "max")
+    await rooms.record("sensor.air", {80: "10", 30 / 60: "99"}, TEMPERATURE)
+    await rooms.statistics("sensor.air", rows, "°C")
+    entity = await rooms.past("sensor.air", "3d", "max")
     assert entity["history"] == {"max": 99, "max_at": "2026-01-14 12:30"}
 
 
-async def test_a_meter_over_a_month(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+async def test_a_meter_over_a_month(rooms: PastHouse) -> None:
     meter = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
-    await record(rooms, freezer, "sensor.energy", [(before(minutes=30), "721")], meter)
+    await rooms.record("sensor.energy", {30 / 60: "721"}, meter)
     rows = [
         {"start": before(days=30) + timedelta(hours=hour), "state": float(hour + 1), "sum": float(hour + 1)}
         for hour in range(30 * 24)
     ]
-    _statistics(rooms.hass, "sensor.energy", rows, "kWh", is_meter=True)
-    await async_wait_recording_done(rooms.hass)
-    entity = await past(rooms, "sensor.energy", "10d")
+    await rooms.statistics("sensor.energy", rows, "kWh", is_meter=True)
+    entity = await rooms.past("sensor.energy", "10d")
     assert entity["history"]["counted"] == 240
-    total = await past(rooms, "sensor.energy", "10d", "sum")
+    total = await rooms.past("sensor.energy", "10d", "sum")
     assert total["history"]["sum"] == 240
 
 
 async def test_chatty_sensors_are_read_up_to_a_bound(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+    rooms: PastHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(past_module, "MAX_ROWS", 50)
-    steps = [(before(minutes=600 - 5 * index), str(index)) for index in range(120)]
-    await record(rooms, freezer, "sensor.many", steps, TEMPERATURE)
-    history = (await past(rooms, "sensor.many", "12h"))["history"]
+    steps = {(600 - 5 * index) / 60: str(index) for index in range(120)}
+    await rooms.record("sensor.many", steps, TEMPERATURE)
+    history = (await rooms.past("sensor.many", "12h"))["history"]
     assert (history["last"], history["max"]) == (119, 119)
     assert history["first"] == 70
     assert history["known_since"] == "2026-01-14 08:50"
 
 
-async def test_yesterday_ends_at_midnight_also_when_clocks_change(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_yesterday_ends_at_midnight_also_when_clocks_change(rooms: PastHouse) -> None:
     spring = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
     for at, state in (
         (datetime(2026, 3, 28, 22, 0, tzinfo=UTC), "off"),
@@ -295,11 +265,11 @@ async def test_yesterday_ends_at_midnight_also_when_clocks_change(
         (datetime(2026, 3, 29, 1, 30, tzinfo=UTC), "off"),
         (datetime(2026, 3, 30, 1, 0, tzinfo=UTC), "on"),
     ):
-        freezer.move_to(at)
+        rooms.freezer.move_to(at)
         rooms.add("switch.heater", state)
         await rooms.hass.async_block_till_done()
     await async_wait_recording_done(rooms.hass)
-    freezer.move_to(spring)
+    rooms.freezer.move_to(spring)
     answer = await rooms.ask(entity_id="switch.heater", history={"duration": "yesterday"})
     assert answer["period"] == "2026-03-29 00:00 to 2026-03-30 00:00"
     history = answer["history"]["switch.heater"]
@@ -307,16 +277,14 @@ async def test_yesterday_ends_at_midnight_also_when_clocks_change(
     assert history["time"] == {"off": "22 h, 1 time", "on": "1 h, 1 time"}
 
 
-async def test_openings_are_counted_and_the_lock_leads_to_the_sensor_of_its_door(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_openings_are_counted_and_the_lock_leads_to_the_sensor_of_its_door(rooms: PastHouse) -> None:
     for entity_id in ("lock.front_door", "binary_sensor.front_door_contact", "binary_sensor.back_door"):
         is_lock = entity_id.startswith("lock")
         rooms.add(entity_id, "locked" if is_lock else "off", {"device_class": "door"}, area="Hall")
     await async_wait_recording_done(rooms.hass)
     for minute in range(5):
         for offset, state in ((0, "on"), (20, "off")):
-            freezer.move_to(NOON + timedelta(minutes=10 * minute, seconds=offset))
+            rooms.freezer.move_to(NOON + timedelta(minutes=10 * minute, seconds=offset))
             rooms.hass.states.async_set(
                 "binary_sensor.front_door_contact",
                 state,
@@ -326,7 +294,7 @@ async def test_openings_are_counted_and_the_lock_leads_to_the_sensor_of_its_door
     rooms.hass.states.async_set("lock.front_door", "unlocking")
     rooms.hass.states.async_set("lock.front_door", "unlocked")
     await async_wait_recording_done(rooms.hass)
-    freezer.move_to(NOON + timedelta(hours=1))
+    rooms.freezer.move_to(NOON + timedelta(hours=1))
     answer = await rooms.ask(
         "How often was the front door opened?",
         entity_id="lock.front_door",
@@ -339,13 +307,11 @@ async def test_openings_are_counted_and_the_lock_leads_to_the_sensor_of_its_door
 
 
 @pytest.mark.parametrize("device_class", ["garage", "shutter"])
-async def test_a_cover_on_its_way_is_opened_once(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory, device_class: str
-) -> None:
+async def test_a_cover_on_its_way_is_opened_once(rooms: PastHouse, device_class: str) -> None:
     states = ["closed", "opening", "open", "opening", "open", "closing", "closed", "opening", "open"]
-    steps = [(before(minutes=50 - 5 * index), state) for index, state in enumerate(states)]
-    await record(rooms, freezer, "cover.garage", steps, {"device_class": device_class})
-    history = (await past(rooms, "cover.garage", "1h", "count"))["history"]
+    steps = {(50 - 5 * index) / 60: state for index, state in enumerate(states)}
+    await rooms.record("cover.garage", steps, {"device_class": device_class})
+    history = (await rooms.past("cover.garage", "1h", "count"))["history"]
     assert (history["count"], history["counted"]) == (2, "became open")
 
 
@@ -366,29 +332,25 @@ async def test_a_cover_on_its_way_is_opened_once(
     ],
 )
 async def test_the_value_at_a_moment(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory, history: dict[str, str], at: str, value: float
+    rooms: PastHouse, history: dict[str, str], at: str, value: float
 ) -> None:
     """It is 13:00; a time without a day is the newest one."""
-    steps = [(before(hours=40), "10"), (before(hours=12), "20"), (before(hours=4), "30")]
-    await record(rooms, freezer, "sensor.air", steps, TEMPERATURE)
+    steps = {40: "10", 12: "20", 4: "30"}
+    await rooms.record("sensor.air", steps, TEMPERATURE)
     answer = await rooms.ask(entity_id="sensor.air", history=history)
     assert answer == {"at": at, "history": {"sensor.air": {"now": "30 °C", "unit": "°C", "value": value}}}
 
 
 @pytest.mark.parametrize("at", ["never", "25:00", "today 23:00", "2024-01-01 03:00", "x" * 300])
-async def test_a_moment_that_is_none(rooms: QueryHouse, at: str) -> None:
+async def test_a_moment_that_is_none(rooms: PastHouse, at: str) -> None:
     rooms.add("sensor.air", "20")
     with pytest.raises(ValidationError, match=r"history\.at"):
         await rooms.ask(entity_id="sensor.air", history={"at": at})
 
 
-async def test_the_state_at_a_moment_is_told_in_words(
-    rooms: QueryHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_the_state_at_a_moment_is_told_in_words(rooms: PastHouse) -> None:
     window = {"device_class": "window"}
-    await record(
-        rooms, freezer, "binary_sensor.window", [(before(hours=9), "on"), (before(hours=1), "off")], window
-    )
+    await rooms.record("binary_sensor.window", {9: "on", 1: "off"}, window)
     assert (await rooms.ask_one(entity_id="binary_sensor.window", history={"at": "8:00"}))["history"] == {
         "value": "open"
     }
@@ -398,18 +360,18 @@ async def test_the_state_at_a_moment_is_told_in_words(
     assert (counted["history"]["count"], counted["history"]["counted"]) == (1, "became closed")
 
 
-async def test_several_entities_in_one_answer(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+async def test_several_entities_in_one_answer(rooms: PastHouse) -> None:
     for index in range(25):
         rooms.add(f"light.lamp_{index:02}", "on", area="Hall")
     await async_wait_recording_done(rooms.hass)
-    freezer.tick(3600)
+    rooms.freezer.tick(3600)
     answer = await rooms.ask(domain="light", history={"duration": "2h", "aggregate": "count"})
     assert len(answer["history"]) == 20
     assert answer["more"].startswith("+5 more")
     assert answer["history"]["light.lamp_00"]["time"] == {"on": "1 h, 0 times"}
 
 
-async def test_hidden_and_gone_entities_have_no_history(rooms: QueryHouse) -> None:
+async def test_hidden_and_gone_entities_have_no_history(rooms: PastHouse) -> None:
     rooms.add("light.secret", "on", exposed=False)
     rooms.add("light.open", "on")
     with pytest.raises(ValidationError):
@@ -421,13 +383,16 @@ async def test_hidden_and_gone_entities_have_no_history(rooms: QueryHouse) -> No
 
 @pytest.mark.parametrize("recorder_config", [{"exclude": {"entities": ["light.open"]}}])
 async def test_an_unrecorded_entity_has_no_history(
-    recorder_config: dict[str, Any], recorder_mock: Recorder, house: HomeAssistant
+    recorder_config: dict[str, Any],
+    recorder_mock: Recorder,
+    house: HomeAssistant,
+    freezer: FrozenDateTimeFactory,
 ) -> None:
     known = House(house)
-    rooms = QueryHouse(house, known)
+    rooms = PastHouse(house, known, freezer=freezer)
     rooms.add("light.open", "on")
     await async_wait_recording_done(house)
-    entity = await past(rooms, "light.open", "1h")
+    entity = await rooms.past("light.open", "1h")
     assert entity["history"] == {"error": "no history recorded for this period"}
     assert entity["shown"] == "on"
 
@@ -439,7 +404,7 @@ async def test_without_a_recorder_the_error_says_so(house: HomeAssistant) -> Non
         await rooms.ask(entity_id="light.open", history={"duration": "1h"})
 
 
-async def test_a_broken_database_is_a_short_error(rooms: QueryHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_broken_database_is_a_short_error(rooms: PastHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     rooms.add("light.open", "on")
     await async_wait_recording_done(rooms.hass)
     engine = get_instance(rooms.hass).engine

@@ -5,16 +5,15 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools import search
-from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, floor_registry as fr
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.options_pages import is_saved, save as save_page
+from tests.helpers.options_pages import is_saved, save
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 from tests.servers.search_server import (
@@ -27,11 +26,7 @@ from tests.servers.search_server import (
 )
 
 KEY = "tvly-0123456789abcdef"
-SETTINGS: dict[str, dict[str, str]] = {
-    "tavily": {"web_search_api_key": KEY},
-    "duckduckgo": {},
-    "searxng": {},
-}
+SETTINGS: dict[str, dict[str, str]] = {"tavily": {"web_search_api_key": KEY}, "duckduckgo": {}, "searxng": {}}
 PROVIDERS = tuple(SETTINGS)
 
 
@@ -166,65 +161,56 @@ async def test_the_same_query_again_is_not_sent(
     assert await searched(agent, "Weather in  Kiel") == first
     assert len(search_server.requests) == 1
     for number in range(40):
-        await hass.services.async_call(
-            DOMAIN,
-            "execute_tool",
-            {"tool_name": "search_web", "parameters": {"query": f"topic {number}"}},
-            blocking=True,
-        )
+        data = {"tool_name": "search_web", "parameters": {"query": f"topic {number}"}}
+        await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True)
     (tool,) = (tool for tool in agent.entry.runtime_data.handler.tools.values() if tool.name == "search_web")
     assert len(tool._kept) == 32
 
 
-FAILURES: dict[str, tuple[list[Reply], str]] = {
+BLOCKED = b'{"results": [], "unresponsive_engines": [["google", "Suspended: CAPTCHA"]]}'
+ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
     "refused": (
+        "tavily",
         [Reply(status=401, body=b'{"detail": {"error": "Unauthorized: invalid API key."}}')],
         "refused the key",
     ),
-    "patience": ([Reply(status=429, headers={"Retry-After": "90"})], "in 90 seconds"),
-    "patience twice": ([Reply(status=429, headers={"Retry-After": "0"})] * 2, "asks for patience"),
-    "used up": ([Reply(status=432, body=b"{}")], "used up"),
-    "broken": ([Reply(status=500)], "search failed"),
+    "a short pause": ("tavily", [Reply(status=429, headers={"Retry-After": "0"})], "Kiel harbour"),
+    "patience": ("tavily", [Reply(status=429, headers={"Retry-After": "90"})], "in 90 seconds"),
+    "patience twice": ("tavily", [Reply(status=429, headers={"Retry-After": "0"})] * 2, "asks for patience"),
+    "used up": ("tavily", [Reply(status=432, body=b"{}")], "used up"),
+    "broken": ("tavily", [Reply(status=500)], "search failed"),
+    "on the same server": ("tavily", [Reply(status=308, headers={"Location": "/v2/search"})], "Kiel harbour"),
     "elsewhere": (
+        "tavily",
         [Reply(status=302, headers={"Location": "http://169.254.169.254/latest"})],
         "redirects to another place",
     ),
-    "in circles": ([Reply(status=302, headers={"Location": "/search"})] * 9, "in a circle"),
-    "huge": ([Reply(body=b"[" + b"1," * (15 * 1024 * 1024))], "too large"),
-    "no JSON": ([page("<html>Hello</html>")], "cannot be read"),
-    "another JSON": ([Reply(body=b"[]")], "cannot be read"),
+    "in circles": ("tavily", [Reply(status=302, headers={"Location": "/search"})] * 9, "in a circle"),
+    "huge": ("tavily", [Reply(body=b"[" + b"1," * (15 * 1024 * 1024))], "too large"),
+    "no JSON": ("tavily", [page("<html>Hello</html>")], "cannot be read"),
+    "another JSON": ("tavily", [Reply(body=b"[]")], "cannot be read"),
+    "blocked engines": ("searxng", [Reply(body=BLOCKED)], "Suspended: CAPTCHA"),
+    "a riddle": ("duckduckgo", [page(RIDDLE)], "for a robot"),
+    "a riddle, accepted": ("duckduckgo", [page(RIDDLE, 202)], "for a robot"),
+    "forbidden": ("duckduckgo", [Reply(status=403)], "for a robot"),
+    "nothing": ("duckduckgo", [page(duckduckgo_page(()))], "nothing was found"),
+    "another page": ("duckduckgo", [page("<p>Welcome to my router</p>")], "cannot be read"),
+    "a deep page": ("duckduckgo", [page("<div>" * 400_000)], "cannot be read"),
 }
 
 
-@pytest.mark.parametrize("name", FAILURES)
-async def test_failures_are_told(
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_what_a_service_answers(
     hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, name: str
 ) -> None:
     """The model reads what is wrong; the key is in no answer."""
-    agent = await async_agent(hass, model_server, options("tavily", search_server))
-    search_server.replies, said = list(FAILURES[name][0]), FAILURES[name][1]
+    provider, replies, expected = ANSWERS[name]
+    agent = await async_agent(hass, model_server, options(provider, search_server))
+    search_server.replies = list(replies)
     answer = await searched(agent, "weather in Kiel")
-    assert '"success":false' in answer
-    assert said in answer
+    assert expected in answer
+    assert ('"success":true' in answer) is (expected in ("Kiel harbour", "nothing was found"))
     assert KEY not in answer
-
-
-async def test_a_short_pause_is_waited_for(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
-) -> None:
-    agent = await async_agent(hass, model_server, options("tavily", search_server))
-    search_server.replies = [Reply(status=429, headers={"Retry-After": "0"})]
-    assert "Kiel harbour" in await searched(agent, "weather in Kiel")
-    assert len(search_server.requests) == 2
-
-
-async def test_a_redirect_on_the_same_server_is_followed(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
-) -> None:
-    agent = await async_agent(hass, model_server, options("tavily", search_server))
-    search_server.replies = [Reply(status=308, headers={"Location": "/v2/search"})]
-    assert "Kiel harbour" in await searched(agent, "weather in Kiel")
-    assert search_server.requests[-1].path == "/v2/search"
 
 
 async def test_an_own_server_without_json(
@@ -236,24 +222,6 @@ async def test_an_own_server_without_json(
     assert "Kiel harbour" in await searched(agent, "weather in Kiel")
     assert "Kiel harbour" in await searched(agent, "harbour in Kiel")
     assert ["format=json" in request.query for request in search_server.requests] == [True, False, False]
-
-
-async def test_engines_that_are_blocked(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
-) -> None:
-    agent = await async_agent(hass, model_server, options("searxng", search_server))
-    body = b'{"results": [], "unresponsive_engines": [["google", "Suspended: CAPTCHA"]]}'
-    search_server.replies = [Reply(body=body)]
-    assert "Suspended: CAPTCHA" in await searched(agent, "weather in Kiel")
-
-
-@pytest.mark.parametrize("reply", [page(RIDDLE), page(RIDDLE, 202), Reply(status=403)])
-async def test_a_riddle(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, reply: Reply
-) -> None:
-    agent = await async_agent(hass, model_server, options("duckduckgo", search_server))
-    search_server.replies = [reply]
-    assert "for a robot" in await searched(agent, "weather in Kiel")
 
 
 async def test_the_small_page_is_asked_next(
@@ -283,19 +251,6 @@ async def test_a_public_name_that_leads_home_is_not_asked(
     agent = await async_agent(hass, model_server, {"web_search_provider": "duckduckgo"})
     assert "at home" in await searched(agent, "weather in Kiel")
     assert search_server.requests == []
-
-
-@pytest.mark.slow
-async def test_nothing_found_and_odd_pages(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
-) -> None:
-    agent = await async_agent(hass, model_server, options("duckduckgo", search_server))
-    search_server.replies = [page(duckduckgo_page(()))]
-    assert "nothing was found" in await searched(agent, "one")
-    search_server.replies = [page("<p>Welcome to my router</p>")]
-    assert "cannot be read" in await searched(agent, "two")
-    search_server.replies = [page("<div>" * 400_000)]
-    assert '"success":false' in await searched(agent, "three")
 
 
 async def test_injections_are_marked(
@@ -353,22 +308,17 @@ async def test_users_see_their_own_searches(
 # The options
 
 
-async def save(hass: HomeAssistant, entry: MockConfigEntry, values: dict[str, Any]) -> ConfigFlowResult:
-    """Fill the page Web and other models and save it."""
-    return await save_page(hass, entry, "web", values)
-
-
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_service_is_tried_when_saved(
     hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, provider: str
 ) -> None:
     agent = await async_agent(hass, model_server)
     chosen = options(provider, search_server)
-    assert is_saved(await save(hass, agent.entry, chosen))
+    assert is_saved(await save(hass, agent.entry, "web", chosen))
     assert {key: agent.entry.options[key] for key in chosen} == chosen
     assert search_server.queries == ["weather"]
     shown = {**chosen, "cloud_send_profile": True}
-    assert is_saved(await save(hass, agent.entry, shown))
+    assert is_saved(await save(hass, agent.entry, "web", shown))
     assert len(search_server.requests) == 1, "what is unchanged is not tried again"
     await hass.async_block_till_done(wait_background_tasks=True)
 
@@ -388,6 +338,12 @@ async def test_a_service_is_tried_when_saved(
             None,
             {"web_search_api_key": "invalid_key_template"},
         ),
+        (
+            {"web_search_provider": "searxng", "web_search_url": "http://127.0.0.1:9"},
+            None,
+            {"web_search_url": "cannot_connect"},
+        ),
+        ({"sanitizer_keywords": ["a*"]}, None, {"privacy": "invalid_keyword"}),
         ({"tavily": ""}, Reply(status=401), {"web_search_api_key": "invalid_auth"}),
         ({"tavily": ""}, Reply(status=429), {"web_search_provider": "rate_limited"}),
         ({"tavily": ""}, page("<html></html>"), {"web_search_url": "search_failed"}),
@@ -406,26 +362,9 @@ async def test_what_is_wrong_is_said(
     search_server.replies = [reply] if reply else []
     if reply:
         values = options(next(iter(values)), search_server)
-    result = await save(hass, agent.entry, values)
+    result = await save(hass, agent.entry, "web", values)
     assert result["type"] is FlowResultType.FORM
     assert result["errors"] == errors
-
-
-async def test_a_server_that_is_not_there(
-    hass: HomeAssistant, model_server: ModelServer, socket_enabled: None
-) -> None:
-    agent = await async_agent(hass, model_server)
-    chosen = {"web_search_provider": "searxng", "web_search_url": "http://127.0.0.1:9"}
-    result = await save(hass, agent.entry, chosen)
-    assert result["errors"] == {"web_search_url": "cannot_connect"}
-
-
-async def test_a_keyword_that_would_hold_back_everything(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    agent = await async_agent(hass, model_server)
-    result = await save(hass, agent.entry, {"sanitizer_keywords": ["a*"]})
-    assert result["errors"] == {"privacy": "invalid_keyword"}
 
 
 # Any home

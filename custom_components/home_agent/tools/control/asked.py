@@ -18,9 +18,8 @@ from ...languages.sentence import Sentence, Wait, read, times_in
 from ...safety.frozen import ServiceCall
 from ...texts import words
 from ..base import HomeAgentTool, ToolRun
-from ..resolving.resolver import Target
+from ..resolving.resolver import Mentioned, Target, mention
 from ..turn_calls import TurnCalls
-from .mentions import Mention, mention
 
 LIKE: Final = 0.88
 """How alike two words must be to be forms of one."""
@@ -120,8 +119,8 @@ def named_by_person(hass: HomeAssistant, house: HouseSnapshot, turn: TurnCalls) 
     """Return whether what the person has said in this conversation names an entity."""
 
     @cache
-    def mentions() -> Sequence[Mention]:
-        said = (mention(hass, house, text, text, turn.speaker.language) for text in turn.origins.said)
+    def mentions() -> Sequence[Mentioned]:
+        said = (mention(hass, house, text, turn.speaker.language) for text in turn.origins.said)
         # A kind is enough: "the children" are no room here.
         return [
             replace(each, everything=False, places=at) for each in said for at in (each.places, frozenset())

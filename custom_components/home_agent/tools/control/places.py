@@ -21,6 +21,7 @@ from ..resolving.resolver import (
     describe,
     find_place,
     listed,
+    mention,
     places_in_sentence,
     read_kinds,
     resolve,
@@ -28,7 +29,6 @@ from ..resolving.resolver import (
     unknown_place,
 )
 from .arguments import STEP, STEP_ALIASES, TIME_SLOTS
-from .mentions import mention
 
 MAX_HINTS: Final = 3
 MAX_ROOMS: Final = 200
@@ -165,7 +165,7 @@ class _RoomOrder:
         words = fold(target.name or "").split()
         is_kind = bool(words) and all(domain_words().get(word) == own for word in words)
         if not target.entity_id and (is_kind or not target.name):
-            kinds = read_kinds(house, name_index(house), target).domains
+            kinds = read_kinds(house, target).domains
             return [*house.of_domain(own)] if is_kind or self.is_work or own in kinds else []
         try:
             records = _resolved(self.run, self.facts, Target(entity_id=target.entity_id, name=target.name))
@@ -301,7 +301,7 @@ class _GroupOrder:
         is_near = run.speaker.area_id is not None and run.speaker.area_id == records[0].area_id
         if len(members) < 2 or is_near or not run.sentence:  # noqa: PLR2004 - a group has two
             return args
-        said = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
+        said = mention(run.hass, run.house, run.sentence, run.speaker.language)
         if said.entity_ids or said.places:
             return args
         return _call(args, args["action"], members, given)

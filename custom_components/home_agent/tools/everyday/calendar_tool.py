@@ -102,7 +102,7 @@ async def _async_read(
         raise ValidationError("calendar: there is none that is exposed")
     chosen = permitted(run, records)
     if name:
-        chosen = named(records, name) or [choose_one(run, records, name, "calendar")]
+        chosen = named(run, records, name) or [choose_one(run, records, name, "calendar")]
     rows = await _async_events(run, chosen, begin, end)
     result: dict[str, JsonValueType] = {
         "period": f"{format_local(begin)} to {format_local(end)}",

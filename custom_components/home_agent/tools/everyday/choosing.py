@@ -1,28 +1,24 @@
 """Which list, calendar, weather station or camera is meant."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from homeassistant.core import State
 
-from ...context.named import language_of
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
-from ...knowledge.names import called, squash
+from ...knowledge.names import squash
 from ...knowledge.speaker import persons
-from ...languages import DEFAULT
 from ..base import ToolRun
-from ..resolving.family_words import meant_by
-from ..resolving.resolver import choose, find_place, places_in_sentence
+from ..resolving.resolver import Target, choose, places_in_sentence, resolve
 
 
 def records_of(
     run: ToolRun, domain: str, able: Callable[[State], bool] = lambda _state: True
 ) -> list[EntityRecord]:
     """Return the exposed entities of a domain that are there and able to do what is wanted."""
-    found = (record for record in run.house.entities.values() if record.domain == domain)
     return [
         record
-        for record in found
+        for record in run.house.of_domain(domain)
         if run.guard.is_exposed(record.entity_id)
         and (state := run.hass.states.get(record.entity_id)) is not None
         and able(state)
@@ -50,20 +46,15 @@ def choose_one(
         raise ValidationError(f"{slot}: there is none that is exposed and can do this")
     if not said and len(records) == 1:
         return records[0]
-    language = run.speaker.language
     listed, problem = records, f"{slot}: say which one"
     if said:
-        # In the words of any language: "Einkaufsliste" is Shopping.
-        spoken = (language, language_of(run.sentence, language) or DEFAULT)
-        meant = named(records, said) or meant_by(run.house, records, said, spoken)
-        if not meant and (place := find_place(run.house, said, "area")):
-            meant = [record for record in records if place.holds(record)]
+        meant = named(run, records, said)
         groups = [meant]
         listed = meant or records
         problem = f"{slot}: {said[:60]!r} {'could be several' if meant else 'is not known here'}. There are"
     else:
         sentence = squash(run.sentence)
-        places = places_in_sentence(run.house, run.sentence, language)
+        places = places_in_sentence(run.house, run.sentence, run.speaker.language)
         there = [record for record in records if any(place.holds(record) for place in places)]
         here = [record for record in records if record.area_id and record.area_id == run.speaker.area_id]
         in_sentence = [record for record in records if any(squash(name) in sentence for name in record.names)]
@@ -78,13 +69,14 @@ def choose_one(
     raise choose(run.house, listed, problem)
 
 
-def named(records: Iterable[EntityRecord], said: str) -> list[EntityRecord]:
-    """Return the entities that an id or a name means."""
-    listed = list(records)
-    entity_id = said.strip().casefold()
-    return [item for item in listed if item.entity_id == entity_id] or called(
-        listed, said, lambda item: item.names, in_parts=True
-    )
+def named(run: ToolRun, records: Sequence[EntityRecord], said: str) -> list[EntityRecord]:
+    """Return the entities that an id, a name or a room means."""
+    target = Target(name=said, domain=tuple({record.domain for record in records}))
+    try:
+        meant = resolve(run.house, target, speaker=run.speaker, sentence=run.sentence, many=True)
+    except ValidationError:
+        return []
+    return [record for record in records if record in meant]
 
 
 def user_of(run: ToolRun) -> str | None:

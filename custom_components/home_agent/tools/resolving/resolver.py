@@ -1,18 +1,23 @@
-"""Which entities a call means: by ID, name, place, label or kind."""
+"""Which entities a call means: by id, name, place, label or kind; for commands and for questions."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
-from typing import Any, Final, Self, override
+from functools import cache, lru_cache
+from typing import Any, Final, Self
 
-from ...context.named import language_of, vocabulary
+from homeassistant.core import HomeAssistant
+
+from ...context.named import NamesInSentence, fits, language_of, topic_reader, vocabulary
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ...knowledge.names import (
+    COMMON_STEM,
     MARGIN,
+    SURE,
     NameIndex,
+    common_prefix,
     content_words,
     distance,
     find_label,
@@ -36,6 +41,7 @@ from ...knowledge.spoken_words import (
     domain_words,
     inflected_kinds_of_room,
     kinds_of_room,
+    known_language,
     means_home,
     room_words,
     said_words,
@@ -44,10 +50,9 @@ from ...knowledge.spoken_words import (
     without_idioms,
     words_of,
 )
-from ...languages import DEFAULT, languages
+from ...languages import DEFAULT, find, languages, table, words as entries_of
 from ...regex import lazy_regex
-from ...texts import fold, one_line, parsed
-from .family_words import meant_by, names_room, read_parts, room_and_kinds
+from ...texts import fold, one_line, parsed, words
 
 NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))
 """What models write where they mean nothing."""
@@ -63,8 +68,15 @@ SLOT_WORDS: Final[Mapping[str, str]] = {
     "device_classes": "device_class",
 }
 """Slots of any tool by what models call them; tools add their own."""
-MAX_TEXTS = 100
-MAX_TEXT = 200
+MAX_TEXTS: Final = 100
+MAX_TEXT: Final = 200
+MAX_ERROR: Final = 300
+MAX_NAME: Final = 40
+MORE_CHARS: Final = 12
+"""Room for " +1234 more"."""
+MAX_LISTED: Final = 6
+_STRUCTURE = lazy_regex(r"[\"`<>{}]|(?<!\w)'|'(?!\w)")
+"""Characters that could be read as structure; an apostrophe within a word is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,33 +90,25 @@ class Target:
     label: str | None = None
     domain: tuple[str, ...] = ()
     device_class: tuple[str, ...] = ()
-    everything: bool = False
-    """Whether all that fits is meant; from a person, never from a model."""
 
     @classmethod
     def from_args(cls, args: Mapping[str, Any]) -> Self:
         """Read a tool's arguments: strings or lists, empty or null where nothing is meant."""
-        return cls(
-            entity_id=texts(args.get("entity_id")),
-            name=", ".join(texts(args.get("name"))) or None,
-            area=", ".join(texts(args.get("area"))) or None,
-            floor=", ".join(texts(args.get("floor"))) or None,
-            label=", ".join(texts(args.get("label"))) or None,
-            domain=texts(args.get("domain")),
-            device_class=texts(args.get("device_class")),
-        )
+        given: dict[str, Any] = {
+            slot: tuple(value) if slot in LISTS else value for slot, value in tidy(args).items()
+        }
+        return cls(**given)
 
     @property
     def is_empty(self) -> bool:
         """Return whether nothing is aimed at."""
-        given = (self.entity_id, self.name, self.area, self.floor, self.label, self.domain, self.device_class)
-        return not any(given)
+        return not any(getattr(self, slot) for slot in SLOTS)
 
 
 def tidy(args: Mapping[str, Any]) -> dict[str, Any]:
     """Return the slots of a target that say something: ids and kinds as lists, names as one text."""
-    given = {slot: found for slot in SLOTS if (found := texts(args.get(slot)))}
-    return {slot: list(found) if slot in LISTS else ", ".join(found) for slot, found in given.items()}
+    given = {slot: value for slot in SLOTS if (value := texts(args.get(slot)))}
+    return {slot: list(value) if slot in LISTS else ", ".join(value) for slot, value in given.items()}
 
 
 def texts(value: Any) -> tuple[str, ...]:
@@ -112,7 +116,9 @@ def texts(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         value = value.strip()
         if value[:1] in "[\"'":
-            value = _unquoted(value)
+            literal = parsed(value)
+            is_read = isinstance(literal, (str, list)) and literal is not value
+            value = literal if is_read else value.strip("[]\"' ")
     if isinstance(value, str):
         return () if value.casefold() in NO_VALUE else (value[:MAX_TEXT],)
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -120,22 +126,6 @@ def texts(value: Any) -> tuple[str, ...]:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return (str(value),)
     return ()
-
-
-def _unquoted(value: str) -> Any:
-    found = parsed(value)
-    return found if isinstance(found, (str, list)) and found is not value else value.strip("[]\"' ")
-
-
-MAX_ERROR = 300
-MAX_NAME = 40
-MORE_CHARS = 12
-"""Room for " +1234 more"."""
-MAX_LISTED = 6
-MIN_SPELLED = 4
-"""Letters of an id that count if they are in another one."""
-_STRUCTURE = lazy_regex(r"[\"`<>{}]|(?<!\w)'|'(?!\w)")
-"""Characters that could be read as structure; an apostrophe within a word is none."""
 
 
 def protected(record: EntityRecord) -> bool:
@@ -148,87 +138,46 @@ def plain(name: str) -> str:
     return one_line(_STRUCTURE.sub(" ", name), MAX_NAME)
 
 
-def choose(house: HouseSnapshot, records: Iterable[EntityRecord], problem: str) -> ValidationError:
-    """Return an error that lists entities to choose from."""
-    text = problem
-    names: dict[str, None] = {}
-    chosen = list(records)
-    for index, (separator, record) in enumerate(zip(_separators(), chosen, strict=False)):
-        entry = f"{separator}{describe(house, record)}"
-        if len(text) + len(entry) > MAX_ERROR - MORE_CHARS:
-            text += f" +{len(chosen) - index} more"
-            break
-        text += entry
-        names[plain(record.name)] = None
-    error = ValidationError(text[:MAX_ERROR])
-    error.names = tuple(names)[:MAX_LISTED]
-    return error
-
-
-def listed(names: Sequence[str], room: int) -> str:
-    """Return names that fit in some characters, and how many more there are."""
-    text = ""
-    for index, name in enumerate(names):
-        entry = f"{', ' if text else ''}{plain(name)}"
-        if len(text) + len(entry) > room - MORE_CHARS:
-            return f"{text} +{len(names) - index} more"
-        text += entry
-    return text or "none"
-
-
 def describe(house: HouseSnapshot, record: EntityRecord) -> str:
     """Return an entity's id, name and room."""
     area = house.areas.get(record.area_id) if record.area_id else None
     return f"{record.entity_id} ({plain(record.name)}{f', {plain(area.name)}' if area else ''})"
 
 
-def _separators() -> Iterable[str]:
-    yield ": "
-    while True:
-        yield "; "
+def listed(names: Sequence[str], room: int) -> str:
+    """Return names that fit in some characters, and how many more there are."""
+    return _joined(map(plain, names), len(names), room, ", ")
 
 
-def _spelled_in(names: NameIndex, text: str) -> list[str]:
-    """Return the entities whose whole id is in an invented one, as "hallway" is in "hall_way_lamp"."""
-    key = squash(text)
-    spelled = [known for known in names.object_ids if len(known) >= MIN_SPELLED and known in key]
-    return [
-        entity_id
-        for known in sorted(spelled, key=lambda known: (-len(known), known))
-        for entity_id in names.object_ids[known]
-    ]
+def choose(house: HouseSnapshot, records: Iterable[EntityRecord], problem: str) -> ValidationError:
+    """Return an error that lists entities to choose from."""
+    candidates = list(records)
+    entries = (describe(house, record) for record in candidates)
+    shown = _joined(entries, len(candidates), MAX_ERROR - len(problem) - 2, "; ")
+    error = ValidationError(f"{problem}: {shown}"[:MAX_ERROR])
+    error.names = tuple(dict.fromkeys(plain(record.name) for record in candidates[:MAX_LISTED]))
+    return error
 
 
-def missing(
-    house: HouseSnapshot,
-    names: NameIndex,
-    text: str,
-    problem: str,
-    *,
-    domains: Collection[str] | None = None,
-    wanted: Callable[[EntityRecord], bool] | None = None,
-) -> ValidationError:
-    """Return the error for something that is not there, with what comes nearest."""
-    near = [house.entities[entity_id] for entity_id in _spelled_in(names, text)]
-    near += [house.entities[entity_id] for entity_id, _ in names.near(text)]
-    near += [house.entities[entity_id] for entity_id in names.likely(text, 3 * MAX_LISTED)]
-    first = [
-        record
-        for record in near
-        if (not domains or record.domain in domains) and (wanted is None or wanted(record))
-    ]
-    if not first:
-        pool = (record for record in house.entities.values() if not domains or record.domain in domains)
-        first = [record for record in pool if wanted is not None and wanted(record)] or near
-    if not first:
-        return ValidationError(f"{problem}. Search with another name, or ask"[:MAX_ERROR])
-    return choose(house, list(dict.fromkeys(first))[:MAX_LISTED], f"{problem}. Nearest")
+def _joined(entries: Iterable[str], total: int, room: int, separator: str) -> str:
+    text = ""
+    for index, entry in enumerate(entries):
+        longer = f"{text}{separator if text else ''}{entry}"
+        if len(longer) > room - MORE_CHARS:
+            return f"{text} +{total - index} more"
+        text = longer
+    return text or "none"
 
 
-MIN_LIKENESS = 0.75
-INFLECTED = 0.88
+def _unknown(slot: str, text: str, names: Sequence[str]) -> ValidationError:
+    problem = f"{slot}: there is no {slot} {text[:40]!r}. Known: "
+    return ValidationError(problem + listed(names, MAX_ERROR - len(problem)))
+
+
+MIN_LIKENESS: Final = 0.75
+INFLECTED: Final = 0.88
 """How alike a word of a sentence and a word of a name must be."""
-MIN_LENGTH = 5
+MIN_LENGTH: Final = 5
 """Shorter names are not compared letter by letter."""
 
 
@@ -252,132 +201,55 @@ class NamedPlace:
 def find_place(house: HouseSnapshot, text: str, slot: str) -> NamedPlace | None:
     """Return the place that a text names; `slot` ("area" or "floor") goes first.
 
-    Returns None for what is neither a name nor near to exactly one.
+    A kind of room counts in any language if there is one of it: "Küche" is the room called Kitchen, and a
+    Guest Bathroom is a guess for "Bad". Returns None for what is neither a name nor near to exactly one.
     """
-    groups: list[Iterable[Area | Floor]] = [house.areas.values(), house.floors.values()]
+    groups: list[Sequence[Area | Floor]] = [[*house.areas.values()], [*house.floors.values()]]
     if slot == "floor":
         groups.reverse()
     key = squash(without_article(text))
     for group in groups:
-        if found := [place for place in group if key and key in _keys(place)]:
-            return _place(text, found, repaired=False)
+        named = [
+            place
+            for place in group
+            if key
+            and key in {squash(place_id(place)), *(squash(without_article(name)) for name in place.names)}
+        ]
+        if named:
+            return _place(text, named, repaired=False)
     owned, rest = owned_in(house, text)
     if len(owned) == 1 and all(word.folded in stop_words() or len(word.folded) == 1 for word in rest):
         return _place(text, list(owned.values()), repaired=False)
-    if (place := _of_kind(text, groups)) is not None:
-        return place
-    for group in groups:
-        if near := _near(text, group):
-            return _place(text, [near], repaired=True)
-    return None
-
-
-def _of_kind(text: str, groups: Sequence[Iterable[Area | Floor]]) -> NamedPlace | None:
-    """Return the only place that is the kind of room or floor that a text names in any language.
-
-    "Küche" is the room called Kitchen. A room called Guest Bathroom is a guess for "Bad".
-    """
     exact = kinds_of_room(text)
-    if not (kinds := exact or inflected_kinds_of_room(text)):
-        return None
+    kinds = exact or inflected_kinds_of_room(text)
+    of_kind = (
+        (same, not exact or kinds_of is _kinds_inside)
+        for kinds_of in (kinds_of_room, _kinds_inside)
+        for group in groups
+        if kinds and (same := [each for each in group if any(kinds & kinds_of(name) for name in each.names)])
+    )
+    same, repaired = next(of_kind, ([], False))
+    if len(same) == 1:  # of several none is meant, but one may have nearly this name
+        return _place(same[0].name, same, repaired=repaired)
     for group in groups:
-        same = [place for place in group if any(kinds & kinds_of_room(name) for name in place.names)]
-        if len(same) == 1:
-            return _place(same[0].name, same, repaired=not exact)
-        if same:
-            return None
-    for group in groups:
-        near = [place for place in group if any(kinds & _kinds_inside(name) for name in place.names)]
-        if len(near) == 1:
-            return _place(near[0].name, near, repaired=True)
-        if near:
-            return None
+        ranked = _by_likeness(text, group)
+        best, second = [*(score for score, _near in ranked[:2]), 0.0, 0.0][:2]
+        if best >= MIN_LIKENESS and best - second >= MARGIN:
+            return _place(text, [ranked[0][1]], repaired=True)
     return None
 
 
 def _kinds_inside(name: str) -> frozenset[str]:
     """Return the kinds of rooms that the last words of a name mean."""
-    found = fold(name).split()
-    return frozenset().union(*(kinds_of_room(" ".join(found[at:])) for at in range(1, len(found))))
+    name_words = fold(name).split()
+    return frozenset().union(*(kinds_of_room(" ".join(name_words[at:])) for at in range(1, len(name_words))))
 
 
-def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError:
-    """Return the error for a room or floor that is not there, with the nearest that are."""
-    places: Sequence[Area | Floor] = [*(house.areas if slot == "area" else house.floors).values()]
+def _by_likeness(text: str, places: Iterable[Area | Floor]) -> list[tuple[float, Area | Floor]]:
+    """Return places by how like their names are to a text, the likest first."""
     asked = content_words(text)
-    ranked = sorted(places, key=lambda place: -max(_likeness(asked, name) for name in place.names))
-    problem = f"{slot}: there is no {slot} {text[:40]!r}. Known: "
-    return ValidationError(problem + listed([place.name for place in ranked], MAX_ERROR - len(problem)))
-
-
-def unknown_label(house: HouseSnapshot, text: str) -> ValidationError:
-    """Return the error for a label that no exposed entity has, with those that some have."""
-    problem = f"label: there is no label {text[:40]!r}. Known: "
-    return ValidationError(problem + listed(list(labels_in(house)), MAX_ERROR - len(problem)))
-
-
-def place_of_label(house: HouseSnapshot, text: str, *, exact: bool = False) -> NamedPlace | None:
-    """Return the label that a text names, as a place; None if there is none."""
-    found = find_label(house, text)
-    if found is None or (exact and found.repaired):
-        return None
-    return NamedPlace(found.name, labels=frozenset((found.name,)), repaired=found.repaired)
-
-
-def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
-    """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
-    owned, others = owned_in(house, without_idioms(sentence), language)
-    sentence = " ".join(word.plain for word in others)
-    of_owners = [_place(area.name, [area], repaired=False) for area in owned.values()]
-    names = place_names(house)
-    meanings = [
-        [known for known in names.words if word_similarity(word, known) >= INFLECTED]
-        for word in content_words(sentence)
-    ]
-    found = names.find(meanings, in_a_row=True)
-    areas = [one for one in found if isinstance(one.value, Area)]
-    unique = {id(one.value): one.value for one in longest(areas or found)}
-    named = [_place(place.name, [place], repaired=False) for place in unique.values()]
-    found_there = named or list(_in_words_of(house, sentence, language))
-    return list({place.name: place for place in (*of_owners, *found_there)}.values())
-
-
-def _in_words_of(house: HouseSnapshot, sentence: str, language: str) -> Iterable[NamedPlace]:
-    said = said_words(sentence)
-    found = {word for word in room_words(language) if f" {word} " in said}
-    longest_words = (word for word in found if not any(word != other and word in other for other in found))
-    places = (find_place(house, word, "area") for word in longest_words)
-    return {place.name: place for place in places if place is not None}.values()
-
-
-def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> NamedPlace:
-    return NamedPlace(
-        text if repaired else found[0].name,
-        frozenset(place.area_id for place in found if isinstance(place, Area)),
-        frozenset(place.floor_id for place in found if isinstance(place, Floor)),
-        repaired,
-    )
-
-
-def _keys(place: Area | Floor) -> set[str]:
-    return {squash(without_article(name)) for name in place.names} | {squash(place_id(place))}
-
-
-def _near[T: Area | Floor](text: str, group: Iterable[T]) -> T | None:
-    """Return the only place whose name comes near."""
-    asked = content_words(text)
-    scored = sorted(
-        (
-            (max(_likeness(asked, name) for name in place.names), index, place)
-            for index, place in enumerate(group)
-        ),
-        key=lambda entry: (-entry[0], entry[1]),
-    )
-    if not scored or scored[0][0] < MIN_LIKENESS:
-        return None
-    if len(scored) > 1 and scored[0][0] - scored[1][0] < MARGIN:
-        return None
-    return scored[0][2]
+    scored = [(max(_likeness(asked, name) for name in place.names), place) for place in places]
+    return sorted(scored, key=lambda pair: -pair[0])
 
 
 def _likeness(asked: Sequence[str], name: str) -> float:
@@ -391,12 +263,56 @@ def _likeness(asked: Sequence[str], name: str) -> float:
     return phrase_similarity(asked, parts)
 
 
-ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))
-OPENING_CLASSES = words_of("awning blind curtain damper door garage gate shade shutter window")
-OPENING_DOMAINS = words_of("cover binary_sensor")
+def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError:
+    """Return the error for a room or floor that is not there, with the nearest that are."""
+    places: Collection[Area | Floor] = (house.areas if slot == "area" else house.floors).values()
+    return _unknown(slot, text, [place.name for _score, place in _by_likeness(text, places)])
+
+
+def _label(house: HouseSnapshot, text: str, *, exact: bool = False) -> NamedPlace | None:
+    """Return the label that a text names, as a place; None if there is none."""
+    label = find_label(house, text)
+    if label is None or (exact and label.repaired):
+        return None
+    return NamedPlace(label.name, labels=frozenset((label.name,)), repaired=label.repaired)
+
+
+def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
+    """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
+    owned, others = owned_in(house, without_idioms(sentence), language)
+    sentence = " ".join(word.plain for word in others)
+    names = place_names(house)
+    meanings = [
+        [name for name in names.words if word_similarity(word, name) >= INFLECTED]
+        for word in content_words(sentence)
+    ]
+    mentions = names.find(meanings, in_a_row=True)
+    areas = [mention for mention in mentions if isinstance(mention.value, Area)]
+    named = [mention.value for mention in longest(areas or mentions)]
+    places = [_place(place.name, [place], repaired=False) for place in (*owned.values(), *named)]
+    if not named:
+        spoken = said_words(sentence)
+        rooms = {word for word in room_words(language) if f" {word} " in spoken}
+        longest_words = [
+            word for word in rooms if not any(word != other and word in other for other in rooms)
+        ]
+        places += filter(None, (find_place(house, word, "area") for word in longest_words))
+    return list({place.name: place for place in places}.values())
+
+
+def _place(text: str, places: Sequence[Area | Floor], *, repaired: bool) -> NamedPlace:
+    return NamedPlace(
+        text if repaired else places[0].name,
+        frozenset(place.area_id for place in places if isinstance(place, Area)),
+        frozenset(place.floor_id for place in places if isinstance(place, Floor)),
+        repaired,
+    )
+
+
+ANY_DOMAIN: Final = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))
+OPENING_CLASSES: Final = words_of("awning blind curtain damper door garage gate shade shutter window")
+OPENING_DOMAINS: Final = words_of("cover binary_sensor")
 """Classes of what opens and closes, and the domains that have them: a light called so is another thing."""
-MAX_LIKELY = 100
-"""Entities whose names have a word of the sentence, in the order of candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,136 +331,77 @@ class EntityKinds:
             not self.classes or record.device_class in self.classes
         )
 
-    @override
-    def __str__(self) -> str:
-        """Return the kind for an error."""
-        return " or ".join(sorted(self.classes or self.domains)) or "such entity"
 
-
-def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> EntityKinds:
+def read_kinds(house: HouseSnapshot, target: Target) -> EntityKinds:
     """Return the kind of thing a target asks for.
 
-    A domain among the device classes counts as a domain. A device class says nothing if no entity of
-    those domains has one, and is dropped. Raises ValidationError for an unknown kind.
+    A domain among the device classes counts as a domain, and the other way round. A device class says nothing
+    if no entity of those domains has one, and is dropped. Raises ValidationError for an unknown kind.
     """
-    domains, classes, name, repaired = _read_domains(house, names, target)
-    moved: set[str] = set()
-    in_use = set().union(
-        *(found for domain, found in names.classes.items() if not domains or domain in domains)
-    )
-    for text in target.device_class:
-        word = fold(text).replace(" ", "_")
-        if word in in_use and (domains or word not in DOMAINS):
-            classes.add(word)
-        elif (domain := _as_domain(text)) is not None:
-            moved.add(domain)
-        elif squash(text) in names.exact:
-            name = name or text
-            repaired = True
-        elif word in OPENING_CLASSES and domains and not domains & OPENING_DOMAINS:
-            raise ValidationError(
-                f"device_class: a {' or '.join(sorted(domains))} is no {word}. Which is meant?"
-            )
-        elif not in_use or target.name or target.entity_id:
-            repaired = True
-        else:
-            raise _unknown_kind("device_class", text, in_use)
-    if domains and moved - domains:
-        repaired = True
-    return EntityKinds(frozenset(domains or moved), frozenset(classes), repaired, name)
-
-
-def _read_domains(
-    house: HouseSnapshot, names: NameIndex, target: Target
-) -> tuple[set[str], set[str], str | None, bool]:
-    """Return the domains, classes and a name found among them, and whether something was fixed."""
+    names = name_index(house)
     domains: set[str] = set()
+    moved: set[str] = set()
     classes: set[str] = set()
-    known_classes = set().union(*names.classes.values())
-    name = None
-    repaired = False
-    for text in target.domain:
-        word = fold(text).replace(" ", "_")
-        if word in known_classes and word not in DOMAINS:
+    name, repaired, is_named = None, False, bool(target.name or target.entity_id)
+    slots = [("domain", text) for text in target.domain]
+    for slot, text in slots + [("device_class", text) for text in target.device_class]:
+        word, is_class = fold(text).replace(" ", "_"), slot == "device_class"
+        head = fold(text.partition(".")[0])
+        forms = [form.replace(" ", "_") for form in (head, head.removesuffix("es"), head.removesuffix("s"))]
+        domain = next((form for form in forms if form in DOMAINS), None) or domain_words().get(head)
+        of_domains = [names.classes.get(domain, set()) for domain in domains if is_class]
+        in_use: set[str] = set().union(*(of_domains or names.classes.values()))
+        if word in in_use and (word not in DOMAINS or of_domains):
             classes.add(word)
             # An entrance is not reached through the wrong slot.
-            repaired = repaired or any(word in facts.guarded_classes for facts in DOMAINS.values())
-        elif (domain := _as_domain(text)) is not None:
-            domains.add(domain)
-        elif fold(text) in ANY_DOMAIN:
+            is_guarded = any(word in facts.guarded_classes for facts in DOMAINS.values())
+            repaired |= is_guarded and not is_class
+        elif domain is not None:
+            (moved if is_class else domains).add(domain)
+            if text.casefold() in house.entities and not is_class and not is_named:
+                name = text
+        elif fold(text) in ANY_DOMAIN and not is_class:
             continue
-        elif found := _classes_called(fold(text)) & known_classes:
-            classes |= found
+        elif translated := frozenset[str]().union(*(_class_names().get(form, ()) for form in forms)) & in_use:
+            classes |= translated
             repaired = True
         elif any(squash(text) in table for table in (names.exact, names.qualified, names.object_ids)):
-            name, repaired = text, True
-        elif target.name or target.entity_id:
+            name, repaired = name or text, True
+        elif word in OPENING_CLASSES and domains and not domains & OPENING_DOMAINS:
+            raise ValidationError(f"{slot}: a {' or '.join(sorted(domains))} is no {word}. Which is meant?")
+        elif is_named or not in_use:
             repaired = True
         else:
-            raise _unknown_kind("domain", text, [*names.domains, *known_classes])
-        if "." in text and not (target.name or target.entity_id) and text.casefold() in house.entities:
-            name = text
-    return domains, classes, name, repaired
+            raise _unknown(slot, text, sorted(in_use if is_class else {*names.domains, *in_use}))
+    repaired |= bool(domains and moved - domains)
+    return EntityKinds(frozenset(domains or moved), frozenset(classes), repaired, name)
 
 
 @cache
 def _class_names() -> Mapping[str, frozenset[str]]:
     """Return what device classes are called in any language: the first word for each, and its other forms."""
-    found: dict[str, set[str]] = {}
+    names: dict[str, frozenset[str]] = {}
     for language in languages():
-        for kind, said in vocabulary(language).classes.items():
+        for kind, spoken in vocabulary(language).classes.items():
             device_class = kind.partition(".")[2]
-            first, *others = map(fold, said.split())
+            first, *others = map(fold, spoken.split())
             for word in (first, *(word for word in others if word_similarity(word, first))):
                 if device_class:
-                    found.setdefault(word, set()).add(device_class)
-    return {word: frozenset(classes) for word, classes in found.items()}
+                    names[word] = names.get(word, frozenset()) | {device_class}
+    return names
 
 
-def _classes_called(word: str) -> frozenset[str]:
-    forms = (_class_names().get(form) for form in _forms(word))
-    return next(filter(None, forms), frozenset())
-
-
-def _unknown_kind(slot: str, text: str, known: Iterable[str]) -> ValidationError:
-    """Return the error for a kind that is not there, with those that are."""
-    problem = f"{slot}: there is no {text[:40]!r}. Known: "
-    return ValidationError(problem + listed(sorted(known), MAX_ERROR - len(problem)))
-
-
-def _as_domain(text: str) -> str | None:
-    plain = text.strip().casefold()
-    if "." in plain:
-        plain = plain.partition(".")[0]
-    word = fold(plain).replace(" ", "_")
-    return next((form for form in _forms(word) if form in DOMAINS), None) or domain_words().get(fold(plain))
-
-
-def _forms(word: str) -> Iterable[str]:
-    """Yield a word as it is and without the plural."""
-    yield word
-    yield word.removesuffix("es")
-    yield word.removesuffix("s")
-
-
-def says_all(sentence: str, language: str) -> bool:
-    """Return whether a sentence asks for everything of a kind."""
-    return asks_for_all(fold(sentence), language)
-
-
-def is_singular(record: EntityRecord) -> bool:
-    """Return whether a kind of thing means one of it, as "the door" does and "the blinds" do not."""
-    facts = DOMAINS[record.domain]
-    return facts.is_protected and (not facts.guarded_classes or record.device_class in facts.guarded_classes)
-
-
-__all__ = ["Target", "resolve", "says_all"]
-
-MIN_PARTS = 2
-MAX_PARTS = 20
-MAX_NAME_WORDS = 6
-NO_TARGET = "Name a target: entity_id, name, or area with domain"
-_SEPARATORS = str.maketrans(dict.fromkeys(',;/|()[]"\n', "\n"))
+MIN_SPELLED: Final = 4
+"""Letters of an id that count if they are in another one."""
+MAX_LIKELY: Final = 100
+"""Entities whose names have a word of the sentence, in the order of candidates."""
+MIN_PARTS: Final = 2
+MAX_PARTS: Final = 20
+MAX_NAME_WORDS: Final = 6
+MAX_NEAR: Final = 5
+"""Entities that a question is answered with for a name that fits none."""
+NO_TARGET: Final = "Name a target: entity_id, name, or area with domain"
+_SEPARATORS: Final = str.maketrans(dict.fromkeys(',;/|()[]"\n', "\n"))
 
 
 def resolve(
@@ -555,228 +412,242 @@ def resolve(
     sentence: str,
     allowed_domains: Collection[str] | None = None,
     exists: Callable[[str], bool] | None = None,
+    many: bool = False,
 ) -> list[EntityRecord]:
     """Return the entities that are meant, sorted by id, at least one.
 
     `allowed_domains` are those that the action fits; `exists` tells whether an unexposed entity id
-    exists, which is never treated as misspelt. Raises ValidationError with the nearest candidates.
+    exists, which is never treated as misspelt. With `many`, all that may be meant are returned where
+    a command would have to ask: a question harms nothing. Raises ValidationError with the nearest candidates.
     """
-    search = Search(house, target, speaker, sentence, allowed_domains, exists)
-    found = search.from_sentence() if target.is_empty else search.run()
-    return sorted(found, key=lambda record: record.entity_id)
+    search = _Search(
+        house, target, speaker, sentence, allowed_domains, exists or house.entities.__contains__, many
+    )
+    return sorted(search.run(), key=lambda record: record.entity_id)
 
 
-class Search:
-    """One resolution, by id, by name, by label or by kind."""
+@dataclass(slots=True)
+class _Search:
+    """One resolution. `places`, `kinds` and `repaired` tell what is known of the target so far."""
 
-    def __init__(
-        self,
-        house: HouseSnapshot,
-        target: Target,
-        speaker: Speaker,
-        sentence: str,
-        allowed: Collection[str] | None = None,
-        exists: Callable[[str], bool] | None = None,
-    ) -> None:
-        self.house = house
-        self.names: NameIndex = name_index(house)
-        self.speaker = speaker
-        self.sentence = sentence
-        self.allowed = allowed
-        self.exists = exists or house.entities.__contains__
-        self.entity_ids = target.entity_id
-        self.kinds: EntityKinds = read_kinds(house, self.names, target)
-        self.name = target.name or (None if self.entity_ids else self.kinds.name)
-        self.all = target.everything or says_all(sentence, speaker.language) or self._goes_dark()
+    house: HouseSnapshot
+    target: Target
+    speaker: Speaker
+    sentence: str
+    allowed: Collection[str] | None
+    exists: Callable[[str], bool]
+    many: bool
+    places: list[NamedPlace] = field(default_factory=list)
+    names: NameIndex = field(init=False)
+    kinds: EntityKinds = field(init=False)
+    name: str | None = field(init=False)
+    all: bool = field(init=False)
+    repaired: bool = field(init=False)
+    """Whether something was guessed on the way."""
+
+    def __post_init__(self) -> None:
+        target = self.target
+        self.names = name_index(self.house)
+        self.kinds = read_kinds(self.house, target)
+        self.name = target.name or (None if target.entity_id else self.kinds.name)
         self.repaired = self.kinds.repaired
-        """Whether something was guessed on the way."""
-        self.places: list[NamedPlace] = self._read_places(target)
+        # Somebody who goes to bed or leaves means the lights of the whole home.
+        spoken, name_words = fold(self.sentence), fold(self.name or "").split()
+        kinds = self.kinds.domains or {domain_words()[word] for word in name_words if word in domain_words()}
+        goes_dark = {*kinds} == {"light"} and says_goodbye(spoken)
+        self.all = self.many or goes_dark or asks_for_all(spoken, self.speaker.language)
+        for slot, text in (("label", target.label), ("area", target.area), ("floor", target.floor)):
+            if text:
+                self._read_place(slot, text)
 
-    def _goes_dark(self) -> bool:
-        """Return whether lights are meant by somebody who goes to bed or leaves: those of the whole home."""
-        words = fold(self.name or "").split()
-        kinds = self.kinds.domains or {domain_words()[word] for word in words if word in domain_words()}
-        return set(kinds) == {"light"} and says_goodbye(fold(self.sentence))
+    @property
+    def spoken(self) -> Sequence[str]:
+        """Return the languages of the person."""
+        return self.speaker.language, language_of(self.sentence, self.speaker.language) or DEFAULT
 
-    def _read_places(self, target: Target) -> list[NamedPlace]:
-        places = [self._read_label(target.label)] if target.label else []
-        for slot, text in (("area", target.area), ("floor", target.floor)):
-            if not text:
-                continue
-            place = find_place(self.house, text, slot)
-            if place is None or place.repaired:
-                place = place_of_label(self.house, text, exact=True) or place
-            if place is not None:
-                self.repaired |= place.repaired
-                places.append(place)
-            elif means_home(text):
-                continue
-            elif not self._may_drop(text, slot, target):
-                raise unknown_place(self.house, text, slot)
-        return places
-
-    def _read_label(self, text: str) -> NamedPlace:
-        """Return the label that is binding, or the room of that name. Raises ValidationError."""
-        place = place_of_label(self.house, text)
+    def _read_place(self, slot: str, text: str) -> None:
+        """Take a room, a floor or a label, each in the slot of another one too. Raises ValidationError."""
+        label = _label(self.house, text, exact=slot != "label")
+        place = find_place(self.house, text, "area" if slot == "label" else slot)
         if place is None or place.repaired:
-            room = find_place(self.house, text, "area")
-            place = room if room is not None and not room.repaired else place
-        if place is None:
-            raise unknown_label(self.house, text)
-        self.repaired |= place.repaired
-        return place
-
-    def _may_drop(self, text: str, slot: str, target: Target) -> bool:
-        """Return whether an unknown place says nothing: no floors at all, or the entity's name again."""
+            place = label if slot == "label" else label or place
+        elif label is not None and slot == "label" and not label.repaired:
+            place = label
+        if place is not None:
+            self.repaired |= place.repaired
+            self.places.append(place)
+            return
+        if slot == "label":
+            raise _unknown(slot, text, list(labels_in(self.house)))
+        if means_home(text):
+            return
+        target = self.target
         elsewhere = target.entity_id or target.name or target.area
         if slot == "floor" and not self.house.floors and elsewhere:
             self.repaired = True
-            return True
-        if squash(without_article(text)) not in self.names.exact:
-            return False
-        if target.name and squash(target.name) not in squash(text):
-            return False
-        self.name = text
-        self.repaired = True
-        return True
+            return
+        is_name = squash(without_article(text)) in self.names.exact
+        if not is_name or (target.name and squash(target.name) not in squash(text)):
+            raise unknown_place(self.house, text, slot)
+        self.name, self.repaired = text, True
 
-    def is_here(self, record: EntityRecord) -> bool:
-        """Return whether an entity is in every place given."""
+    def run(self) -> list[EntityRecord]:
+        """Return the entities that are meant, unless a protected one was guessed. Raises ValidationError."""
+        if self.target.is_empty and not self.many:
+            found = self._in_sentence()
+        elif self.target.entity_id:
+            found = self._by_ids()
+        elif self.name:
+            found = self._by_name(self.name)
+        else:
+            found = self._by_kind()
+        risky = [record for record in found if protected(record)]
+        if self.repaired and risky and not self.many:
+            problem = "Too uncertain for a lock, cover, valve or alarm. Give its entity_id"
+            raise choose(self.house, risky, problem)
+        return found
+
+    def _is_here(self, record: EntityRecord) -> bool:
         return all(place.holds(record) for place in self.places)
 
-    def is_allowed(self, record: EntityRecord) -> bool:
-        """Return whether the action fits the domain of an entity."""
+    def _is_allowed(self, record: EntityRecord) -> bool:
         return self.allowed is None or record.domain in self.allowed
 
-    def records(self, entity_ids: Iterable[str]) -> list[EntityRecord]:
-        """Return the records of ids, each once."""
+    def _records(self, entity_ids: Iterable[str]) -> list[EntityRecord]:
         return [self.house.entities[entity_id] for entity_id in dict.fromkeys(entity_ids)]
 
-    def candidates(self) -> list[EntityRecord]:
+    def _only_allowed(self) -> frozenset[str]:
+        """Return the domain that the action fits if it is the only one in this home."""
+        there = frozenset(self.allowed or ()).intersection(self.names.domains)
+        return there if len(there) == 1 else frozenset()
+
+    def _several(self, records: Sequence[EntityRecord], problem: str) -> list[EntityRecord]:
+        """Return entities of which a command has to know which are meant. Raises ValidationError."""
+        if self.many:
+            return list(records)
+        raise choose(self.house, records, problem)
+
+    def _missing(
+        self, text: str, problem: str, fits: Callable[[EntityRecord], bool] = lambda _record: True
+    ) -> ValidationError:
+        """Return the error for something that is not there, with what comes nearest."""
+        # "hallway" is in "hall_way_lamp"
+        key = squash(text)
+        spelled = [name for name in self.names.object_ids if len(name) >= MIN_SPELLED and name in key]
+        near = [
+            entity_id
+            for name in sorted(spelled, key=lambda name: (-len(name), name))
+            for entity_id in self.names.object_ids[name]
+        ]
+        near += [entity_id for entity_id, _score in self.names.near(text)]
+        near += self.names.likely(text, 3 * MAX_LISTED)
+        nearest = [record for record in self._records(near) if self._is_here(record) and fits(record)]
+        if not nearest and self.places:
+            nearest = [each for each in self.house.entities.values() if self._is_here(each) and fits(each)]
+        nearest = nearest or self._records(near)
+        if not nearest:
+            return ValidationError(f"{problem}. Search with another name, or ask"[:MAX_ERROR])
+        return choose(self.house, nearest[:MAX_LISTED], f"{problem}. Nearest")
+
+    def _candidates(self) -> list[EntityRecord]:
         """Return the entities of the kinds and places given, settings and diagnostics aside."""
         pool: Iterable[EntityRecord] = self.house.entities.values()
         if self.places and len(self.places[0].area_ids) == 1 and not self.places[0].floor_ids:
             pool = self.house.in_area(next(iter(self.places[0].area_ids)))
         elif self.kinds.domains:
             ids = (self.names.by_domain.get(domain, ()) for domain in self.kinds.domains)
-            pool = self.records(sorted(entity_id for found in ids for entity_id in found))
-        here = [record for record in pool if self.is_here(record) and self.kinds.fits(record)]
+            pool = self._records(sorted(entity_id for each in ids for entity_id in each))
+        here = [record for record in pool if self._is_here(record) and self.kinds.fits(record)]
         if not self.kinds.domains:
-            here = [record for record in here if self.is_allowed(record)]
+            here = [record for record in here if self._is_allowed(record)]
+        if self.many and self.kinds.classes:
+            return here
         return [record for record in here if record.category is None] or here
 
-    def by_kind(self) -> list[EntityRecord]:
+    def _by_kind(self) -> list[EntityRecord]:
         """Return the entities of a kind in a place; a label that only the sentence has is asked for."""
-        if not any(place.labels for place in self.places) and not self.kinds.name:
-            said = label_said(self.house, self.sentence, self.speaker.language)
-            if said is not None and not self._is_part_of_place(said):
-                raise ValidationError(
-                    f"{said[:40]!r} in the sentence is a label. Give label {said[:40]!r}, or entity_id"
-                )
-        found = self.candidates()
+        language = self.speaker.language
+        has_label = any(place.labels for place in self.places)
+        label = None if has_label or self.many else label_said(self.house, self.sentence, language)
+        if label is not None and not any(label.casefold() in place.name.casefold() for place in self.places):
+            raise ValidationError(
+                f"{label[:40]!r} in the sentence is a label. Give label {label[:40]!r}, or entity_id"
+            )
+        found = self._candidates()
+        if self.many and self.kinds.classes and not self.kinds.domains:
+            # Thermostats and the like measure, too: in rooms without such a sensor.
+            rooms = {record.area_id for record in found}
+            found += [
+                record
+                for record in self.house.entities.values()
+                if record.area_id not in rooms
+                and not self.kinds.classes.isdisjoint(DOMAINS[record.domain].measures)
+                and self._is_here(record)
+            ]
         if not found:
-            raise self._not_found()
+            kind = " or ".join(sorted(self.kinds.classes or self.kinds.domains)) or "such entity"
+            where = " in " + " and ".join(place.name[:40] for place in self.places) if self.places else ""
+            there = [record for record in self.house.entities.values() if self._is_here(record)]
+            if self.places and there:
+                raise choose(self.house, there, f"There is no {kind}{where}. There")
+            domains = ", ".join(sorted(self.names.domains))
+            raise ValidationError(f"There is no {kind}{where}. Known domains: {domains}"[:MAX_ERROR])
+        if self.many and not self.name:
+            return found
         if not self.kinds.domains and len({record.domain for record in found}) > 1:
-            found = self._of_one_kind(found)
+            found = self._of_one_kind(found, all_are_meant=self.all or has_label)
         if not self.places:
-            found = self._near_speaker(found)
-        single = [record for record in found if is_singular(record)]
+            found = self._near(found)
+        # "the door" means one of it, "the blinds" do not
+        single = []
+        for record in found:
+            guarded = DOMAINS[record.domain].guarded_classes
+            if protected(record) and (not guarded or record.device_class in guarded):
+                single.append(record)
         if len(single) > 1 and not self.all:
             raise choose(self.house, self._likely_first(single), "Which one? Give the entity_id")
         return found
 
-    def _of_one_kind(self, found: Sequence[EntityRecord]) -> list[EntityRecord]:
-        said = {domain_words()[word] for word in fold(self.sentence).split() if word in domain_words()}
-        if len(said) == 1 and (of_kind := [record for record in found if record.domain in said]):
+    def _of_one_kind(self, found: Sequence[EntityRecord], *, all_are_meant: bool) -> list[EntityRecord]:
+        spoken = {domain_words()[word] for word in fold(self.sentence).split() if word in domain_words()}
+        if len(spoken) == 1 and (of_kind := [record for record in found if record.domain in spoken]):
             self.repaired = True
             return of_kind
-        if not self.all and not any(place.labels for place in self.places):
+        if not all_are_meant:
             kinds = ", ".join(sorted({record.domain for record in found}))
-            raise ValidationError(f"domain: which kind of thing? There are {kinds}"[:300])
-        covered = [record for record in found if DOMAINS[record.domain].is_switched_with_everything]
-        if not covered:
-            raise ValidationError("domain: name the kind of thing")
-        return covered
+            raise ValidationError(f"domain: which kind of thing? There are {kinds}"[:MAX_ERROR])
+        if covered := [each for each in found if DOMAINS[each.domain].is_switched_with_everything]:
+            return covered
+        raise ValidationError("domain: name the kind of thing")
 
-    def _near_speaker(self, found: list[EntityRecord]) -> list[EntityRecord]:
-        """Return the entities of a kind without a place."""
-        if said := places_in_sentence(self.house, self.sentence, self.speaker.language):
-            there = [record for record in found if any(place.holds(record) for place in said)]
-            if not there:
-                names = ", ".join(place.name[:40] for place in said)
-                raise choose(self.house, found, f"None of these is in {names}")
-            return there
+    def _near(self, found: list[EntityRecord]) -> list[EntityRecord]:
+        """Return the entities in the rooms of the sentence, else in the room of the speaker."""
+        if places := places_in_sentence(self.house, self.sentence, self.speaker.language):
+            there = [record for record in found if any(place.holds(record) for place in places)]
+            names = ", ".join(place.name[:40] for place in places)
+            return there or self._several(found, f"None of these is in {names}")
         if self.all or len(found) == 1:
             return found
         here = [record for record in found if record.area_id and record.area_id == self.speaker.area_id]
-        if not here:
-            raise choose(self.house, self._likely_first(found), "Which ones? Give area or entity_id")
-        return here
+        return here or self._several(self._likely_first(found), "Which ones? Give area or entity_id")
 
-    def _likely_first(self, found: list[EntityRecord]) -> list[EntityRecord]:
+    def _likely_first(self, records: Iterable[EntityRecord]) -> list[EntityRecord]:
         """Return entities in the order in which the person may mean them: by words, then by place."""
-        said = {
+        ranks = {
             entity_id: rank for rank, entity_id in enumerate(self.names.likely(self.sentence, MAX_LIKELY))
         }
         speaker = self.speaker
 
-        def rank(record: EntityRecord) -> tuple[bool, bool, bool, int, str]:
-            """Return the order of one."""
+        def order(record: EntityRecord) -> tuple[bool, bool, bool, int, str]:
+            """Return the place of one."""
             is_here = record.area_id is not None and record.area_id == speaker.area_id
             is_near = record.floor_id is not None and record.floor_id == speaker.floor_id
-            place = said.get(record.entity_id, MAX_LIKELY)
-            return place == MAX_LIKELY, not is_here, not is_near, place, record.entity_id
+            rank = ranks.get(record.entity_id, MAX_LIKELY)
+            return rank == MAX_LIKELY, not is_here, not is_near, rank, record.entity_id
 
-        return sorted(found, key=rank)
+        return sorted(records, key=order)
 
-    def _not_found(self) -> ValidationError:
-        """Return the error for a kind that is not there."""
-        where = " in " + " and ".join(place.name[:40] for place in self.places) if self.places else ""
-        there = [record for record in self.house.entities.values() if self.is_here(record)]
-        if self.places and there:
-            return choose(self.house, there, f"There is no {self.kinds}{where}. There")
-        known = ", ".join(sorted(self.names.domains))
-        return ValidationError(f"There is no {self.kinds}{where}. Known domains: {known}"[:300])
-
-    def by_label(self, name: str) -> list[EntityRecord]:
-        """Return the entities of a label in place of a name: "Party", "party lights", "label Party"."""
-        if (whole := place_of_label(self.house, name, exact=True)) is not None:
-            return self._of_label(whole, frozenset())
-        if (found := label_and_rest(self.house, name)) is None:
-            return []
-        label, rest = found
-        kinds = frozenset(domain_words()[word] for word in rest if word in domain_words())
-        wanted = all_words(self.speaker.language)
-        others = [word for word in rest if word not in domain_words() and word not in wanted]
-        if len(kinds) > 1 or any(word in self.names.by_word for word in others):
-            return []
-        return self._of_label(NamedPlace(label, labels=frozenset((label,))), kinds)
-
-    def _of_label(self, label: NamedPlace, kinds: frozenset[str]) -> list[EntityRecord]:
-        """Return the entities of a label and a kind; nothing if the label has none that the action fits."""
-        before = self.places, self.kinds
-        self.places = [*self.places, label]
-        self.kinds = EntityKinds(self.kinds.domains or kinds, self.kinds.classes)
-        if self.candidates():
-            return self.by_kind()
-        self.places, self.kinds = before
-        return []
-
-    def _is_part_of_place(self, label: str) -> bool:
-        return any(label.casefold() in place.name.casefold() for place in self.places)
-
-    def run(self) -> list[EntityRecord]:
-        """Return the entities that are meant."""
-        if self.entity_ids:
-            each = {one.entity_id: one for text in self.entity_ids for one in self._by_id(text)}
-            found = list(each.values())
-        elif self.name:
-            found = self._by_name(self.name)
-        else:
-            found = self.by_kind()
-        return self._certain(found)
-
-    def from_sentence(self) -> list[EntityRecord]:
+    def _in_sentence(self) -> list[EntityRecord]:
         """Return the one entity that the sentence names, for an action that was given no target."""
         words = fold(self.sentence).split()
         named: dict[str, None] = {}
@@ -786,24 +657,29 @@ class Search:
                 named |= dict.fromkeys(self.names.exact.get(key, ()))
             if named:
                 break
-        found = [record for record in self.records(named) if self.is_allowed(record)]
+        found = [record for record in self._records(named) if self._is_allowed(record)]
         if not named and (domains := self._only_allowed()):
             self.kinds = EntityKinds(domains)
-            found = self.candidates()
+            found = self._candidates()
         if self.allowed is None or not found:
             raise ValidationError(NO_TARGET)
         if len(found) > 1:
             raise choose(self.house, self._likely_first(found), "Name a target by its entity_id")
         self.repaired = True
-        return self._certain(found)
-
-    def _certain(self, found: list[EntityRecord]) -> list[EntityRecord]:
-        """Return the found entities, unless a protected one was guessed."""
-        risky = [record for record in found if protected(record)]
-        if self.repaired and risky:
-            problem = "Too uncertain for a lock, cover, valve or alarm. Give its entity_id"
-            raise choose(self.house, risky, problem)
         return found
+
+    def _by_ids(self) -> list[EntityRecord]:
+        """Return the entities of ids; a question with several may have unknown ones among them."""
+        found: dict[str, EntityRecord] = {}
+        problems = []
+        for text in self.target.entity_id:
+            try:
+                found |= {record.entity_id: record for record in self._by_id(text)}
+            except ValidationError as err:
+                problems.append(err)
+        if problems and not (self.many and found):
+            raise problems[0]
+        return list(found.values())
 
     def _by_id(self, text: str) -> list[EntityRecord]:
         entity_id = text.strip().casefold()
@@ -817,27 +693,14 @@ class Search:
         domain = domain.strip()
         if not dot or domain not in DOMAINS:
             return self._by_name(text)
-        if found := self._by_id_parts(domain, rest):
-            return [self._placed(found, text)]
-        raise missing(self.house, self.names, rest, f"entity_id: there is no {text[:60]!r}", domains={domain})
-
-    def _by_id_parts(self, domain: str, rest: str) -> EntityRecord | None:
-        """Return the entity whose id or name an almost right id spells.
-
-        "light.living_room" means lights of the room, not the thermostat whose id is the name of the room.
-        """
-        key = squash(rest)
-        tables = (self.names.exact, self.names.qualified, self.names.object_ids)
-        spelled = self.records(entity_id for table in tables for entity_id in table.get(key, ()))
-        if own := [record for record in spelled if record.domain == domain]:
-            return self._one(own, rest)
-        self.repaired = True
-        if len(spelled) == 1 and self.is_allowed(spelled[0]):
-            place = find_place(self.house, rest.replace("_", " "), "area")
-            if place is None or place.repaired:
-                return spelled[0]
-        near = self.names.near(rest, frozenset(self.names.by_domain.get(domain, ())))
-        return self.house.entities[near[0][0]] if _leads(near) else None
+        # An almost right id: "light.living_room" means lights of the room, not the thermostat of this id.
+        before = self.kinds
+        self.kinds = EntityKinds(frozenset((domain,)), before.classes)
+        if not (found := self._named(rest.replace("_", " "))):
+            problem = f"entity_id: there is no {text[:60]!r}"
+            raise self._missing(rest, problem, lambda record: record.domain == domain)
+        self.kinds = before
+        return found
 
     def _by_pattern(self, pattern: str) -> list[EntityRecord]:
         """Return the entities that a wildcard matches; those that are not exposed are not there."""
@@ -847,43 +710,38 @@ class Search:
         rest = rest.strip().replace(" ", "_")
         if not rest.strip("*"):
             of_pattern = frozenset(key for key in self.names.domains if fnmatchcase(key, domain))
-            domains = self.kinds.domains if domain == "*" else of_pattern
-            self.kinds = EntityKinds(domains, self.kinds.classes)
-            return self.by_kind()
+            self.kinds = EntityKinds(self.kinds.domains if domain == "*" else of_pattern, self.kinds.classes)
+            return self._by_kind()
         self.repaired |= domain == "*"
         found = [
             record
             for record in self.house.entities.values()
             if fnmatchcase(record.domain, domain)
-            and (
-                fnmatchcase(record.object_id, rest) or fnmatchcase(fold(record.name).replace(" ", "_"), rest)
+            and any(
+                fnmatchcase(name, rest) for name in (record.object_id, fold(record.name).replace(" ", "_"))
             )
-            and self.is_here(record)
+            and self._is_here(record)
             and self.kinds.fits(record)
-            and (domain != "*" or self.is_allowed(record))
+            and (domain != "*" or self._is_allowed(record))
         ]
         if not found:
-            stem = rest.replace("*", " ")
-            raise missing(self.house, self.names, stem, f"entity_id: nothing matches {pattern[:60]!r}")
+            raise self._missing(rest.replace("*", " "), f"entity_id: nothing matches {pattern[:60]!r}")
         return [record for record in found if record.category is None] or found
 
-    def _placed(self, record: EntityRecord, said: str) -> EntityRecord:
+    def _placed(self, record: EntityRecord, text: str) -> EntityRecord:
         """Return the entity, unless it is elsewhere than the place that was given."""
-        if not self.is_here(record):
-            if record.area_id is not None and not self._place_is_doubtful(record):
-                place = self.places[0].name
-                raise choose(self.house, [record], f"{said[:60]!r} is not in {place[:40]!r}. It")
-            self.repaired = True
-        if not self.kinds.fits(record):
-            self.repaired = True
+        is_here = self._is_here(record)
+        if not is_here and record.area_id is not None and not self._place_is_doubtful(record):
+            self._several([record], f"{text[:60]!r} is not in {self.places[0].name[:40]!r}. It")
+        self.repaired |= not is_here or not self.kinds.fits(record)
         return record
 
     def _place_is_doubtful(self, record: EntityRecord) -> bool:
         """Return whether an entity by its exact name or id is surer than the place, which nobody said."""
-        if not self.sentence or protected(record) or not self.is_allowed(record):
+        if not self.sentence or protected(record) or not self._is_allowed(record):
             return False
-        named = (self.house.entities.get(text.strip().casefold()) for text in self.entity_ids)
-        if any(one is not None and self.is_here(one) for one in named):
+        named = (self.house.entities.get(text.strip().casefold()) for text in self.target.entity_id)
+        if any(other is not None and self._is_here(other) for other in named):
             return False
         said = places_in_sentence(self.house, self.sentence, self.speaker.language)
         return not any(
@@ -893,54 +751,57 @@ class Search:
         )
 
     def _by_name(self, name: str) -> list[EntityRecord]:
-        """Return the entities of a name: as written, as a list, as an area and a kind, or approximately."""
+        """Return the entities of a name. Raises ValidationError with those that come near."""
         if "*" in name:
             return self._by_pattern(name.casefold())
         if name.partition(".")[0].strip().casefold() in DOMAINS and "." in name and "," not in name:
             return self._by_id(name)
-        if self._means_all(name):
-            return self._everything(name)
-        steps = (self._by_spelling, self._by_parts, self.by_label, self._of_owner, self._in_family_words)
-        for step in (*steps, self._by_room_and_kind):
-            if found := step(name):
-                return found
-        if found := self._by_spelling(name, strict=False):
-            self.repaired = True
+        if found := self._named(name):
             return found
-        return self._by_nearness(name) or self._elsewhere(name)
-
-    def _elsewhere(self, name: str) -> list[EntityRecord]:
-        """Return the only entity of a name, where only the model gave another room for it."""
         problem = f"name: nothing is called {name[:60]!r}"
-        if elsewhere := self.records(self.names.exact.get(squash(name), ())):
-            if len(elsewhere) == 1 and self._place_is_doubtful(elsewhere[0]):
-                self.repaired = True
-                return elsewhere
-            raise choose(self.house, elsewhere, f"{problem} in {self.places[0].name[:40]!r}. Elsewhere")
-        raise missing(self.house, self.names, name, problem, wanted=self.is_here if self.places else None)
+        elsewhere = self._records(self.names.exact.get(squash(name), ()))
+        if not elsewhere:
+            raise self._missing(name, problem)
+        if len(elsewhere) == 1 and self._place_is_doubtful(elsewhere[0]):
+            self.repaired = True
+            return elsewhere
+        raise choose(self.house, elsewhere, f"{problem} in {self.places[0].name[:40]!r}. Elsewhere")
+
+    def _named(self, name: str) -> list[EntityRecord]:
+        """Return the entities of a name by the first of the steps that finds any, the surest step first."""
+        return (
+            self._by_spelling(name)
+            or self._by_parts(name)
+            or self._by_label(name)
+            or self._by_room_and_kind(name)
+            or self._by_meaning(name)
+            or self._by_spelling(name, strict=False)
+            or self._by_nearness(name)
+        )
 
     def _by_spelling(self, name: str, *, strict: bool = True) -> list[EntityRecord]:
         """Return the entity of exactly this name; if not strict, whatever its kind."""
         keys = dict.fromkeys((squash(name), squash(without_article(name))))
-        tables = [(self.names.exact, False), (self.names.qualified, False), (self.names.object_ids, True)]
+        names = self.names
+        tables = [(names.exact, False), (names.qualified, False), (names.object_ids, True)]
         if strict:
-            tables += [(self.names.short, not self.places), (self.names.devices, True)]
-        for table, is_guess in tables:
-            found = self.records(entity_id for key in keys for entity_id in table.get(key, ()))
-            here = [record for record in found if self.is_here(record)]
+            tables += [(names.short, not self.places), (names.devices, True)]
+        for by_name, is_guess in tables:
+            found = self._records(entity_id for key in keys for entity_id in by_name.get(key, ()))
+            here = [record for record in found if self._is_here(record)]
             homeless = [] if here else [record for record in found if record.area_id is None]
             fitting = [record for record in here or homeless if not strict or self.kinds.fits(record)]
             if any(
-                not strict or self.is_allowed(record) or (protected(record) and not is_guess)
+                not strict or self._is_allowed(record) or (protected(record) and not is_guess)
                 for record in fitting
             ):
-                self.repaired |= is_guess or bool(homeless)
-                return self._named(fitting, name)
+                self.repaired |= not strict or is_guess or bool(homeless)
+                return self._of_one_name(fitting, name)
         return []
 
-    def _named(self, records: list[EntityRecord], name: str) -> list[EntityRecord]:
+    def _of_one_name(self, records: list[EntityRecord], name: str) -> list[EntityRecord]:
         """Return the entities of one name that the action fits: one, or all if all were asked for."""
-        fitting = [record for record in records if self.is_allowed(record)]
+        fitting = [record for record in records if self._is_allowed(record)]
         others = [record for record in records if protected(record) and record not in fitting]
         if fitting and others and not self.kinds.domains:
             raise choose(
@@ -949,144 +810,441 @@ class Search:
         records = fitting or records
         if self.all and len({record.domain for record in records}) == 1:
             return records
-        return [self._one(records, name)]
+        return self._narrowed(records, name)
 
-    def _one(self, records: Sequence[EntityRecord], name: str) -> EntityRecord:
+    def _narrowed(self, records: Sequence[EntityRecord], name: str) -> list[EntityRecord]:
+        """Return the one of several that is no setting, or is where the speaker is."""
         area_id, floor_id = self.speaker.area_id, self.speaker.floor_id
-        narrower: tuple[Callable[[EntityRecord], bool], ...] = (
-            lambda record: record.category is None,
-            lambda record: record.area_id is not None and record.area_id == area_id,
-            lambda record: record.floor_id is not None and record.floor_id == floor_id,
-        )
-        for keeps in narrower:
-            records = [record for record in records if keeps(record)] or records
-        if len(records) > 1:
-            raise choose(
-                self.house, records, f"Several are called {name[:40]!r}. Ask which, or give the entity_id"
-            )
-        return records[0]
+        for kept in (
+            [record for record in records if record.category is None],
+            [record for record in records if record.area_id is not None and record.area_id == area_id],
+            [record for record in records if record.floor_id is not None and record.floor_id == floor_id],
+        ):
+            records = [record for record in records if record in kept] or records
+        if len(records) == 1:
+            return list(records)
+        return self._several(records, f"Several are called {name[:40]!r}. Ask which, or give the entity_id")
 
     def _by_parts(self, name: str) -> list[EntityRecord]:
+        """Return the entities of a list of names, of which some may be the places of the others."""
         parts = [part.strip() for part in name.translate(_SEPARATORS).split("\n") if part.strip()]
         if not MIN_PARTS <= len(parts) <= MAX_PARTS:
             return []
         places = {part: place for part in parts if (place := self._exact_place(part)) is not None}
         if len(places) == len(parts):
             places = {}
-        found: list[EntityRecord] = []
+        found: dict[str, EntityRecord] = {}
         for part in parts:
-            if part in places:
-                continue
-            record = self.house.entities.get(part.casefold())
-            hits = self._by_spelling(part) if record is None else [self._placed(record, part)]
-            if not hits:
-                return []
-            found.extend(hits)
-        if any(not place.holds(record) for place in places.values() for record in found):
-            raise choose(self.house, found, f"{name[:60]!r} names a place where this is not")
-        return list({record.entity_id: record for record in found}.values())
+            if part not in places:
+                record = self.house.entities.get(part.casefold())
+                hits = self._by_spelling(part) if record is None else [self._placed(record, part)]
+                if not hits:
+                    return []
+                found |= {hit.entity_id: hit for hit in hits}
+        if any(not place.holds(record) for place in places.values() for record in found.values()):
+            raise choose(self.house, found.values(), f"{name[:60]!r} names a place where this is not")
+        return list(found.values())
 
     def _exact_place(self, text: str) -> NamedPlace | None:
         place = find_place(self.house, text, "area")
         return None if place is None or place.repaired else place
 
+    def _by_label(self, name: str) -> list[EntityRecord]:
+        """Return the entities of a label in place of a name: "Party", "party lights", "label Party"."""
+        if (whole := _label(self.house, name, exact=True)) is not None:
+            return self._among(whole, self.kinds.domains)
+        if (label := label_and_rest(self.house, name)) is None:
+            return []
+        kinds = frozenset(domain_words()[word] for word in label[1] if word in domain_words())
+        wanted = all_words(self.speaker.language)
+        others = [word for word in label[1] if word not in domain_words() and word not in wanted]
+        if len(kinds) > 1 or any(word in self.names.by_word for word in others):
+            return []
+        place = NamedPlace(label[0], labels=frozenset((label[0],)))
+        return self._among(place, self.kinds.domains or kinds)
+
     def _by_room_and_kind(self, name: str) -> list[EntityRecord]:
+        """Return the entities of a kind, here or in the room that is named too: "kitchen lights"."""
+        wanted, kind_words = all_words(self.speaker.language), domain_words()
         words = [word for word in fold(name).split() if word not in stop_words()]
-        kinds = frozenset(domain_words()[word] for word in words if word in domain_words())
-        rest = " ".join(word for word in words if word not in domain_words())
+        kinds = frozenset(kind_words[word] for word in words if word in kind_words)
+        rest = " ".join(word for word in words if word not in kind_words and word not in wanted)
         place = self._exact_place(rest) if rest else None
-        if (rest and place is None) or len(kinds) > 1:
-            return []
+        means_all = not rest and not wanted.isdisjoint(words)
+        if means_all and not self.all:
+            raise ValidationError(
+                f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
+            )
+        if means_all:
+            self.kinds = EntityKinds(self.kinds.domains or kinds, self.kinds.classes)
+            return self._by_kind()
+        if place is None and not means_kinds(read_parts(name, self.spoken)):
+            return []  # "altavoz" is the speaker, no television
         domains = self.kinds.domains or kinds or self._only_allowed()
-        if not domains or not kinds <= domains:
+        if (rest and place is None) or len(kinds) > 1 or not domains or not kinds <= domains:
             return []
+        if found := self._among(place, kinds or domains):
+            self.repaired = True
+        return found
+
+    def _among(self, place: NamedPlace | None, domains: frozenset[str]) -> list[EntityRecord]:
+        """Return the entities of some domains in a further place; if there are none, nothing is narrowed."""
         before = self.places, self.kinds
         self.places = [*self.places, *([place] if place else [])]
-        self.kinds = EntityKinds(kinds or domains, self.kinds.classes)
-        if self.candidates():
-            self.repaired = True
-            return self.by_kind()
+        self.kinds = EntityKinds(domains, self.kinds.classes)
+        if self._candidates():
+            return self._by_kind()
         self.places, self.kinds = before
         return []
 
-    def _of_owner(self, name: str) -> list[EntityRecord]:
-        """Return the entities of a kind in the room of a person: "lumière de la chambre de Léo"."""
-        owned, rest = owned_in(self.house, name, self.speaker.language)
-        if len(owned) != 1 or not rest:
-            return []
-        before = self.places
-        self.places = [*before, NamedPlace(next(iter(owned.values())).name, frozenset(owned))]
-        if found := self._in_family_words(" ".join(word.plain for word in rest)):
-            return found
-        self.places = before
-        return []
-
-    def _in_family_words(self, name: str) -> list[EntityRecord]:
+    def _by_meaning(self, name: str) -> list[EntityRecord]:
         """Return the entity that a name means in the words of any language for rooms and things.
 
         Where the words fit several entities, a kind of thing in a room means all of them there.
         """
-        spoken = (self.speaker.language, language_of(self.sentence, self.speaker.language) or DEFAULT)
-        parts = read_parts(name, spoken)
-        is_kind = room_and_kinds(parts)
-        if is_kind and (found := self._by_room_and_kind(name)):
-            return found
-        here = [record for record in self.house.entities.values() if self.is_here(record)]
+        parts = read_parts(name, self.spoken)
+        is_kind = means_kinds(parts)
+        here = [record for record in self.house.entities.values() if self._is_here(record)]
         here = [record for record in here if record.category is None and self.kinds.fits(record)]
-        found = meant_by(self.house, filter(self.is_allowed, here), name, spoken)
-        others = [] if found else meant_by(self.house, here, name, spoken)
+        found = meant_by(self.house, filter(self._is_allowed, here), name, self.spoken)
+        others = [] if found else meant_by(self.house, here, name, self.spoken)
         self.repaired |= bool(found)
         if len(found) == 1 or (found and is_kind and names_room(parts)):
             return found
         if found and is_kind:
             self.kinds = EntityKinds(frozenset(record.domain for record in found), self.kinds.classes)
-            return self.by_kind()
+            return self._by_kind()
         if found or any(protected(record) for record in others):
             problem = f"name: {name[:40]!r} may be {'several' if found else 'something else'}"
-            raise choose(self.house, found or others, f"{problem}. Ask which, or give the entity_id")
+            return self._several(found or others, f"{problem}. Ask which, or give the entity_id")
         return []
 
-    def _only_allowed(self) -> frozenset[str]:
-        """Return the domain that the action fits if it is the only one in this home."""
-        there = frozenset(self.allowed or ()).intersection(self.names.domains)
-        return there if len(there) == 1 else frozenset()
-
     def _by_nearness(self, name: str) -> list[EntityRecord]:
-        pool = (
-            {record.entity_id for record in self.candidates()} if self.places or self.kinds.domains else None
-        )
+        """Return the entity whose name comes nearest."""
+        narrowed = self.places or self.kinds.domains
+        pool = {record.entity_id for record in self._candidates()} if narrowed else None
         near = self.names.near(name, pool)
         if not near:
             return []
         self.repaired = True
-        tied = self.records(key for key, score in near if near[0][1] - score < MARGIN)
+        tied = self._records(key for key, score in near if near[0][1] - score < MARGIN)
         if not any(protected(record) for record in tied):
-            tied = [record for record in tied if self.is_allowed(record)] or tied
+            tied = [record for record in tied if self._is_allowed(record)] or tied
         if len({squash(record.name) for record in tied}) == 1:
-            return self._named(tied, name)
-        raise choose(
-            self.house, tied, f"name: {name[:40]!r} may be several. Ask which, or give the entity_id"
-        )
+            return self._of_one_name(tied, name)
+        problem = f"name: {name[:40]!r} may be several. Ask which, or give the entity_id"
+        return self._several(tied, problem)[:MAX_NEAR]
 
-    def _means_all(self, name: str) -> bool:
-        words = [word for word in fold(name).split() if word not in stop_words()]
-        wanted = all_words(self.speaker.language)
-        return (
-            not wanted.isdisjoint(words)
-            and all(word in wanted or word in domain_words() for word in words)
-            and squash(name) not in self.names.exact
-        )
 
-    def _everything(self, name: str) -> list[EntityRecord]:
-        if not self.all:
-            raise ValidationError(
-                f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
+NAMED, KIND, PLACE = 3, 2, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """The entities, kinds and places that a sentence names."""
+
+    entity_ids: frozenset[str]
+    kinds: frozenset[str]
+    known_kinds: frozenset[str]
+    places: frozenset[str]
+    """Ids of rooms and floors."""
+    everything: bool
+
+    def __bool__(self) -> bool:
+        """Return whether it names anything."""
+        return bool(self.entity_ids or self.kinds or self.places or self.everything)
+
+    def fit(self, record: EntityRecord) -> int:
+        """Return how surely an entity is meant; 0 if it is not."""
+        if record.entity_id in self.entity_ids:
+            return NAMED
+        here = not self.places or not self.places.isdisjoint((record.area_id, record.floor_id))
+        if self.kinds:
+            return KIND if here and any(fits(record, key, self.known_kinds) for key in self.kinds) else 0
+        return PLACE if here and not self.entity_ids and (self.places or self.everything) else 0
+
+
+def mention(hass: HomeAssistant, house: HouseSnapshot, sentence: str, language: str) -> Mentioned:
+    """Return what a sentence names, without a call that tells what is meant."""
+    reader = topic_reader(language_of(sentence, language) or DEFAULT)
+    topic = reader.read(sentence)
+    own = known_language(hass.config.language).partition("-")[0]
+    finder = NamesInSentence(house, topic, tuple(dict.fromkeys((own, DEFAULT, topic.language))))
+    kinds = (*topic.kinds.values(), *finder.compounds.values(), *topic.implied.values())
+    return Mentioned(
+        frozenset(named.record.entity_id for named in finder.entities()),
+        frozenset(key for keys in kinds for key in keys),
+        reader.kinds,
+        frozenset(finder.places),
+        topic.everything,
+    )
+
+
+TRAITS: Final = "traits of entities"
+THING: Final = "thing "
+ROOM: Final = "room "
+LIST: Final = "list "
+"""Prefixes of meanings that are no kind of entity."""
+TABLES: Final = {
+    "names.domains": "",
+    "topics.kinds": "",
+    "concepts.things": THING,
+    "concepts.places": ROOM,
+    "names.lists": LIST,
+}
+MAX_PHRASE: Final = 5
+FEW: Final = 50
+"""Entities of which only the names are read, not all of the home."""
+MAX_WORDS: Final = 12
+MIN_PART: Final = 3
+MIN_COMPOUND: Final = 6
+MIN_INFLECTED: Final = 5
+MIN_STEM: Final = 4
+MAX_ENDING: Final = 2
+JOINING: Final = ("", "s", "e", "n", "en", "es", "er")
+"""Letters between the parts of a compound word."""
+MIN_FOREIGN: Final = 4
+"""Letters of a word that may be of a language that the person does not speak."""
+OWN, CLASS, DOMAIN, NEARLY = 4, 3, 2, 1
+"""How well a word tells an entity: by its name, its class or room, its domain, or a kind in its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamePart:
+    """A part of a spoken name."""
+
+    words: tuple[str, ...]
+    meanings: frozenset[str] = frozenset()
+    """Kinds of entities (`light`, `cover.curtain`), and things, rooms and lists by their prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What the names, the room and the kind of an entity say about it."""
+
+    words: frozenset[str]
+    kinds: frozenset[str]
+    """Its domain and its class."""
+    meanings: frozenset[str]
+    """What the words of its name and the names of its room mean."""
+    inside: frozenset[str] = frozenset()
+    """Rooms that are only a part of one of these names: "Mia's bedroom" is no answer to "bedroom"."""
+
+
+def meant_by(
+    house: HouseSnapshot, records: Iterable[EntityRecord], name: str, spoken: Sequence[str]
+) -> list[EntityRecord]:
+    """Return the entities that account for every word of a name; `spoken` are the languages of the person.
+
+    A home whose devices have English names is spoken to in German, and models pass on the word that was
+    said: "Badheizung" is the thermostat of the Bathroom. A name is taken apart into words for kinds of
+    things, rooms and objects of any language, and into words of the home's own names.
+    Of several those that the words tell best: "Lautsprecher" is the speaker, not the television.
+    """
+    owned, rest = owned_in(house, name, spoken[0] if spoken else "")
+    if owned:
+        records = [record for record in records if record.area_id in owned]
+        name = " ".join(word.plain for word in rest)
+    pool = {record.entity_id: record for record in records}
+    if len(pool) <= FEW and not house.has_derived(TRAITS):
+        traits: Mapping[str, Traits] = {key: _traits_of(house, record) for key, record in pool.items()}
+    else:
+        traits = known_traits(house)
+    parts = read_parts(name, spoken, frozenset().union(*(each.words for each in traits.values())))
+    scores = {key: _score(parts, traits[key]) for key in pool} if parts else {}
+    best = max(scores.values(), default=0)
+    return [pool[key] for key in sorted(scores) if best and scores[key] == best]
+
+
+def known_traits(house: HouseSnapshot) -> Mapping[str, Traits]:
+    """Return what the entities of a home are known by, read once: about 0.2 ms for each."""
+    return house.derived(
+        TRAITS,
+        lambda snapshot: {key: _traits_of(snapshot, record) for key, record in snapshot.entities.items()},
+    )
+
+
+def means_kinds(parts: Iterable[NamePart]) -> bool:
+    """Return whether a name has words for kinds of things and rooms only, so that it means all of them."""
+    meanings = [part.meanings for part in parts]
+    return all(each and not any(one.startswith((THING, LIST)) for one in each) for each in meanings)
+
+
+def names_room(parts: Iterable[NamePart]) -> bool:
+    """Return whether a part of a name is a room or a floor."""
+    return any(meaning.startswith(ROOM) for part in parts for meaning in part.meanings)
+
+
+def read_parts(name: str, spoken: Sequence[str], own: Collection[str] = ()) -> Sequence[NamePart]:
+    """Return the parts of a name, the longest phrases first; none if there are too many words.
+
+    `own` are words of the names of a home.
+    """
+    name_words = words(name)
+    if len(name_words) > MAX_WORDS:
+        return ()
+    languages_spoken = tuple(dict.fromkeys(filter(None, map(find, spoken))))
+    return tuple(_parts(name_words, languages_spoken, own))
+
+
+def _parts(name_words: Sequence[str], spoken: tuple[str, ...], own: Collection[str]) -> Iterator[NamePart]:
+    at = 0
+    while at < len(name_words):
+        word, length = name_words[at], 1
+        for longer in range(min(MAX_PHRASE, len(name_words) - at), 0, -1):
+            phrase = tuple(name_words[at : at + longer])
+            if meanings := _meanings(" ".join(phrase), spoken):
+                length = longer
+                yield NamePart(phrase, meanings | (_inflected(word, spoken) if length == 1 else frozenset()))
+                break
+        else:
+            if word in own:
+                yield NamePart((word,))
+            elif word not in _silent():
+                if meanings := _inflected(word, spoken):
+                    yield NamePart((word,), meanings)
+                elif parts := _compound(word, spoken, own):
+                    yield from parts
+                else:
+                    rooms = frozenset(f"{ROOM}{kind}" for kind in inflected_kinds_of_room(word))
+                    yield NamePart((word,), rooms)
+        at += length
+
+
+def _meanings(phrase: str, spoken: tuple[str, ...]) -> frozenset[str]:
+    """Return what a phrase means in the languages of the person, else in any."""
+    by_language = _phrases().get(phrase, {})
+    meanings = [by_language[language] for language in spoken if language in by_language]
+    if not meanings and " " not in phrase:
+        meanings = [
+            frozenset(
+                kind
+                for stem, kind in _stems(language)
+                if phrase.startswith(stem) and len(phrase) - len(stem) <= MAX_ENDING + 1
             )
-        kinds = frozenset(domain_words()[word] for word in fold(name).split() if word in domain_words())
-        self.kinds = EntityKinds(self.kinds.domains or kinds, self.kinds.classes)
-        return self.by_kind()
+            for language in spoken
+        ]
+    foreign = by_language.values() if len(phrase) >= MIN_FOREIGN and not any(meanings) else ()
+    return frozenset().union(*meanings, *foreign)
 
 
-def _leads(near: Sequence[tuple[str, float]]) -> bool:
-    """Return whether the first hit is clearly better than the second."""
-    return bool(near) and (len(near) == 1 or near[0][1] - near[1][1] >= MARGIN)
+def _compound(word: str, spoken: tuple[str, ...], own: Collection[str]) -> Sequence[NamePart]:
+    """Return the parts of a compound word; none if it is not made of known words."""
+    if len(word) < MIN_COMPOUND or not word.isalpha():
+        return ()
+    for cut in range(len(word) - MIN_PART, MIN_PART - 1, -1):
+        head = word[:cut]
+        if not (meanings := _meanings(head, spoken)) and head not in own:
+            continue
+        tails = [word[cut + len(joining) :] for joining in JOINING if word.startswith(joining, cut)]
+        if word[cut - 1] == word[cut - 2]:  # one of three equal letters is left out: hallampa
+            tails.append(word[cut - 1 :])
+        for tail in tails:
+            if len(tail) < MIN_PART:
+                continue
+            meanings_of_tail = _meanings(tail, spoken) or _inflected(tail, spoken)
+            is_word = bool(meanings_of_tail) or tail in own
+            rest = (NamePart((tail,), meanings_of_tail),) if is_word else _compound(tail, spoken, own)
+            if rest:
+                return (NamePart((head,), meanings), *rest)
+    return ()
+
+
+def _score(parts: Sequence[NamePart], traits: Traits) -> int:
+    """Return how well the parts of a name tell an entity; 0 if it does not account for one of them."""
+    total = 0
+    for part in parts:
+        rooms = {meaning for meaning in part.meanings if meaning.startswith(ROOM)}
+        shared = part.meanings & traits.meanings
+        kinds = part.meanings & traits.kinds
+        if any(meaning.startswith((THING, LIST)) for meaning in shared) or all(
+            any(_is_word(said, own, part) for own in traits.words) for said in part.words
+        ):
+            total += OWN
+        elif rooms & shared or any("." in kind for kind in kinds):
+            total += CLASS
+        elif kinds:
+            total += DOMAIN
+        elif rooms & traits.inside or any(" " not in meaning for meaning in shared):
+            total += NEARLY
+        else:
+            return 0
+    return total
+
+
+def _is_word(said: str, own: str, part: NamePart) -> bool:
+    """Return whether a word is a word of a name, with the ending of a possessive too: Toms, Anny."""
+    if said == own or said.removesuffix("s") == own:
+        return True
+    if part.meanings or said[0] != own[0] or abs(len(said) - len(own)) > MAX_ENDING:
+        return False
+    return word_similarity(said, own) >= SURE
+
+
+def _traits_of(house: HouseSnapshot, record: EntityRecord) -> Traits:
+    area = house.areas.get(record.area_id or "")
+    floor = house.floors.get(record.floor_id or "")
+    names = (*record.names, *((record.device,) if record.device else ()))
+    rooms = (*(area.names if area else ()), *(floor.names if floor else ()))
+    meanings = {meaning for name in names for part in _parts_of(name) for meaning in part.meanings}
+    inside = {meaning for name in rooms for part in _parts_of(name) for meaning in part.meanings}
+    whole = {f"{ROOM}{kind}" for name in rooms for kind in kinds_of_room(name)}
+    kinds = {record.domain} | ({f"{record.domain}.{record.device_class}"} if record.device_class else set())
+    own_words = {word for name in (*names, *rooms) for word in words(name) if word not in stop_words()}
+    inside = {meaning for meaning in inside | meanings if meaning.startswith(ROOM)} - whole
+    return Traits(
+        frozenset(own_words), frozenset(kinds), frozenset(meanings) - inside | whole, frozenset(inside)
+    )
+
+
+@lru_cache(maxsize=8192)
+def _parts_of(name: str) -> tuple[NamePart, ...]:
+    """Return the parts of a name of the home, whose language is not known."""
+    return tuple(_parts(words(name), (DEFAULT,), ()))
+
+
+@cache
+def _phrases() -> Mapping[str, Mapping[str, frozenset[str]]]:
+    """Return the words for kinds, things, rooms and lists: folded, by language, with their meanings."""
+    phrases: dict[str, dict[str, frozenset[str]]] = {}
+    for language in languages():
+        for name, prefix in TABLES.items():
+            for meaning, entries in (table(language, name) or {}).items():
+                for entry in entries:
+                    if not entry.endswith("*"):
+                        by_language = phrases.setdefault(" ".join(words(entry)), {})
+                        by_language[language] = by_language.get(language, frozenset()) | {prefix + meaning}
+    return phrases
+
+
+@cache
+def _stems(language: str) -> Sequence[tuple[str, str]]:
+    """Return the beginnings of words for kinds that may have any ending, each with its kind."""
+    kinds = (table(language, "topics.kinds") or {}).items()
+    return [
+        (fold(entry.removesuffix("*")), kind)
+        for kind, entries in kinds
+        for entry in entries
+        if entry.endswith("*") and " " not in entry
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _inflected(word: str, spoken: tuple[str, ...]) -> frozenset[str]:
+    """Return the meanings of the words that differ from a word in an ending of at most two letters."""
+    if len(word) < MIN_INFLECTED or not word.isalpha():
+        return frozenset()
+    meanings: set[str] = set()
+    for phrase, by_language in _phrases().items():
+        longer = max(len(word), len(phrase))
+        common = common_prefix(word, phrase)
+        if " " not in phrase and common >= max(MIN_STEM, COMMON_STEM * longer, longer - MAX_ENDING):
+            meanings.update(*(by_language[language] for language in spoken if language in by_language))
+    return frozenset(meanings)
+
+
+@cache
+def _silent() -> frozenset[str]:
+    """Return the words that name nothing, in all languages: articles, prepositions and the like."""
+    weak = (entry for language in languages() for entry in entries_of(language, "topics.weak"))
+    return stop_words() | frozenset(fold(entry) for entry in weak if " " not in entry)
