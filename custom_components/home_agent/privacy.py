@@ -92,8 +92,8 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
             for seen in data.shared.observations.of(data.entry_id).all()
             if seen.person == person.id
         ],
-        "timers": [timer.as_dict() for timer in data.timers.of_user(person.user_id)],
-        "planned": [command.as_dict() for command in data.planned.of_user(person.user_id)],
+        "timers": [item.as_dict() for item in data.planned.of_user(person.user_id) if item.is_timer],
+        "planned": [item.as_dict() for item in data.planned.of_user(person.user_id) if not item.is_timer],
         "automations": [one.as_dict() for one in _automations(data).of_user(person.user_id)],
         "audit": _journal(data).audit.of_user(person.user_id) if person.user_id else [],
         "log": await data.log.async_of_person(person.id),
@@ -149,8 +149,9 @@ async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     if person.user_id is not None:
         counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)
         counts["audit"] = _journal(data).forget_user(person.user_id)
-        counts["timers"] = data.timers.forget_user(person.user_id)
-        counts["planned"] = data.planned.forget_user(person.user_id)
+        for item in data.planned.of_user(person.user_id):
+            counts["timers" if item.is_timer else "planned"] += 1
+        data.planned.forget_user(person.user_id)
         await async_forget_person(data.handler.hass, _automations(data).concerning(person.user_id))
         counts["automations"] = _automations(data).forget_user(person.user_id)
     _forget_recent(data.memory)

@@ -17,7 +17,6 @@ from .agent.prompt import PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .agent.tool_schemas import OwnTools
 from .agent_records import AgentRecords
-from .channels.announcing import Announcer
 from .channels.asking import Asker
 from .const import CONF_PANEL, DOMAIN
 from .context.manager import ContextManager
@@ -35,7 +34,7 @@ from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import Memories, MemoryManager
 from .memory.profile import Profile, ProfileManager
-from .planned.commands import PlannedCommands, PlannedStore
+from .planned.scheduler import PlannedStore, Scheduler
 from .proactive.state import ProactiveState, ProactiveStore
 from .safety.confirmation import Confirmations, ConfirmationStore
 from .safety.disclosure import DataPolicy
@@ -43,7 +42,6 @@ from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
 from .self_test_reports import SelfTestStore
 from .store import StoredFile
-from .timers.timers import Timers, TimerStore
 from .tools.automating.records import AutomationStore
 from .tools.base import HomeAgentTool
 from .tools.custom.recipes import CustomTools
@@ -119,7 +117,6 @@ class SharedData:
     profiles: ProfileManager
     observations: ObservationStore
     proactive: ProactiveStore
-    timers: TimerStore
     planned: PlannedStore
     automations: AutomationStore
     usage: UsageStore
@@ -142,7 +139,6 @@ class SharedData:
             self.profiles,
             self.observations,
             self.proactive,
-            self.timers,
             self.planned,
             self.automations,
             self.usage,
@@ -180,10 +176,8 @@ class HomeAgentData:
     profile: Profile
     outgoing: Outgoing
     """What leaves the home in arguments of tools."""
-    timers: Timers
-    planned: PlannedCommands
+    planned: Scheduler
     planned_runs: PlannedRuns
-    announcer: Announcer
     memories: Memories
     """What is remembered; used only where the options want it."""
     extractor: Extractor

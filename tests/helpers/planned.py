@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from custom_components.home_agent.planned.commands import PlannedCommands
+from custom_components.home_agent.planned.scheduler import Scheduler
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
@@ -26,7 +26,7 @@ async def give(agent: Agent, sentence: str, /, tool: str = "ha_control", **args:
     return tool_results(agent.server.chats[-1])[-1]
 
 
-def planned(agent: Agent) -> PlannedCommands:
+def planned(agent: Agent) -> Scheduler:
     """Return what is planned."""
     return agent.entry.runtime_data.planned
 

@@ -49,6 +49,34 @@ TIMER = {
 }
 
 
+PLANNED = {
+    "id": "p1",
+    "verb": "turn_on",
+    "entity_ids": ["light.hall"],
+    "given": {},
+    "message": None,
+    "told": "turn on",
+    "schedule": {"due": AT, "days": [0], "sun": None, "offset": 0, "clock": "10:00:00"},
+    "hold": 60.0,
+    "ends": None,
+    "held": {},
+    "approved": None,
+    "registered": {"light.hall": None},
+    "created": AT,
+    "language": "en",
+    "user_id": None,
+    "reports_to": None,
+    "person": None,
+    "person_id": None,
+    "device_id": None,
+    "area_id": None,
+    "chat": None,
+    "surface": "in writing",
+    "conversation_id": "",
+    "turn_id": "",
+    "outside": False,
+}
+
 SEEN = {
     "read_until": AT,
     "since": "2026-06-01",

@@ -1,11 +1,18 @@
 """A house whose clocks show UTC."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.secure_house import SecureHouse
+
+
+@pytest.fixture
+def hass_storage() -> dict[str, Any]:
+    """Let stores be real files."""
+    return {}
 
 
 @pytest.fixture

@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Any
+import json
+from pathlib import Path
+import shutil
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED
-from custom_components.home_agent.planned.commands import PlannedStore
+from custom_components.home_agent.planned.scheduler import PlannedStore
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
@@ -105,8 +107,8 @@ async def test_a_repeated_time_stays_over_a_change_of_clocks(
     seen: list[dict[str, None]] = [{}, {}]
     for step in range(13):
         kept = agent.entry.runtime_data
-        for items, due in zip((kept.timers, kept.planned), seen, strict=True):
-            (item,) = items.all()
+        for items, due in zip((kept.planned.timers(), kept.planned.commands()), seen, strict=True):
+            (item,) = items
             due[f"{dt_util.as_local(item.due):%Y-%m-%d %H:%M}"] = None
         if step == 1:
             assert await hass.config_entries.async_unload(agent.entry.entry_id)
@@ -320,24 +322,33 @@ async def test_a_person_is_forgotten(
     agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     assert len(planned(agent).of_user(secure.anna.id)) == 1
-    assert planned(agent).forget_user(secure.anna.id) == 1
+    planned(agent).forget_user(secure.anna.id)
     assert planned(agent).stored() == []
 
 
-async def test_a_broken_file_is_kept(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
-) -> None:
-    """What cannot be read is left out, the rest is there."""
-    agent = await secure.async_agent(model_server, ASKS)
-    await give(agent, IN_TEN, **LATER)
-    (good,) = planned(agent).stored()
-    bad = {**good, "schedule": {**good["schedule"], "days": [9]}}
-    hass_storage["home_agent.planned"] = {
-        "version": 1,
-        "minor_version": 1,
-        "key": "home_agent.planned",
-        "data": {"entries": {"one": [good, bad, {"id": "x"}], "two": 5}},
-    }
+OLD = Path("tests/fixtures/stores_0_1_0")
+
+
+async def test_files_of_version_0_1_0(hass: HomeAssistant) -> None:
+    """Timers are read from their own file, which is gone then, and commands are as they were."""
+    await hass.config.async_set_time_zone("UTC")
+    folder = Path(hass.config.path(".storage"))
+    await hass.async_add_executor_job(shutil.copytree, OLD, folder)
     store = PlannedStore(hass)
     await store.async_load()
-    assert [command.told for command in store.of("one").all()] == ["turn on"]
+    stored = {item["id"]: item for item in store.of("AGENT").stored()}
+    old = json.loads((OLD / "home_agent.planned").read_text(encoding="utf-8"))["data"]["entries"]["AGENT"]
+    assert [stored[item["id"]] for item in old] == old
+    timers = store.of("AGENT").timers()
+    assert [(one.told, one.schedule.days, str(one.schedule.clock)[:5]) for one in timers] == [
+        ("pasta", (), "None"),
+        ("tablets", tuple(range(7)), "07:00"),
+        ("", (0,), "06:00"),
+        ("bins", (1, 4), "07:15"),
+    ]
+    assert (timers[0].owner.device_id, timers[0].owner.language) == ("d" * 32, "de")
+    assert (timers[1].owner.reports_to, timers[1].owner.chat, timers[1].owner.outside) == ("u" * 32, 77, True)
+    assert not (folder / "home_agent.timers").exists()
+    again = PlannedStore(hass)
+    await again.async_load()
+    assert again.of("AGENT").all() == store.of("AGENT").all()

@@ -8,7 +8,7 @@ import probatio
 from ..domains import DOMAINS
 from ..knowledge.speaker import async_person_of_user
 from ..memory.records import Memory, MemoryType, ProfileEntry
-from ..planned.records import PlannedCommand
+from ..planned.records import PlannedItem
 from ..privacy import async_forget, async_forget_profile
 from ..services.memories import MemoryIdResponse
 from .activity import AuditRow, audit_rows, entity_name
@@ -70,6 +70,7 @@ async def _async_mine(command: PanelCommand) -> MineAnswer:
     names = {own: person.name if person else "", user_id: person.name if person else ""}
     memories = [memory for memory in data.memories.all() if memory.person == own]
     entries = data.profile.entries(lambda entry: entry.person == own)
+    items = data.planned.of_user(user_id)
     audit = data.handler.guard.journal.audit.of_user(user_id)[:MAX_ACTIONS]
     return {
         "name": names[own],
@@ -78,11 +79,12 @@ async def _async_mine(command: PanelCommand) -> MineAnswer:
         "timers": [
             {
                 "id": timer.id,
-                "name": timer.name,
+                "name": timer.told,
                 "due": timer.due.isoformat(),
-                "repeat": timer.repeat.value if timer.repeat else None,
+                "repeat": timer.schedule.repeat,
             }
-            for timer in data.timers.of_user(user_id)
+            for timer in items
+            if timer.is_timer
         ],
         "planned": [
             {
@@ -94,13 +96,14 @@ async def _async_mine(command: PanelCommand) -> MineAnswer:
                 "due": planned.due.isoformat(),
                 "restores": planned.restores,
             }
-            for planned in data.planned.of_user(user_id)
+            for planned in items
+            if not planned.is_timer
         ],
         "actions": audit_rows(command, audit, names),
     }
 
 
-def _service(planned: PlannedCommand) -> str:
+def _service(planned: PlannedItem) -> str:
     """Return the service that a planned command calls first; empty if it is not known before."""
     if not planned.entity_ids:
         return ""
@@ -143,21 +146,12 @@ async def _async_check_own(command: PanelCommand, key: str, found: Memory | Prof
         raise unknown(key)
 
 
-async def _async_cancel_timer(command: PanelCommand) -> EmptyAnswer:
-    """Cancel a timer of the user. Raises HomeAssistantError for one of somebody else."""
-    timer_id = command.fields["timer_id"]
-    if timer_id not in {timer.id for timer in command.data.timers.of_user(command.user.id)}:
-        raise unknown(timer_id)
-    await command.data.timers.async_cancel([timer_id])
-    return {}
-
-
-async def _async_cancel_planned(command: PanelCommand) -> EmptyAnswer:
-    """Cancel a planned command of the user. Raises HomeAssistantError for one of somebody else."""
-    planned_id = command.fields["planned_id"]
-    if planned_id not in {planned.id for planned in command.data.planned.of_user(command.user.id)}:
-        raise unknown(planned_id)
-    await command.data.planned.async_cancel([planned_id])
+async def _async_cancel(command: PanelCommand) -> EmptyAnswer:
+    """Cancel a timer or a command of the user. Raises HomeAssistantError for one of somebody else."""
+    planned, item_id = command.data.planned, command.fields.get("timer_id") or command.fields["planned_id"]
+    if item_id not in {item.id for item in planned.of_user(command.user.id)}:
+        raise unknown(item_id)
+    await planned.async_cancel([item_id])
     return {}
 
 
@@ -174,10 +168,6 @@ COMMANDS: Final[Mapping[str, CommandRow]] = {
     "mine/profile/delete": CommandRow(
         _async_forget_entry, {probatio.Required("profile_id"): str}, everybody=True
     ),
-    "mine/timer/cancel": CommandRow(
-        _async_cancel_timer, {probatio.Required("timer_id"): str}, everybody=True
-    ),
-    "mine/planned/cancel": CommandRow(
-        _async_cancel_planned, {probatio.Required("planned_id"): str}, everybody=True
-    ),
+    "mine/timer/cancel": CommandRow(_async_cancel, {probatio.Required("timer_id"): str}, everybody=True),
+    "mine/planned/cancel": CommandRow(_async_cancel, {probatio.Required("planned_id"): str}, everybody=True),
 }

@@ -165,7 +165,7 @@ async def test_over_a_restart(
     """Home Assistant loses its own timers at a restart; ours is told all the same."""
     agent, ring = await _async_home(hass, model_server)
     await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
-    store = agent.entry.runtime_data.shared.timers
+    store = agent.entry.runtime_data.shared.planned
     assert await hass.config_entries.async_unload(agent.entry.entry_id)
     for timer in ring.timers:
         ring.manager.cancel_timer(timer.id)
