@@ -36,19 +36,6 @@ PROFILE = {
 }
 
 
-TIMER = {
-    "due": AT,
-    "name": "tea",
-    "repeat": None,
-    "language": "en",
-    "user_id": None,
-    "device_id": None,
-    "outside": False,
-    "chat": None,
-    "id": "t1",
-}
-
-
 PLANNED = {
     "id": "p1",
     "verb": "turn_on",

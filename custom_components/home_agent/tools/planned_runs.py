@@ -1,11 +1,11 @@
 """Runs what is planned when it is due: each call passes the guard again, as the person who gave it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from homeassistant.core import Context, State
 from homeassistant.exceptions import HomeAssistantError
@@ -19,7 +19,7 @@ from ..errors import NotExposed, PermissionDenied, ToolExecutionError
 from ..event_data import PlannedRun
 from ..events import EventEmitter
 from ..planned.records import Held, PlannedItem
-from ..planned.scheduler import Scheduler, is_missed
+from ..planned.scheduler import Run, Scheduler, is_missed
 from ..safety.frozen import CallOrigin
 from ..safety.ledger import EarlierState
 from .base import PartlyFailed, ToolRun
@@ -31,15 +31,16 @@ from .handler import ToolHandler
 from .results import failed, partly, succeeded
 from .vetted import registry_ids
 
-if TYPE_CHECKING:
-    from ..channels.announcing import Announcer
-
 AGAIN: Final = timedelta(minutes=1)
 """After this time it is tried again to restore a device that is offline."""
 GIVE_UP: Final = timedelta(hours=1)
 """So long after its end a device is waited for."""
 REFUSED: Final = "was refused"
 """How the reason for a target begins that the guard refused."""
+
+
+type Tell = Callable[[PlannedItem, datetime, str, Sequence[str], Sequence[PermissionDenied]], Awaitable[None]]
+"""Tells a person of a problem; gets the key of the sentence, the entities, and why they were refused."""
 
 
 class RunOutcome(StrEnum):
@@ -55,12 +56,13 @@ class PlannedRuns:
     """Runs what is planned of one agent."""
 
     def __init__(
-        self, handler: ToolHandler, planned: Scheduler, emitter: EventEmitter, announcer: Announcer
+        self, handler: ToolHandler, planned: Scheduler, emitter: EventEmitter, announce: Run, tell: Tell
     ) -> None:
         self._handler = handler
         self._planned = planned
         self._emitter = emitter
-        self._announcer = announcer
+        self._announce = announce
+        self._tell = tell
 
     async def async_run(self, item: PlannedItem, due: datetime, rings: bool = False) -> None:
         """Run an item that was due then; `rings` if a device announces the timer on its own.
@@ -68,7 +70,7 @@ class PlannedRuns:
         Raises nothing: what fails is told to the person.
         """
         if item.is_timer:
-            await self._announcer.async_announce(item, due, rings)
+            await self._announce(item, due, rings)
             return
         if is_missed(item, due, dt_util.utcnow()):
             await self._async_end(item, due, RunOutcome.MISSED, item.entity_ids)
@@ -136,7 +138,7 @@ class PlannedRuns:
         )
         self._emitter.fire(EVENT_PLANNED_RUN, data, context)
         if outcome is not RunOutcome.DONE:
-            await self._announcer.async_tell_planned(item, due, f"planned_{outcome}", failed_ids, why)
+            await self._tell(item, due, f"planned_{outcome}", failed_ids, why)
 
     async def _async_act(self, item: PlannedItem, run: ToolRun, outcome: ControlOutcome) -> JsonValueType:
         """Do what an item says. Raises HomeAgentError, PermissionDenied if the tool for it is off."""
