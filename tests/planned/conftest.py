@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from homeassistant.core import HomeAssistant
+from tests.helpers.agent import Agent
+from tests.helpers.planned import ASKS
 from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
 
 
 @pytest.fixture
@@ -28,3 +31,9 @@ async def secure(hass: HomeAssistant) -> SecureHouse:
     house = SecureHouse(hass)
     await house.async_build()
     return house
+
+
+@pytest.fixture
+async def agent(secure: SecureHouse, model_server: ModelServer) -> Agent:
+    """Return an agent of the house that confirms nothing quickly."""
+    return await secure.async_agent(model_server, ASKS)

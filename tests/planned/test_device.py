@@ -1,7 +1,6 @@
 """Timers on devices that count down by themselves: Home Assistant's own timer there, ours behind it."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -19,12 +18,6 @@ from tests.helpers.timers import call, shown
 from tests.servers.model_server import ModelServer
 
 pytestmark = pytest.mark.freeze_time(NOW)
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the stores of one test from those of others."""
-    return str(tmp_path)
 
 
 class Ring:
@@ -50,19 +43,29 @@ class Ring:
         self.told.append((event.value, timer.name, timer.seconds_left))
 
 
-async def _async_home(hass: HomeAssistant, server: ModelServer) -> tuple[Agent, Ring]:
-    """Return an agent, and a satellite that counts down."""
+@pytest.fixture
+async def satellite(hass: HomeAssistant) -> Satellite:
+    """Return a satellite in a house whose clocks show UTC."""
     await hass.config.async_set_time_zone("UTC")
-    satellite = await async_add_satellite(hass)
-    agent = await async_agent(hass, server, {"memory_enabled": False})
-    return agent, Ring(hass, satellite)
+    return await async_add_satellite(hass)
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, satellite: Satellite, model_server: ModelServer) -> Agent:
+    """Return an agent."""
+    return await async_agent(hass, model_server, {"memory_enabled": False})
+
+
+@pytest.fixture
+def ring(hass: HomeAssistant, satellite: Satellite, agent: Agent) -> Ring:
+    """Let the satellite count down."""
+    return Ring(hass, satellite)
 
 
 async def test_the_device_counts_and_rings(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory
 ) -> None:
     """The device shows it from the start; when it is over it rings, and nothing is said beside."""
-    agent, ring = await _async_home(hass, model_server)
     told = async_capture_events(hass, EVENT_TIMER_FINISHED)
     await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
     assert ring.told == [("started", "pasta", 600)]
@@ -77,9 +80,8 @@ async def test_the_device_counts_and_rings(
 
 
 async def test_longer_and_cancelled(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory
 ) -> None:
-    agent, ring = await _async_home(hass, model_server)
     await call(agent, action="set", when="10 minutes", **ring.here)
     await async_pass(hass, freezer, 60)
     longer = await call(agent, "Add five minutes", action="extend", when="5 minutes", **ring.here)
@@ -93,10 +95,9 @@ async def test_longer_and_cancelled(
 
 
 async def test_what_home_assistant_s_own_sentences_do(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory
 ) -> None:
     """A timer that was cancelled, paused or moved there is neither told too early nor at all."""
-    agent, ring = await _async_home(hass, model_server)
     told = async_capture_events(hass, EVENT_TIMER_FINISHED)
     for name in ("eggs", "rice", "tea"):
         await call(agent, action="set", when="10 minutes", name=name, **ring.here)
@@ -117,10 +118,9 @@ async def test_what_home_assistant_s_own_sentences_do(
 
 
 async def test_timers_that_home_assistant_has_set(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory
 ) -> None:
     """ "How long still?" knows the timer that was set without the model."""
-    agent, ring = await _async_home(hass, model_server)
     ring.manager.start_timer(ring.satellite.device, None, 20, None, "en", "cake")
     ring.manager.start_timer(
         ring.satellite.device, None, 30, None, "en", conversation_command="turn off the light"
@@ -133,10 +133,9 @@ async def test_timers_that_home_assistant_has_set(
 
 
 async def test_reminders_are_told(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory
 ) -> None:
     """What comes at a time, again or after days is said with its name; no ring counts for that."""
-    agent, ring = await _async_home(hass, model_server)
     await call(agent, action="set", when="10:30", name="bins", **ring.here)
     await call(agent, action="set", when="10 minutes", name="tablets", repeat="daily", **ring.here)
     await call(agent, action="set", when="30 hours", name="cheese", **ring.here)
@@ -147,10 +146,9 @@ async def test_reminders_are_told(
 
 
 async def test_the_device_is_gone(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory
 ) -> None:
     """What no device rings for any more is told as ever."""
-    agent, ring = await _async_home(hass, model_server)
     await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
     ring.unregister()
     await async_pass(hass, freezer, 599)
@@ -160,10 +158,9 @@ async def test_the_device_is_gone(
 
 
 async def test_over_a_restart(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory
 ) -> None:
     """Home Assistant loses its own timers at a restart; ours is told all the same."""
-    agent, ring = await _async_home(hass, model_server)
     await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
     store = agent.entry.runtime_data.shared.planned
     assert await hass.config_entries.async_unload(agent.entry.entry_id)

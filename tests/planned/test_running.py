@@ -15,6 +15,7 @@ from custom_components.home_agent.planned.scheduler import PlannedStore
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import NOW, async_pass
 from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, give, made, planned
 from tests.helpers.secure_house import SecureHouse
@@ -25,10 +26,9 @@ pytestmark = pytest.mark.freeze_time(NOW)
 
 
 async def test_runs_later_as_the_person(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
 ) -> None:
     """Nothing happens now; at its time the call is made once, as the person, and stands in the ledger."""
-    agent = await secure.async_agent(model_server, ASKS)
     told = await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     assert (told["success"], told["error"]) == (True, None)
     assert told["result"]["planned"] == {HALL: "turn on at 10:10"}
@@ -131,15 +131,14 @@ async def test_a_repeated_time_stays_over_a_change_of_clocks(
 )
 async def test_a_restart(
     hass: HomeAssistant,
-    model_server: ModelServer,
     secure: SecureHouse,
+    agent: Agent,
     freezer: FrozenDateTimeFactory,
     away: timedelta,
     calls: int,
     told: list[str],
 ) -> None:
     """What became due meanwhile runs if it is not too late; else the person is told."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER)
     store = PlannedStore(hass)
     await store.async_load()
@@ -155,10 +154,9 @@ async def test_a_restart(
 
 
 async def test_for_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
 ) -> None:
     """It acts at once and restores the state from before, also after a restart that took longer."""
-    agent = await secure.async_agent(model_server, ASKS)
     told = await give(
         agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"}
     )
@@ -173,10 +171,9 @@ async def test_for_a_while(
 
 
 async def test_once_more_for_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory
 ) -> None:
     """A second command for a while takes the place of the first one's end, and restores the same state."""
-    agent = await secure.async_agent(model_server, ASKS)
     for minutes in (5, 10):
         sentence = f"Turn on the hall light for {minutes} minutes"
         await give(agent, sentence, **{**LATER, "when": "", "for": f"{minutes} minutes"})
@@ -187,9 +184,8 @@ async def test_once_more_for_a_while(
 
 
 async def test_at_a_time_and_for_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
 ) -> None:
-    agent = await secure.async_agent(model_server, ASKS)
     told = await give(agent, IN_TEN, **{**LATER, "for": "until 10:30"})
     assert told["result"]["planned"] == {HALL: "turn on at 10:10, then back after 20 min"}
     await async_pass(hass, freezer, 601)
@@ -199,10 +195,9 @@ async def test_at_a_time_and_for_a_while(
 
 
 async def test_offline_at_the_end(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
 ) -> None:
     """A device that is offline at the end is switched as soon as it is back."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"})
     on = hass.states.get(HALL)
     assert on is not None
@@ -217,10 +212,9 @@ REFUSED = "What was planned for 10:10 is not allowed any more: {}."
 
 
 async def test_a_stricter_policy_refuses(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
 ) -> None:
     """What was free when it was given and needs a yes when it runs is refused, and the person is told."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER)
     await agent.set_options(policy_restricted=["light"])
     await async_pass(hass, freezer, 601)
@@ -238,14 +232,13 @@ async def test_a_stricter_policy_refuses(
 )
 async def test_rights_of_the_time(
     hass: HomeAssistant,
-    model_server: ModelServer,
     secure: SecureHouse,
+    agent: Agent,
     freezer: FrozenDateTimeFactory,
     gone: str,
     why: str,
 ) -> None:
     """Exposure, the person's rights and what an id means are those of the time when it runs."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     if gone == "exposure":
         async_expose_entity(hass, "conversation", HALL, False)
@@ -261,31 +254,10 @@ async def test_rights_of_the_time(
     assert said.endswith(why)
 
 
-async def test_cancel_and_list(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    """Timers and commands are listed together; "cancel that" means the last command."""
-    agent = await secure.async_agent(model_server, ASKS)
-    await give(agent, IN_TEN, **LATER)
-    listed = await give(agent, "What is planned?", "timer", action="list")
-    (row,) = listed["result"]["commands"]
-    assert row["planned"] == {HALL: "turn on at 10:10"}
-    gone = await give(agent, "Cancel that", "timer", action="cancel")
-    assert gone["result"]["cancelled_commands"] == [row]
-    await give(agent, IN_TEN, **LATER)
-    await give(agent, "Cancel the hall light", "timer", action="cancel", name="hall")
-    await give(agent, IN_TEN, **LATER)
-    await give(agent, "Cancel everything", "timer", action="cancel", name="*")
-    assert planned(agent).all() == []
-    await async_pass(hass, freezer, 601)
-    assert made(secure) == []
-
-
 async def test_undo(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
 ) -> None:
     """Before it has run an undo cancels it, afterwards it puts back what it did."""
-    agent = await secure.async_agent(model_server, ASKS)
     own = Context(user_id=secure.anna.id)
     await give(agent, IN_TEN, **LATER, context=own)
     undone = await give(agent, "Undo that", "activity", action="undo", context=own)
@@ -299,27 +271,8 @@ async def test_undo(
     assert hass.states.get(HALL).state == "off"  # type: ignore[union-attr]
 
 
-async def test_undo_ends_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    """What was undone is not restored a second time: somebody may have switched it on again."""
-    agent = await secure.async_agent(model_server, ASKS)
-    own = Context(user_id=secure.anna.id)
-    args = {**LATER, "when": "", "for": "5 minutes"}
-    await give(agent, "Turn on the hall light for 5 minutes", **args, context=own)
-    await give(agent, "Undo that", "activity", action="undo", context=own)
-    on = hass.states.get(HALL)
-    assert on is not None
-    hass.states.async_set(HALL, "on", on.attributes)
-    await async_pass(hass, freezer, 400)
-    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
-
-
-async def test_a_person_is_forgotten(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_person_is_forgotten(secure: SecureHouse, agent: Agent) -> None:
     """The commands of a user go with them, on disk as well."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     assert len(planned(agent).of_user(secure.anna.id)) == 1
     planned(agent).forget_user(secure.anna.id)

@@ -1,7 +1,6 @@
 """Timers and reminders: set by a model, told where they were set, kept over a restart."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -13,7 +12,7 @@ from custom_components.home_agent.const import EVENT_TIMER_FINISHED
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.everyday_house import NOW, async_add_satellite, async_pass
+from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass
 from tests.helpers.phones import push_service
 from tests.helpers.timers import call, shown
 from tests.helpers.turns import tool_results
@@ -24,17 +23,25 @@ pytestmark = pytest.mark.freeze_time(NOW)
 
 
 @pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the stores of one test from those of others."""
-    return str(tmp_path)
+async def satellite(hass: HomeAssistant) -> Satellite:
+    """Return a satellite in the kitchen."""
+    return await async_add_satellite(hass)
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent."""
+    return await async_agent(hass, model_server)
 
 
 async def test_told_where_it_was_set(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant,
+    satellite: Satellite,
+    agent: Agent,
+    model_server: ModelServer,
+    freezer: FrozenDateTimeFactory,
 ) -> None:
     """It is announced on the satellite, once, in the language in which it was set."""
-    satellite = await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
     model_server.script(
         [
             tool_calls([("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})]),
@@ -54,20 +61,14 @@ async def test_told_where_it_was_set(
     assert shown(hass) == []
 
 
-async def test_a_timer_that_was_not_set_is_not_claimed(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
-    model_server.script([text("I've set a timer for 10 minutes."), text("I could not set it.")])
-    assert "I've set" not in speech(await agent.say("Set a timer for ten minutes"))
-
-
 async def test_from_the_chat_without_a_phone(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant,
+    agent: Agent,
+    model_server: ModelServer,
+    hass_admin_user: MockUser,
+    freezer: FrozenDateTimeFactory,
 ) -> None:
     """A timer of the chat dialog is shown in Home Assistant; automations hear of it by an event."""
-    agent = await async_agent(hass, model_server)
     told = async_capture_events(hass, EVENT_TIMER_FINISHED)
     own = Context(user_id=hass_admin_user.id)
     await agent.say("Hello", context=own)
@@ -88,22 +89,10 @@ async def test_from_the_chat_without_a_phone(
     }
 
 
-async def test_no_event_where_none_is_wanted(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
-    agent = await async_agent(hass, model_server, {"emit_events": False})
-    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
-    await call(agent, action="set", when="5 min")
-    await async_pass(hass, freezer, 301)
-    assert shown(hass) == ["Your timer is up."]
-    assert told == []
-
-
 async def test_two_at_once(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, satellite: Satellite, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:
     """Two of one sentence are two, with names of their own; due together they are told one by one."""
-    satellite = await async_add_satellite(hass)
     agent = await async_agent(hass, model_server, {"memory_enabled": False})
     here = {"device_id": satellite.device}
     model_server.script(
@@ -129,12 +118,12 @@ async def test_two_at_once(
 
 async def test_a_satellite_that_does_not_answer(
     hass: HomeAssistant,
+    satellite: Satellite,
     model_server: ModelServer,
     freezer: FrozenDateTimeFactory,
     hass_client_no_auth: ClientSessionGenerator,
 ) -> None:
     """What a satellite cannot say goes to the phone of who set it."""
-    satellite = await async_add_satellite(hass)
     satellite.broken = True
     async with push_service(hass, hass_client_no_auth) as phones:
         anna = MockUser(name="Anna").add_to_hass(hass)
@@ -155,10 +144,8 @@ async def test_a_satellite_that_does_not_answer(
 
 
 async def test_list_extend_cancel(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, satellite: Satellite, agent: Agent, freezer: FrozenDateTimeFactory
 ) -> None:
-    satellite = await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
     here = {"device_id": satellite.device}
     listed = await call(agent, action="list")
     assert listed["result"].startswith("None of yours")
@@ -183,12 +170,8 @@ async def test_list_extend_cancel(
     ("name", "language"),
     [("all", "it"), ("tutti", "it"), ("Alle", "de-CH"), ("wszystkie", "pl"), ("全部", "zh-Hans")],
 )
-async def test_all_timers_end(
-    hass: HomeAssistant, model_server: ModelServer, name: str, language: str
-) -> None:
+async def test_all_timers_end(satellite: Satellite, agent: Agent, name: str, language: str) -> None:
     """Whoever says all means all, in the own language or as the model translates it."""
-    satellite = await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
     here: dict[str, Any] = {"device_id": satellite.device, "language": language}
     for minutes in (5, 7):
         await call(agent, action="set", when=f"{minutes} minutes", **here)
@@ -196,12 +179,8 @@ async def test_all_timers_end(
     assert len(cancelled["result"]["cancelled"]) == 2
 
 
-async def test_whose_timers_they_are(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
-) -> None:
+async def test_whose_timers_they_are(satellite: Satellite, agent: Agent, hass_admin_user: MockUser) -> None:
     """A user's timers are theirs; those of a voice that nobody knows are everybody's."""
-    await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
     await call(agent, action="set", when="10 min", name="mine", context=Context(user_id=hass_admin_user.id))
     await call(agent, action="set", when="20 min", name="ours")
     assert [item["name"] for item in (await call(agent, action="list"))["result"]["timers"]] == ["ours"]
@@ -286,8 +265,5 @@ async def test_repeating(
         ({"action": "extend", "name": "x"}, "by how much"),
     ],
 )
-async def test_refusals(
-    hass: HomeAssistant, model_server: ModelServer, args: dict[str, str], said: str
-) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_refusals(agent: Agent, args: dict[str, str], said: str) -> None:
     assert said in (await call(agent, **args))["error"]

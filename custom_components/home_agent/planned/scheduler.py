@@ -215,6 +215,14 @@ class Scheduler:
             self._note()
         await self._flush()
 
+    async def async_put(self, item: PlannedItem) -> bool:
+        """Keep an item in place of those that are the same; return whether there were any."""
+        same = [other.id for other in self.all() if other.is_same(item)]
+        for item_id in same:
+            self._drop(item_id)
+        await self.async_add(item)
+        return bool(same)
+
     async def async_cancel(self, ids: Iterable[str]) -> None:
         """Drop items."""
         for item_id in ids:

@@ -289,23 +289,22 @@ def _let_wait(planned: Scheduler, command: PlannedItem, timing: Timing, run: Too
 
 async def _async_plan(planned: Scheduler, command: PlannedItem, outcome: ControlOutcome) -> None:
     """Keep a command, and say in the outcome what happens when, and what is planned that is like it."""
-    if same := [other.id for other in planned.all() if other.is_same(command)]:
-        await planned.async_cancel(same)
+    if await planned.async_put(command):
         outcome.note("replaces the same command that was planned before")
     alike = [
         other
-        for other in planned.all()
+        for other in planned.commands()
         if not other.restores
+        and other.id != command.id
         and other.verb == command.verb
         and set(other.entity_ids) & set(command.entity_ids)
         and other.owner.user_id in (None, command.owner.user_id)
     ]
     for other in alike[:MAX_ALIKE]:
         outcome.note(
-            f"also planned: {other.told} {other.schedule.told(dt_util.utcnow())}, id {other.id}; "
+            f"also planned: {other.told_at(dt_util.utcnow())}, id {other.id}; "
             "cancel it if this one replaces it"
         )
-    await planned.async_add(command)
     _tell(command, outcome)
 
 

@@ -574,7 +574,7 @@ class NotifyTool(HomeAgentTool):
             approved=tuple(waiting) or None,
             owner=Giver.of(run.speaker, user_of(run)),
         )
-        keep = partial(self._async_keep, self._planned, command)
+        keep = partial(self._planned.async_put, command)
         if waiting:
             item = FrozenPlan(calls=tuple(waiting), due=schedule.due, repeats=bool(schedule.days), begin=keep)
             raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
@@ -593,12 +593,6 @@ class NotifyTool(HomeAgentTool):
             "id": command.id,
         }
         return planned | ({"notes": notes[:MAX_ALIKE]} if notes else {})
-
-    @staticmethod
-    async def _async_keep(planned: Scheduler, command: PlannedItem) -> None:
-        if same := [other.id for other in planned.all() if other.is_same(command)]:
-            await planned.async_cancel(same)
-        await planned.async_add(command)
 
     async def _async_find(self, message: Notice, run: ToolRun, *, later: datetime | None = None) -> Audience:
         """Return who gets a message. Raises ValidationError for somebody who is not clear or not known."""
