@@ -1,8 +1,5 @@
 """A house whose clocks show UTC."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from homeassistant.core import HomeAssistant
@@ -10,18 +7,6 @@ from tests.helpers.agent import Agent
 from tests.helpers.planned import ASKS
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
-
-
-@pytest.fixture
-def hass_storage() -> dict[str, Any]:
-    """Let stores be real files."""
-    return {}
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the stores of one test from those of others."""
-    return str(tmp_path)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import partial
 import json
 from pathlib import Path
 import shutil
@@ -286,7 +287,7 @@ async def test_files_of_version_0_1_0(hass: HomeAssistant) -> None:
     """Timers are read from their own file, which is gone then, and commands are as they were."""
     await hass.config.async_set_time_zone("UTC")
     folder = Path(hass.config.path(".storage"))
-    await hass.async_add_executor_job(shutil.copytree, OLD, folder)
+    await hass.async_add_executor_job(partial(shutil.copytree, OLD, folder, dirs_exist_ok=True))
     store = PlannedStore(hass)
     await store.async_load()
     stored = {item["id"]: item for item in store.of("AGENT").stored()}
