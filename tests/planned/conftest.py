@@ -5,6 +5,7 @@ import pytest
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.planned import ASKS
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
 
