@@ -1,5 +1,6 @@
 """Commands for later: given in one turn, and what reached the house."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from custom_components.home_agent.planned.scheduler import Scheduler
@@ -7,6 +8,9 @@ from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
 from tests.servers.replies import text, tool_calls
+
+type Wait = Callable[[float], Awaitable[None]]
+"""Lets so many seconds pass."""
 
 HALL = "light.hall"
 DOOR = "lock.front_door"

@@ -10,7 +10,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
 from tests.helpers.everyday_house import NOW, async_pass
-from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, give, made, planned
+from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, Wait, give, made, planned
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -86,38 +86,28 @@ async def test_restricted(
     assert made(secure) == [("lock.unlock", (DOOR,))]
 
 
-async def test_for_a_while_after_a_yes(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    agent: Agent,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-) -> None:
+async def test_for_a_while_after_a_yes(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     own = Context(user_id=secure.anna.id)
     args = {"action": "unlock", "entity_id": [DOOR], "for": "5 minutes"}
-    model_server.script([tool_calls([("ha_control", args)])])
+    agent.server.script([tool_calls([("ha_control", args)])])
     asked = await agent.say("Unlock the front door for five minutes", context=own)
     assert speech(asked).endswith("for 5 min?")
     await agent.say("yes", context=own, conversation_id=asked.conversation_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
     assert made(secure) == [("lock.unlock", (DOOR,))]
-    await async_pass(hass, freezer, 301)
+    await wait(301)
     assert made(secure)[1:] == [("lock.lock", (DOOR,))]
 
 
 async def test_an_automation_cannot_plan_what_is_restricted(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    agent: Agent,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
+    secure: SecureHouse, agent: Agent, wait: Wait
 ) -> None:
     """The question goes to people, and until one of them has answered nothing is planned."""
     agent.device_id = None
-    model_server.script([tool_calls([("ha_control", UNLOCK)])])
+    agent.server.script([tool_calls([("ha_control", UNLOCK)])])
     await agent.say("Unlock the front door in ten minutes")
     await agent.say("yes")
-    await async_pass(hass, freezer, 601)
+    await wait(601)
     assert (made(secure), planned(agent).all()) == ([], [])
 
 
@@ -190,13 +180,11 @@ async def test_the_same_command_again_replaces_the_first(agent: Agent) -> None:
     assert command.id == told["result"]["id"]
 
 
-async def test_left_on_what_was_on_for_a_while(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_left_on_what_was_on_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     on = {"action": "turn_on", "entity_id": [HALL]}
     await give(agent, "Turn on the hall light for 5 minutes", **on, **{"for": "5 minutes"})
     (_ending,) = planned(agent).all()
     told = await give(agent, "Leave the hall light on", **on)
     assert any("no longer set back" in note for note in told["result"]["notes"])
-    await async_pass(hass, freezer, 360)
+    await wait(360)
     assert (secure.state(HALL), planned(agent).all()) == ("on", [])

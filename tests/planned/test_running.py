@@ -18,7 +18,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import NOW, async_pass
-from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, give, made, planned
+from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, Wait, give, made, planned
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.timers import call, shown
 from tests.servers.model_server import ModelServer
@@ -26,20 +26,18 @@ from tests.servers.model_server import ModelServer
 pytestmark = pytest.mark.freeze_time(NOW)
 
 
-async def test_runs_later_as_the_person(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_runs_later_as_the_person(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """Nothing happens now; at its time the call is made once, as the person, and stands in the ledger."""
     told = await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     assert (told["success"], told["error"]) == (True, None)
     assert told["result"]["planned"] == {HALL: "turn on at 10:10"}
     (command,) = planned(agent).all()
     assert told["result"]["id"] == command.id
-    await async_pass(hass, freezer, 599)
+    await wait(599)
     assert made(secure) == []
-    events = async_capture_events(hass, EVENT_TOOL_EXECUTED)
-    await async_pass(hass, freezer, 1)
-    await async_pass(hass, freezer, 3600)
+    events = async_capture_events(agent.hass, EVENT_TOOL_EXECUTED)
+    await wait(1)
+    await wait(3600)
     assert made(secure) == [("light.turn_on", (HALL,))]
     assert secure.calls[0].context.user_id == secure.anna.id
     assert [(event.data["tool_name"], event.data["success"]) for event in events] == [("ha_control", True)]
@@ -131,32 +129,30 @@ async def test_a_repeated_time_stays_over_a_change_of_clocks(
     ],
 )
 async def test_a_restart(
-    hass: HomeAssistant,
     secure: SecureHouse,
     agent: Agent,
     freezer: FrozenDateTimeFactory,
     away: timedelta,
     calls: int,
     told: list[str],
+    wait: Wait,
 ) -> None:
     """What became due meanwhile runs if it is not too late; else the person is told."""
     await give(agent, IN_TEN, **LATER)
-    store = PlannedStore(hass)
+    store = PlannedStore(agent.hass)
     await store.async_load()
     assert [command.told for command in store.of(agent.entry.entry_id).all()] == ["turn on"]
-    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
     freezer.tick(away)
-    await async_pass(hass, freezer, 0)
+    await wait(0)
     assert made(secure) == []
-    assert await hass.config_entries.async_setup(agent.entry.entry_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await agent.hass.config_entries.async_setup(agent.entry.entry_id)
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
     assert len(secure.calls) == calls
-    assert shown(hass) == told
+    assert shown(agent.hass) == told
 
 
-async def test_for_a_while(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_for_a_while(secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     """It acts at once and restores the state from before, also after a restart that took longer."""
     told = await give(
         agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"}
@@ -164,100 +160,77 @@ async def test_for_a_while(
     assert told["result"]["done"] == {HALL: "on"}
     assert told["result"]["planned"] == {HALL: "back to off at 10:05"}
     assert made(secure) == [("light.turn_on", (HALL,))]
-    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
     freezer.tick(timedelta(hours=20))
-    assert await hass.config_entries.async_setup(agent.entry.entry_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await agent.hass.config_entries.async_setup(agent.entry.entry_id)
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
     assert made(secure) == [("light.turn_on", (HALL,)), ("light.turn_off", (HALL,))]
 
 
-async def test_once_more_for_a_while(
-    hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_once_more_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """A second command for a while takes the place of the first one's end, and restores the same state."""
     for minutes in (5, 10):
         sentence = f"Turn on the hall light for {minutes} minutes"
         await give(agent, sentence, **{**LATER, "when": "", "for": f"{minutes} minutes"})
-    await async_pass(hass, freezer, 400)
-    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
-    await async_pass(hass, freezer, 300)
-    assert hass.states.get(HALL).state == "off"  # type: ignore[union-attr]
+    await wait(400)
+    assert secure.state(HALL) == "on"
+    await wait(300)
+    assert secure.state(HALL) == "off"
 
 
-async def test_at_a_time_and_for_a_while(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_at_a_time_and_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     told = await give(agent, IN_TEN, **{**LATER, "for": "until 10:30"})
     assert told["result"]["planned"] == {HALL: "turn on at 10:10, then back after 20 min"}
-    await async_pass(hass, freezer, 601)
+    await wait(601)
     assert made(secure) == [("light.turn_on", (HALL,))]
-    await async_pass(hass, freezer, 1201)
+    await wait(1201)
     assert made(secure)[1:] == [("light.turn_off", (HALL,))]
 
 
-async def test_offline_at_the_end(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_offline_at_the_end(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """A device that is offline at the end is switched as soon as it is back."""
     await give(agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"})
-    on = hass.states.get(HALL)
+    on = agent.hass.states.get(HALL)
     assert on is not None
-    hass.states.async_set(HALL, "unavailable", on.attributes)
-    await async_pass(hass, freezer, 301)
-    hass.states.async_set(HALL, "on", on.attributes)
-    await async_pass(hass, freezer, 61)
+    agent.hass.states.async_set(HALL, "unavailable", on.attributes)
+    await wait(301)
+    agent.hass.states.async_set(HALL, "on", on.attributes)
+    await wait(61)
     assert made(secure)[1:] == [("light.turn_off", (HALL,))]
 
 
 REFUSED = "What was planned for 10:10 is not allowed any more: {}."
 
 
-async def test_a_stricter_policy_refuses(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
-    """What was free when it was given and needs a yes when it runs is refused, and the person is told."""
-    await give(agent, IN_TEN, **LATER)
-    await agent.set_options(policy_restricted=["light"])
-    await async_pass(hass, freezer, 601)
-    assert made(secure) == []
-    assert shown(hass) == [f"{REFUSED.format('Hall')} It would need a confirmation now."]
-
-
 @pytest.mark.parametrize(
     ("gone", "why"),
     [
+        ("freedom", f"{REFUSED.format('Hall')} It would need a confirmation now."),
         ("exposure", "It is no longer exposed to me."),
         ("user", "The person who planned it is not allowed to do that any more."),
         ("id", REFUSED.format("Hall")),
     ],
 )
-async def test_rights_of_the_time(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    agent: Agent,
-    freezer: FrozenDateTimeFactory,
-    gone: str,
-    why: str,
-) -> None:
+async def test_rights_of_the_time(secure: SecureHouse, agent: Agent, gone: str, why: str, wait: Wait) -> None:
     """Exposure, the person's rights and what an id means are those of the time when it runs."""
     await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
-    if gone == "exposure":
-        async_expose_entity(hass, "conversation", HALL, False)
+    if gone == "freedom":
+        await agent.set_options(policy_restricted=["light"])
+    elif gone == "exposure":
+        async_expose_entity(agent.hass, "conversation", HALL, False)
     elif gone == "user":
         secure.anna.mock_policy({"entities": {}})
     else:
         (command,) = planned(agent).all()
         await planned(agent).async_cancel([command.id])
         await planned(agent).async_add(replace(command, registered={HALL: "another"}))
-    await async_pass(hass, freezer, 601)
+    await wait(601)
     assert made(secure) == []
-    (said,) = shown(hass)
+    (said,) = shown(agent.hass)
     assert said.endswith(why)
 
 
-async def test_undo(
-    hass: HomeAssistant, secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_undo(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """Before it has run an undo cancels it, afterwards it puts back what it did."""
     own = Context(user_id=secure.anna.id)
     await give(agent, IN_TEN, **LATER, context=own)
@@ -265,11 +238,11 @@ async def test_undo(
     assert undone["result"]["cancelled"][0]["planned"] == {HALL: "turn on at 10:10"}
     assert planned(agent).all() == []
     await give(agent, IN_TEN, **LATER, context=own)
-    await async_pass(hass, freezer, 601)
-    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
+    await wait(601)
+    assert secure.state(HALL) == "on"
     undone = await give(agent, "Undo that", "activity", action="undo", context=own)
     assert undone["result"] == {"restored": {HALL: "off"}}
-    assert hass.states.get(HALL).state == "off"  # type: ignore[union-attr]
+    assert secure.state(HALL) == "off"
 
 
 async def test_a_person_is_forgotten(secure: SecureHouse, agent: Agent) -> None:

@@ -14,6 +14,7 @@ from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass
 from tests.helpers.phones import push_service
+from tests.helpers.planned import Wait
 from tests.helpers.timers import call, shown
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -34,15 +35,9 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     return await async_agent(hass, model_server)
 
 
-async def test_told_where_it_was_set(
-    hass: HomeAssistant,
-    satellite: Satellite,
-    agent: Agent,
-    model_server: ModelServer,
-    freezer: FrozenDateTimeFactory,
-) -> None:
+async def test_told_where_it_was_set(satellite: Satellite, agent: Agent, wait: Wait) -> None:
     """It is announced on the satellite, once, in the language in which it was set."""
-    model_server.script(
+    agent.server.script(
         [
             tool_calls([("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})]),
             text("I've set a timer for 10 minutes."),
@@ -50,32 +45,26 @@ async def test_told_where_it_was_set(
     )
     result = await agent.say("Set a pasta timer for ten minutes", device_id=satellite.device, language="de")
     assert speech(result) == "I've set a timer for 10 minutes."
-    told = tool_results(model_server.chats[-1])[-1]["result"]["set"]
+    told = tool_results(agent.server.chats[-1])[-1]["result"]["set"]
     assert (told["name"], told["in"]) == ("Pasta", "10 min")
-    await async_pass(hass, freezer, 599)
+    await wait(599)
     assert satellite.said == []
-    await async_pass(hass, freezer, 2)
+    await wait(2)
     assert satellite.said == ["Es ist so weit: Pasta."]
-    await async_pass(hass, freezer, 3600)
+    await wait(3600)
     assert len(satellite.said) == 1
-    assert shown(hass) == []
+    assert shown(agent.hass) == []
 
 
-async def test_from_the_chat_without_a_phone(
-    hass: HomeAssistant,
-    agent: Agent,
-    model_server: ModelServer,
-    hass_admin_user: MockUser,
-    freezer: FrozenDateTimeFactory,
-) -> None:
+async def test_from_the_chat_without_a_phone(agent: Agent, hass_admin_user: MockUser, wait: Wait) -> None:
     """A timer of the chat dialog is shown in Home Assistant; automations hear of it by an event."""
-    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    told = async_capture_events(agent.hass, EVENT_TIMER_FINISHED)
     own = Context(user_id=hass_admin_user.id)
     await agent.say("Hello", context=own)
-    assert "timer" in {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]}
+    assert "timer" in {tool["function"]["name"] for tool in agent.server.chats[-1].json["tools"]}
     timer = (await call(agent, action="set", when="5 min", name="tea", context=own))["result"]["set"]
-    await async_pass(hass, freezer, 301)
-    assert shown(hass) == ["It is time: tea."]
+    await wait(301)
+    assert shown(agent.hass) == ["It is time: tea."]
     (event,) = told
     assert event.data == {
         "timer_id": timer["id"],
@@ -143,9 +132,7 @@ async def test_a_satellite_that_does_not_answer(
         assert shown(hass) == []
 
 
-async def test_list_extend_cancel(
-    hass: HomeAssistant, satellite: Satellite, agent: Agent, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_list_extend_cancel(satellite: Satellite, agent: Agent, wait: Wait) -> None:
     here = {"device_id": satellite.device}
     listed = await call(agent, action="list")
     assert listed["result"].startswith("None of yours")
@@ -159,9 +146,9 @@ async def test_list_extend_cancel(
     assert longer["result"]["now"]["in"] == "15 min"
     gone = await call(agent, action="cancel", name="bins", **here)
     assert gone["result"]["cancelled"][0]["name"] == "take out the bins"
-    await async_pass(hass, freezer, 601)
+    await wait(601)
     assert satellite.said == []
-    await async_pass(hass, freezer, 300)
+    await wait(300)
     assert satellite.said == ["It is time: pasta."]
     assert not (await call(agent, action="cancel", name="all", **here))["result"]["cancelled"]
 
