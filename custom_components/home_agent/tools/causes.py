@@ -80,7 +80,7 @@ class Asked:
         return is_in_time and state.state not in GONE and (self.fits is None or self.fits(state))
 
 
-type Changed = tuple[State | None, State]
+type StateChange = tuple[State | None, State]
 """The states before, None where that is not known, and after a change."""
 
 
@@ -93,13 +93,13 @@ def happened_at(happening: Happening) -> float:
 
 async def async_recorded(
     hass: HomeAssistant, asked: Sequence[Asked]
-) -> tuple[list[Changed], dict[str, list[Happening]]]:
+) -> tuple[list[StateChange], dict[str, list[Happening]]]:
     """Return changes, and what happened by the id of the context, both empty without the recorder.
 
     The oldest come first.
     """
 
-    def read() -> tuple[list[Changed], dict[str, list[Happening]]]:
+    def read() -> tuple[list[StateChange], dict[str, list[Happening]]]:
         with session_scope(hass=hass, read_only=True) as session:
             changes = [change for item in asked for change in _changes(session, item)]
             return changes, _happenings(session, changes)
@@ -116,7 +116,7 @@ async def async_recorded(
         return [], {}
 
 
-def _changes(session: Session, asked: Asked) -> Sequence[Changed]:
+def _changes(session: Session, asked: Asked) -> Sequence[StateChange]:
     """Return the newest changes of the state, and of the settings, that are asked about."""
     from sqlalchemy import or_  # noqa: PLC0415
 
@@ -127,7 +127,7 @@ def _changes(session: Session, asked: Asked) -> Sequence[Changed]:
     query = query.order_by(at.desc())
     of_state = query.where(or_(changed_at.is_(None), changed_at >= at - _SETTINGS_ALONE))
     states = [_state(row) for row in session.execute(of_state.limit(MAX_STATE_ROWS))][::-1]
-    changed: Sequence[Changed] = [
+    changed: Sequence[StateChange] = [
         (before, after)
         for before, after in pairwise(state for state in states if state.state not in GONE)
         if before.state != after.state and asked.wants(after)
@@ -136,7 +136,7 @@ def _changes(session: Session, asked: Asked) -> Sequence[Changed]:
     if (asked.fits is not None and changed) or set(COMPARED).isdisjoint(kept):
         return changed
     rows = [_state(row) for row in session.execute(query.limit(MAX_SETTING_ROWS))][::-1]
-    settings: Sequence[Changed] = [
+    settings: Sequence[StateChange] = [
         (before, after)
         for before, after in pairwise(rows)
         if before.state == after.state
@@ -147,7 +147,7 @@ def _changes(session: Session, asked: Asked) -> Sequence[Changed]:
     return sorted([*changed, *settings[-most:]], key=lambda change: happened_at(change[1]))
 
 
-def _happenings(session: Session, changes: Iterable[Changed]) -> dict[str, list[Happening]]:
+def _happenings(session: Session, changes: Iterable[StateChange]) -> dict[str, list[Happening]]:
     """Return what happened in the contexts of changes, and in the parents of these."""
     from sqlalchemy import or_, select  # noqa: PLC0415
 
@@ -299,7 +299,7 @@ async def async_explain(run: ToolRun, asked: Sequence[Asked]) -> dict[str, list[
     wanted = [item for item in asked if item.entity_id.partition(".")[0] not in PRIVATE]
     recorded, happenings = await async_recorded(run.hass, wanted)
     last = {after.entity_id: happened_at(after) for _before, after in recorded}
-    live: list[Changed] = []
+    live: list[StateChange] = []
     for item in wanted:
         state = run.hass.states.get(item.entity_id)
         if state is None or state.state in GONE or not _is_of_one_cause(state):
@@ -330,7 +330,7 @@ def _is_of_one_cause(state: State) -> bool:
 
 
 async def _async_explained(
-    run: ToolRun, changes: Sequence[Changed], recorded: Mapping[str, Sequence[Happening]]
+    run: ToolRun, changes: Sequence[StateChange], recorded: Mapping[str, Sequence[Happening]]
 ) -> list[Explained]:
     if not changes:
         return []

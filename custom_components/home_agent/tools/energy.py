@@ -117,11 +117,11 @@ FEW_DAYS: Final = timedelta(days=3)
 LONG: Final = timedelta(days=36)
 """Whole months from this length on are read by the month."""
 
-type Span = Literal["hour", "day", "month"]
+type StepLength = Literal["hour", "day", "month"]
 """The steps in which the dashboard reads a period."""
 
 
-def read_periods(text: str, compare: str, now: datetime, language: str) -> list[tuple[Period, Span]]:
+def read_periods(text: str, compare: str, now: datetime, language: str) -> list[tuple[Period, StepLength]]:
     """Return a period, and the one to compare it with, as much of it as has passed of the first one.
 
     What names no period means the days before, of which each is told. Raises ValidationError.
@@ -177,7 +177,7 @@ def _read_period(text: str, now: datetime, language: str) -> tuple[Period, datet
     return Period(start, period.end), period.closes or period.end
 
 
-def _steps_of(period: Period, end: datetime) -> Span:
+def _steps_of(period: Period, end: datetime) -> StepLength:
     """Return the steps in which a period is read; `end` is that of the day, week or month."""
     ends = dt_util.as_local(period.start), dt_util.as_local(end)
     is_months = all(local == dt_util.start_of_local_day(local.replace(day=1)) for local in ends)
@@ -202,7 +202,7 @@ class Counted:
     """What the statistics say of a period. Amounts are in kWh, in the units of `units`, or money."""
 
     period: Period
-    step: Span
+    step: StepLength
     amounts: Mapping[str, Mapping[float, float]]
     """By statistic, by the beginning of each hour, day or month; statistics without any are left out."""
     units: Mapping[str, str]
@@ -253,7 +253,7 @@ def _move(left: dict[str, float], source: str, target: str, limit: float = float
 
 
 async def async_counted(
-    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, Span]]
+    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, StepLength]]
 ) -> list[Counted]:
     """Return what was counted in some periods.
 
@@ -269,7 +269,7 @@ async def async_counted(
 
 
 def _read_statistics(
-    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, Span]]
+    hass: HomeAssistant, wanted: Preferences, periods: Sequence[tuple[Period, StepLength]]
 ) -> list[Counted]:
     """Return what was counted in some periods; runs in the recorder's executor."""
     from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
@@ -327,12 +327,14 @@ NO_PRICE: Final = "no price is set in the Energy dashboard"
 HIDDEN: Final = "other devices, not exposed"
 METER: Final = {"grid": "electricity"}
 
-type Told = dict[str, JsonValueType]
+type Figures = dict[str, JsonValueType]
 
 
-def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
+def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
     """Return the amounts and the costs of a period, what the devices used, and what was used each day."""
-    answer: Told = {"period": f"{format_local(counted.period.start)} to {format_local(counted.period.end)}"}
+    answer: Figures = {
+        "period": f"{format_local(counted.period.start)} to {format_local(counted.period.end)}"
+    }
     begins = min((at for rows in counted.amounts.values() for at in rows), default=None)
     if begins is None:
         answer["error"] = "nothing is counted in this period"
@@ -353,7 +355,7 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
         answer["devices"] = devices
     if counted.step == "day" and flows:
         used = {format_local(at).split()[0]: max(0.0, flow["used"]) for at, flow in flows.items()}
-        days: Told = {day: _kwh(amount) for day, amount in used.items()}
+        days: Figures = {day: _kwh(amount) for day, amount in used.items()}
         if len(used) > MOST_DAYS:
             highest, lowest = max(used, key=lambda day: used[day]), min(used, key=lambda day: used[day])
             days = {
@@ -367,12 +369,12 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Told:
 
 def _electricity(
     hass: HomeAssistant, wanted: Preferences, counted: Counted, flows: Collection[Mapping[str, float]]
-) -> Told:
+) -> Figures:
     """Return where the electricity came from and went to, and what it cost."""
     names = ("used", "solar_at_home", "used_grid")
     used, at_home, bought = (sum(flow[name] for flow in flows) for name in names)
     grid, solar, battery = wanted.of("grid"), wanted.of("solar"), wanted.of("battery")
-    told: Told = {"used": _kwh(max(0.0, used))}
+    told: Figures = {"used": _kwh(max(0.0, used))}
     parts = (
         ("from_grid", [source.taken for source in grid]),
         ("sold_to_grid", [source.given for source in grid]),
@@ -395,7 +397,7 @@ def _electricity(
         if (cost := counted.total(source.cost for source in grid)) is not None:
             told["net_cost"] = _money(hass, cost - earned)
     if len(tariffs := [source for source in grid if source.taken in counted.amounts]) > 1:
-        rows: Told = {}
+        rows: Figures = {}
         for number, source in enumerate(tariffs, 1):
             amount, price = counted.total([source.taken]), counted.total([source.cost])
             name = clean(source.name, NAME_CHARS) or f"meter {number}"
@@ -424,7 +426,7 @@ def _money(hass: HomeAssistant, amount: float) -> str:
 
 def _devices(
     run: ToolRun, wanted: Preferences, counted: Counted, flows: Mapping[float, dict[str, float]]
-) -> Told:
+) -> Figures:
     """Return the devices that used most, and what no device accounts for.
 
     A device is named if one of its entities is exposed.
@@ -434,7 +436,7 @@ def _devices(
     for statistic in devices:
         if (amount := counted.total([statistic])) is not None:
             totals[statistic] = amount
-    told: Told = {}
+    told: Figures = {}
     hidden, further, measured = 0.0, 0.0, 0.0
     for statistic, amount in sorted(totals.items(), key=lambda pair: -pair[1]):
         device, entry = devices[statistic], registry.async_get(statistic)
@@ -465,9 +467,9 @@ def _devices(
     return told
 
 
-def _now(hass: HomeAssistant, wanted: Preferences) -> Told:
+def _now(hass: HomeAssistant, wanted: Preferences) -> Figures:
     """Return the power at this moment by where it comes from or goes to, and how full the batteries are."""
-    told: Told = {}
+    told: Figures = {}
     for kind, names in ROLES.items():
         powers: list[float] = []
         for source in wanted.of(kind):
