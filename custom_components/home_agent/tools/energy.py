@@ -332,14 +332,13 @@ type Figures = dict[str, JsonValueType]
 
 def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
     """Return the amounts and the costs of a period, what the devices used, and what was used each day."""
-    answer: Figures = {
-        "period": f"{format_local(counted.period.start)} to {format_local(counted.period.end)}"
-    }
+    period = counted.period
+    answer: Figures = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     begins = min((at for rows in counted.amounts.values() for at in rows), default=None)
     if begins is None:
         answer["error"] = "nothing is counted in this period"
         return answer
-    late = dt_util.utc_from_timestamp(begins) - dt_util.as_utc(counted.period.start)
+    late = dt_util.utc_from_timestamp(begins) - dt_util.as_utc(period.start)
     if late >= timedelta(hours=1 if counted.step == "hour" else 24):
         answer["known_since"] = format_local(begins)
     flows: dict[float, dict[str, float]] = {}
