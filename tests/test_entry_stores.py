@@ -10,17 +10,17 @@ import pytest
 from custom_components.home_agent.memory.learner.observations import ObservationStore
 from custom_components.home_agent.memory.memories import MemoryManager
 from custom_components.home_agent.memory.profile import ProfileManager
+from custom_components.home_agent.planned.scheduler import PlannedStore
 from custom_components.home_agent.proactive.state import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore
 from custom_components.home_agent.self_test_reports import SelfTestStore
 from custom_components.home_agent.store import EntryStore
-from custom_components.home_agent.timers.timers import TimerStore
 from custom_components.home_agent.usage import UsageStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import async_agent
 from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
-from tests.helpers.stored_values import AT, BOOK, MEMORY, PROFILE, SEEN, TIMER, USAGE
+from tests.helpers.stored_values import AT, BOOK, MEMORY, PLANNED, PROFILE, SEEN, USAGE
 from tests.servers.model_server import ModelServer
 
 JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
@@ -31,7 +31,7 @@ type Make = Callable[[HomeAssistant], EntryStore[Any]]
 STORES: dict[str, tuple[Make, Any, Any]] = {
     "memories": (MemoryManager, [MEMORY], [MEMORY, {"id": "x"}]),
     "profile": (ProfileManager, [PROFILE], [PROFILE, 5]),
-    "timers": (TimerStore, [TIMER], [TIMER, {"due": "soon"}]),
+    "planned": (PlannedStore, [PLANNED], [PLANNED, {"due": "soon"}]),
     "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
     "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
     "journal": (JournalStore, JOURNAL, {"ledger": []}),

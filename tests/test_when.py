@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.timers.timers import WORKDAYS
+from custom_components.home_agent.timespans import WORKDAYS
 from custom_components.home_agent.when import (
     Period,
     Sun,

@@ -20,7 +20,7 @@ from tests.helpers.agent import Agent, speech
 from tests.helpers.conversations import turn
 from tests.helpers.examples import many
 from tests.helpers.household import async_furnish
-from tests.helpers.stored_values import AT, BOOK, MEMORY, PROFILE, SEEN, TIMER, USAGE
+from tests.helpers.stored_values import AT, BOOK, MEMORY, PLANNED, PROFILE, SEEN, USAGE
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
@@ -82,7 +82,7 @@ CONTENT: dict[str, Any] = {
     "conversation_sessions": {"device:d": {"history_id": "talk", "last": AT}},
     "memories": [{**MEMORY, "expires_at": "2036-06-03T10:00:00+00:00", "provenance": [HEARD]}],
     "profile": [PROFILE],
-    "timers": [{**TIMER, "repeat": "daily", "clock": "12:00:00"}],
+    "planned": [PLANNED],
     "observations": {**SEEN, "habits": [HABIT], "silenced": [KIND]},
     "proactive": {**BOOK, "suggestions": [SUGGESTION]},
     "journal": {"ledger": [DEED], "audit": [{"at": AT, "kind": "search", "query": "x", "success": True}]},

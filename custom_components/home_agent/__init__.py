@@ -69,7 +69,7 @@ from .parts import (
     is_proactive_enabled,
     names_things as names_things,
 )
-from .planned.commands import PlannedStore
+from .planned.scheduler import PlannedStore
 from .proactive.state import ProactiveStore
 from .regex import compile_all
 from .runtime import DATA_SHARED, FurtherAgent, HomeAgentConfigEntry, SharedData
@@ -79,7 +79,6 @@ from .self_test_reports import SelfTestStore
 from .services import async_setup_services
 from .services.tools import async_load_custom_tools
 from .settings import settings_of
-from .timers.timers import TimerStore
 from .timespans import read_span as read_span
 from .tools.automating.records import AutomationStore
 from .tools.custom import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
@@ -125,7 +124,6 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         profiles=ProfileManager(hass),
         observations=ObservationStore(hass),
         proactive=ProactiveStore(hass),
-        timers=TimerStore(hass),
         planned=PlannedStore(hass),
         automations=AutomationStore(hass),
         usage=UsageStore(hass),

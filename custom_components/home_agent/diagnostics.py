@@ -89,7 +89,7 @@ def _planned(entry: ConfigEntry | FurtherAgent) -> dict[str, int] | None:
     data = getattr(entry, "runtime_data", None)
     if data is None:
         return None
-    commands = data.planned.all()
+    commands = data.planned.commands()
     return {
         "commands": sum(not command.restores for command in commands),
         "repeated": sum(bool(command.schedule.days) for command in commands),

@@ -74,6 +74,8 @@ class PersonalData(TypedDict):
 
 async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
     """Return everything that is held about a person."""
+    items = data.planned.of_user(person.user_id)
+    automations = data.shared.automations.of(data.entry_id)
     return {
         "memories": [_told(dump(item)) for item in data.memories.records() if item.person == person.id],
         "profile": [_told(dump(item)) for item in data.profile.records() if item.person == person.id],
@@ -86,11 +88,9 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
             for seen in data.shared.observations.of(data.entry_id).all()
             if seen.person == person.id
         ],
-        "timers": [timer.as_dict() for timer in data.timers.of_user(person.user_id)],
-        "planned": [command.as_dict() for command in data.planned.of_user(person.user_id)],
-        "automations": [
-            one.as_dict() for one in data.shared.automations.of(data.entry_id).of_user(person.user_id)
-        ],
+        "timers": [item.as_dict() for item in items if item.is_timer],
+        "planned": [item.as_dict() for item in items if not item.is_timer],
+        "automations": [one.as_dict() for one in automations.of_user(person.user_id)],
         "audit": data.handler.guard.journal.audit.of_user(person.user_id) if person.user_id else [],
         "log": await data.log.async_of_person(person.id),
     }
@@ -135,15 +135,16 @@ async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     automations = data.shared.automations.of(data.entry_id)
     forgetting = {
         "audit": data.handler.guard.journal.forget_user,
-        "timers": data.timers.forget_user,
-        "planned": data.planned.forget_user,
         "automations": automations.forget_user,
     }
-    counts |= dict.fromkeys(("sessions", *forgetting), 0)
+    counts |= dict.fromkeys(("sessions", "timers", "planned", *forgetting), 0)
     if person.user_id is not None:
         counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)
+        for item in data.planned.of_user(person.user_id):
+            counts["timers" if item.is_timer else "planned"] += 1
         await async_forget_person(data.handler.hass, automations.concerning(person.user_id))
         counts |= {name: forget(person.user_id) for name, forget in forgetting.items()}
+        data.planned.forget_user(person.user_id)
     data.memory.calls.clear()
     data.memory.note_cleared(None)
     data.turn_log.clear()

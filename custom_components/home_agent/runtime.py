@@ -16,7 +16,6 @@ from .agent.afterthought import FinishedConversation
 from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .agent_records import AgentRecords
-from .channels.announcing import Announcer
 from .channels.asking import Questions
 from .const import CONF_PANEL, DOMAIN
 from .context.manager import ContextManager
@@ -33,7 +32,7 @@ from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import Memories, MemoryManager
 from .memory.profile import Profile, ProfileManager
-from .planned.commands import PlannedCommands, PlannedStore
+from .planned.scheduler import PlannedStore, Scheduler
 from .proactive.state import ProactiveState, ProactiveStore
 from .safety.confirmation import Confirmations, ConfirmationStore
 from .safety.disclosure import DataPolicy
@@ -41,7 +40,6 @@ from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
 from .self_test_reports import SelfTestStore
 from .store import StoredFile
-from .timers.timers import Timers, TimerStore
 from .tools.automating.records import AutomationStore
 from .tools.base import HomeAgentTool
 from .tools.custom import CustomTools
@@ -117,7 +115,6 @@ class SharedData:
     profiles: ProfileManager
     observations: ObservationStore
     proactive: ProactiveStore
-    timers: TimerStore
     planned: PlannedStore
     automations: AutomationStore
     usage: UsageStore
@@ -140,7 +137,6 @@ class SharedData:
             self.profiles,
             self.observations,
             self.proactive,
-            self.timers,
             self.planned,
             self.automations,
             self.usage,
@@ -178,10 +174,8 @@ class HomeAgentData:
     profile: Profile
     outgoing: Outgoing
     """What leaves the home in arguments of tools."""
-    timers: Timers
-    planned: PlannedCommands
+    planned: Scheduler
     planned_runs: PlannedRuns
-    announcer: Announcer
     memories: Memories
     """What is remembered; used only where the options want it."""
     extractor: Extractor

@@ -1,6 +1,6 @@
-"""Lengths of time: read as people and models write them, and written."""
+"""Lengths of time: read as people and models write them, and written. Days of the week, and times on them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 import re
@@ -33,6 +33,31 @@ _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _UNITS: Final = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s"))
 _JUST_NOW: Final = 5
+
+
+EVERY_DAY: Final = tuple(range(7))
+WORKDAYS: Final = tuple(range(5))
+WEEKEND: Final = (5, 6)
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_DAYS_IN_WORDS: Final = {EVERY_DAY: "daily", WORKDAYS: "on weekdays", WEEKEND: "on weekends"}
+
+
+def told_days(days: tuple[int, ...]) -> str:
+    """Return sorted days of the week as the model reads them."""
+    return _DAYS_IN_WORDS.get(days) or "every " + ", ".join(WEEKDAYS[day] for day in days)
+
+
+def next_at(clock: time, days: Collection[int], after: datetime) -> datetime:
+    """Return when clocks next show a time on one of some days of the week, in UTC.
+
+    `days` counts from 0 for Monday, and is not empty.
+    """
+    day = dt_util.as_local(after).date()
+    while True:
+        due = dt_util.as_utc(datetime.combine(day, clock, dt_util.get_default_time_zone()))
+        if due > after and day.weekday() in days:
+            return due
+        day += timedelta(days=1)
 
 
 def read_seconds(text: str) -> float | None:

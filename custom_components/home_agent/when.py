@@ -17,8 +17,7 @@ from .errors import ValidationError
 from .languages import DEFAULT, find, languages_with, table, words_to_99
 from .languages.lexicon import Lexicon, Word, clauses
 from .regex import lazy_regex
-from .timers.timers import EVERY_DAY, WEEKEND, WORKDAYS
-from .timespans import TIME_CHARS, read_seconds
+from .timespans import EVERY_DAY, TIME_CHARS, WEEKEND, WORKDAYS, read_seconds
 
 FORMS: Final = "2026-03-29, 2026-03-29 18:30, 18:30, today, tomorrow 7:00 or a weekday"
 REPEAT_FORMS: Final = "daily, weekdays, weekends, weekly or days such as monday, friday"

@@ -1,12 +1,16 @@
 """Commands for later: given in one turn, and what reached the house."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from custom_components.home_agent.planned.commands import PlannedCommands
+from custom_components.home_agent.planned.scheduler import Scheduler
 from tests.helpers.agent import Agent
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
 from tests.servers.replies import text, tool_calls
+
+type Wait = Callable[[float], Awaitable[None]]
+"""Lets so many seconds pass."""
 
 HALL = "light.hall"
 DOOR = "lock.front_door"
@@ -26,7 +30,7 @@ async def give(agent: Agent, sentence: str, /, tool: str = "ha_control", **args:
     return tool_results(agent.server.chats[-1])[-1]
 
 
-def planned(agent: Agent) -> PlannedCommands:
+def planned(agent: Agent) -> Scheduler:
     """Return what is planned."""
     return agent.entry.runtime_data.planned
 

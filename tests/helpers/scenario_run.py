@@ -98,8 +98,9 @@ async def _async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Resu
             await _async_happen(hass, turn["happens"]["states"])
             result.problems += unlike(hass, turn["happens"]["after"])
         if "later" in turn and not mistake:
-            async_fire_time_changed(hass, dt_util.utcnow() + timedelta(hours=turn["later"]["hours"]))
-            await hass.async_block_till_done(wait_background_tasks=True)
+            for _ in range(2):  # what is planned waits for the next item after each one
+                async_fire_time_changed(hass, dt_util.utcnow() + timedelta(hours=turn["later"]["hours"]))
+                await hass.async_block_till_done(wait_background_tasks=True)
             result.problems += unlike(hass, turn["later"]["after"])
         if mistake:
             break  # what follows depends on what the mistake was

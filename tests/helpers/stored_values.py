@@ -36,18 +36,33 @@ PROFILE = {
 }
 
 
-TIMER = {
-    "due": AT,
-    "name": "tea",
-    "repeat": None,
+PLANNED = {
+    "id": "p1",
+    "verb": "turn_on",
+    "entity_ids": ["light.hall"],
+    "given": {},
+    "message": None,
+    "told": "turn on",
+    "schedule": {"due": AT, "days": [0], "sun": None, "offset": 0, "clock": "10:00:00"},
+    "hold": 60.0,
+    "ends": None,
+    "held": {},
+    "approved": None,
+    "registered": {"light.hall": None},
+    "created": AT,
     "language": "en",
     "user_id": None,
+    "reports_to": None,
+    "person": None,
+    "person_id": None,
     "device_id": None,
-    "outside": False,
+    "area_id": None,
     "chat": None,
-    "id": "t1",
+    "surface": "in writing",
+    "conversation_id": "",
+    "turn_id": "",
+    "outside": False,
 }
-
 
 SEEN = {
     "read_until": AT,

@@ -22,10 +22,10 @@ from custom_components.home_agent.memory.extractor import Reason, Refused
 from custom_components.home_agent.memory.records import Origin, Sensitivity
 from custom_components.home_agent.panel.sidebar import FILES
 from custom_components.home_agent.panel.websocket import COMMANDS
+from custom_components.home_agent.planned.records import REPEATS
 from custom_components.home_agent.safety.confirmation import ActionOutcome
 from custom_components.home_agent.safety.journal import AuditKind
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
-from custom_components.home_agent.timers.timers import Repeat
 from custom_components.home_agent.tools.turn_calls import Fit
 from custom_components.home_agent.usage import MAX_DAYS
 from homeassistant.components import frontend
@@ -499,7 +499,9 @@ def test_every_word_is_there() -> None:
     told = {f"kinds_{kind}" for kind in AuditKind} | {f"fit_{fit}" for fit in Fit}
     told |= {f"surface_{surface.name.lower()}" for surface in Surface}
     told |= {f"part_{name}" for name, _ in (*STABLE_STEPS, *STEPS)}
-    told |= {f"outcome_{outcome}" for outcome in TurnOutcome} | {f"repeat_{repeat}" for repeat in Repeat}
+    told |= {f"outcome_{outcome}" for outcome in TurnOutcome} | {
+        f"repeat_{repeat}" for repeat in (*REPEATS.values(), "weekly")
+    }
     told |= {f"ended_{outcome}" for outcome in ("requested", *ActionOutcome)}
     told |= {f"source_{origin}" for origin in Origin} | {f"sensitivity_{level}" for level in Sensitivity}
     assert told <= words

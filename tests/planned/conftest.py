@@ -1,17 +1,17 @@
 """A house whose clocks show UTC."""
 
-from pathlib import Path
+from functools import partial
 
+from freezegun.api import FrozenDateTimeFactory
 import pytest
 
 from homeassistant.core import HomeAssistant
+from tests.helpers.agent import Agent
+from tests.helpers.everyday_house import async_pass
+from tests.helpers.planned import ASKS, Wait
+from tests.helpers.real_files import hass_storage  # noqa: F401 - a fixture
 from tests.helpers.secure_house import SecureHouse
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the stores of one test from those of others."""
-    return str(tmp_path)
+from tests.servers.model_server import ModelServer
 
 
 @pytest.fixture
@@ -21,3 +21,15 @@ async def secure(hass: HomeAssistant) -> SecureHouse:
     house = SecureHouse(hass)
     await house.async_build()
     return house
+
+
+@pytest.fixture
+async def agent(secure: SecureHouse, model_server: ModelServer) -> Agent:
+    """Return an agent of the house that confirms nothing quickly."""
+    return await secure.async_agent(model_server, ASKS)
+
+
+@pytest.fixture
+def wait(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> Wait:
+    """Let time pass."""
+    return partial(async_pass, hass, freezer)

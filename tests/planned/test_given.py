@@ -8,44 +8,15 @@ import pytest
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
-from tests.helpers.agent import speech
+from tests.helpers.agent import Agent, speech
 from tests.helpers.everyday_house import NOW, async_pass
-from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, give, made, planned
+from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, Wait, give, made, planned
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 pytestmark = pytest.mark.freeze_time(NOW)
-
-
-@pytest.mark.parametrize(
-    ("when", "language", "due"),
-    [
-        ("20 Minuten", "de", "2026-06-03 10:20"),
-        ("in 20 Minuten", "en", "2026-06-03 10:20"),
-        ("in einer halben Stunde", "de", "2026-06-03 10:30"),
-        ("zehn Minuten", "de", "2026-06-03 10:10"),
-        ("18:30", "en", "2026-06-03 18:30"),
-        ("at 6", "en", "2026-06-03 18:00"),
-        ("9:00", "en", "2026-06-04 09:00"),
-        ("morgen 7 Uhr", "de", "2026-06-04 07:00"),
-        ("demain à 7h", "fr", "2026-06-04 07:00"),
-        ("à 22h", "fr", "2026-06-03 22:00"),
-        ("mañana a las 7:30", "es", "2026-06-04 07:30"),
-        ("завтра в 7:00", "ru", "2026-06-04 07:00"),
-        ("tomorrow 7 am", "en", "2026-06-04 07:00"),
-        ("2026-06-05 18:00", "en", "2026-06-05 18:00"),
-        ("friday 18:00", "en", "2026-06-05 18:00"),
-    ],
-)
-async def test_times(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, when: str, language: str, due: str
-) -> None:
-    agent = await secure.async_agent(model_server, ASKS)
-    await give(agent, IN_TEN, **{**LATER, "when": when}, language=language)
-    (command,) = planned(agent).all()
-    assert f"{command.due:%Y-%m-%d %H:%M}" == due
 
 
 @pytest.mark.parametrize(
@@ -62,22 +33,16 @@ async def test_times(
     ],
 )
 async def test_what_cannot_be_planned(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    args: dict[str, Any],
-    part: str,
+    secure: SecureHouse, agent: Agent, args: dict[str, Any], part: str
 ) -> None:
     """The error names what is wrong; nothing is done and nothing is planned."""
-    agent = await secure.async_agent(model_server, ASKS)
     told = await give(agent, IN_TEN, **{"action": "turn_on", "entity_id": [HALL], **args})
     assert part in told["error"]
     assert not told["success"]
     assert (made(secure), planned(agent).all()) == ([], [])
 
 
-async def test_days_of_the_week(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
-    agent = await secure.async_agent(model_server, ASKS)
+async def test_days_of_the_week(agent: Agent) -> None:
     args = {**LATER, "when": "7:00", "repeat": "Montag und Freitag"}
     told = await give(agent, "Montags und freitags um 7 Uhr mach das Licht an", **args, language="de")
     assert told["result"]["planned"] == {HALL: "turn on every Monday, Friday at 07:00"}
@@ -121,32 +86,28 @@ async def test_restricted(
     assert made(secure) == [("lock.unlock", (DOOR,))]
 
 
-async def test_for_a_while_after_a_yes(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    agent = await secure.async_agent(model_server, ASKS)
+async def test_for_a_while_after_a_yes(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     own = Context(user_id=secure.anna.id)
     args = {"action": "unlock", "entity_id": [DOOR], "for": "5 minutes"}
-    model_server.script([tool_calls([("ha_control", args)])])
+    agent.server.script([tool_calls([("ha_control", args)])])
     asked = await agent.say("Unlock the front door for five minutes", context=own)
     assert speech(asked).endswith("for 5 min?")
     await agent.say("yes", context=own, conversation_id=asked.conversation_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
     assert made(secure) == [("lock.unlock", (DOOR,))]
-    await async_pass(hass, freezer, 301)
+    await wait(301)
     assert made(secure)[1:] == [("lock.lock", (DOOR,))]
 
 
 async def test_an_automation_cannot_plan_what_is_restricted(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+    secure: SecureHouse, agent: Agent, wait: Wait
 ) -> None:
     """The question goes to people, and until one of them has answered nothing is planned."""
-    agent = await secure.async_agent(model_server, ASKS)
     agent.device_id = None
-    model_server.script([tool_calls([("ha_control", UNLOCK)])])
+    agent.server.script([tool_calls([("ha_control", UNLOCK)])])
     await agent.say("Unlock the front door in ten minutes")
     await agent.say("yes")
-    await async_pass(hass, freezer, 601)
+    await wait(601)
     assert (made(secure), planned(agent).all()) == ([], [])
 
 
@@ -162,14 +123,8 @@ async def test_an_automation_cannot_plan_what_is_restricted(
     ],
 )
 async def test_a_sentence_about_later_never_acts_now(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    sentence: str,
-    language: str,
-    part: str,
+    secure: SecureHouse, agent: Agent, sentence: str, language: str, part: str
 ) -> None:
-    agent = await secure.async_agent(model_server, ASKS)
     told = await give(agent, sentence, action="turn_on", entity_id=[HALL], language=language)
     assert part in told["error"]
     assert (made(secure), planned(agent).all()) == ([], [])
@@ -184,16 +139,6 @@ async def test_a_name_is_no_time(hass: HomeAssistant, model_server: ModelServer,
     agent = await secure.async_agent(model_server, ASKS)
     told = await give(agent, "Turn on Every Evening", action="turn_on", entity_id=[HALL])
     assert told["result"]["done"] == {HALL: "on"}
-
-
-async def test_a_timer_is_no_command(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    """The result says that it only reminds."""
-    agent = await secure.async_agent(model_server, ASKS)
-    args = {"action": "set", "when": "10 minutes", "name": "turn on hall light"}
-    told = await give(agent, "Remind me in ten minutes to turn on the hall light", "timer", **args)
-    assert told["result"]["note"] == "This only reminds: nothing will be switched. ha_control switches things"
 
 
 async def test_tools_of_assist_do_not_act_now_either(
@@ -211,11 +156,8 @@ async def test_tools_of_assist_do_not_act_now_either(
     assert made(secure) == []
 
 
-async def test_a_similar_plan_is_named_and_cancelled(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_similar_plan_is_named_and_cancelled(agent: Agent) -> None:
     """A plan at another time names the earlier one; words of its name and time cancel it."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER)
     (first,) = planned(agent).all()
     later = await give(agent, "Turn on the hall light at 18:30", **{**LATER, "when": "18:30"})
@@ -229,10 +171,7 @@ async def test_a_similar_plan_is_named_and_cancelled(
     assert left.id != first.id
 
 
-async def test_the_same_command_again_replaces_the_first(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    agent = await secure.async_agent(model_server, ASKS)
+async def test_the_same_command_again_replaces_the_first(agent: Agent) -> None:
     args = {**LATER, "when": "13:00"}
     await give(agent, "Turn on the hall light at 13:00", **args)
     told = await give(agent, "Turn on the hall light at 13:00", **args)
@@ -241,14 +180,11 @@ async def test_the_same_command_again_replaces_the_first(
     assert command.id == told["result"]["id"]
 
 
-async def test_left_on_what_was_on_for_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    agent = await secure.async_agent(model_server, ASKS)
+async def test_left_on_what_was_on_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     on = {"action": "turn_on", "entity_id": [HALL]}
     await give(agent, "Turn on the hall light for 5 minutes", **on, **{"for": "5 minutes"})
     (_ending,) = planned(agent).all()
     told = await give(agent, "Leave the hall light on", **on)
     assert any("no longer set back" in note for note in told["result"]["notes"])
-    await async_pass(hass, freezer, 360)
+    await wait(360)
     assert (secure.state(HALL), planned(agent).all()) == ("on", [])

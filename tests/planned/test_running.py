@@ -2,19 +2,23 @@
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Any
+from functools import partial
+import json
+from pathlib import Path
+import shutil
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED
-from custom_components.home_agent.planned.commands import PlannedStore
+from custom_components.home_agent.planned.scheduler import PlannedStore
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent
 from tests.helpers.everyday_house import NOW, async_pass
-from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, give, made, planned
+from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, Wait, give, made, planned
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.timers import call, shown
 from tests.servers.model_server import ModelServer
@@ -22,21 +26,18 @@ from tests.servers.model_server import ModelServer
 pytestmark = pytest.mark.freeze_time(NOW)
 
 
-async def test_runs_later_as_the_person(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_runs_later_as_the_person(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """Nothing happens now; at its time the call is made once, as the person, and stands in the ledger."""
-    agent = await secure.async_agent(model_server, ASKS)
     told = await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     assert (told["success"], told["error"]) == (True, None)
     assert told["result"]["planned"] == {HALL: "turn on at 10:10"}
     (command,) = planned(agent).all()
     assert told["result"]["id"] == command.id
-    await async_pass(hass, freezer, 599)
+    await wait(599)
     assert made(secure) == []
-    events = async_capture_events(hass, EVENT_TOOL_EXECUTED)
-    await async_pass(hass, freezer, 1)
-    await async_pass(hass, freezer, 3600)
+    events = async_capture_events(agent.hass, EVENT_TOOL_EXECUTED)
+    await wait(1)
+    await wait(3600)
     assert made(secure) == [("light.turn_on", (HALL,))]
     assert secure.calls[0].context.user_id == secure.anna.id
     assert [(event.data["tool_name"], event.data["success"]) for event in events] == [("ha_control", True)]
@@ -105,8 +106,8 @@ async def test_a_repeated_time_stays_over_a_change_of_clocks(
     seen: list[dict[str, None]] = [{}, {}]
     for step in range(13):
         kept = agent.entry.runtime_data
-        for items, due in zip((kept.timers, kept.planned), seen, strict=True):
-            (item,) = items.all()
+        for items, due in zip((kept.planned.timers(), kept.planned.commands()), seen, strict=True):
+            (item,) = items
             due[f"{dt_util.as_local(item.due):%Y-%m-%d %H:%M}"] = None
         if step == 1:
             assert await hass.config_entries.async_unload(agent.entry.entry_id)
@@ -128,216 +129,153 @@ async def test_a_repeated_time_stays_over_a_change_of_clocks(
     ],
 )
 async def test_a_restart(
-    hass: HomeAssistant,
-    model_server: ModelServer,
     secure: SecureHouse,
+    agent: Agent,
     freezer: FrozenDateTimeFactory,
     away: timedelta,
     calls: int,
     told: list[str],
+    wait: Wait,
 ) -> None:
     """What became due meanwhile runs if it is not too late; else the person is told."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER)
-    store = PlannedStore(hass)
+    store = PlannedStore(agent.hass)
     await store.async_load()
     assert [command.told for command in store.of(agent.entry.entry_id).all()] == ["turn on"]
-    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
     freezer.tick(away)
-    await async_pass(hass, freezer, 0)
+    await wait(0)
     assert made(secure) == []
-    assert await hass.config_entries.async_setup(agent.entry.entry_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await agent.hass.config_entries.async_setup(agent.entry.entry_id)
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
     assert len(secure.calls) == calls
-    assert shown(hass) == told
+    assert shown(agent.hass) == told
 
 
-async def test_for_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_for_a_while(secure: SecureHouse, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     """It acts at once and restores the state from before, also after a restart that took longer."""
-    agent = await secure.async_agent(model_server, ASKS)
     told = await give(
         agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"}
     )
     assert told["result"]["done"] == {HALL: "on"}
     assert told["result"]["planned"] == {HALL: "back to off at 10:05"}
     assert made(secure) == [("light.turn_on", (HALL,))]
-    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
     freezer.tick(timedelta(hours=20))
-    assert await hass.config_entries.async_setup(agent.entry.entry_id)
-    await hass.async_block_till_done(wait_background_tasks=True)
+    assert await agent.hass.config_entries.async_setup(agent.entry.entry_id)
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
     assert made(secure) == [("light.turn_on", (HALL,)), ("light.turn_off", (HALL,))]
 
 
-async def test_once_more_for_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_once_more_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """A second command for a while takes the place of the first one's end, and restores the same state."""
-    agent = await secure.async_agent(model_server, ASKS)
     for minutes in (5, 10):
         sentence = f"Turn on the hall light for {minutes} minutes"
         await give(agent, sentence, **{**LATER, "when": "", "for": f"{minutes} minutes"})
-    await async_pass(hass, freezer, 400)
-    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
-    await async_pass(hass, freezer, 300)
-    assert hass.states.get(HALL).state == "off"  # type: ignore[union-attr]
+    await wait(400)
+    assert secure.state(HALL) == "on"
+    await wait(300)
+    assert secure.state(HALL) == "off"
 
 
-async def test_at_a_time_and_for_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    agent = await secure.async_agent(model_server, ASKS)
+async def test_at_a_time_and_for_a_while(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     told = await give(agent, IN_TEN, **{**LATER, "for": "until 10:30"})
     assert told["result"]["planned"] == {HALL: "turn on at 10:10, then back after 20 min"}
-    await async_pass(hass, freezer, 601)
+    await wait(601)
     assert made(secure) == [("light.turn_on", (HALL,))]
-    await async_pass(hass, freezer, 1201)
+    await wait(1201)
     assert made(secure)[1:] == [("light.turn_off", (HALL,))]
 
 
-async def test_offline_at_the_end(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_offline_at_the_end(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """A device that is offline at the end is switched as soon as it is back."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"})
-    on = hass.states.get(HALL)
+    on = agent.hass.states.get(HALL)
     assert on is not None
-    hass.states.async_set(HALL, "unavailable", on.attributes)
-    await async_pass(hass, freezer, 301)
-    hass.states.async_set(HALL, "on", on.attributes)
-    await async_pass(hass, freezer, 61)
+    agent.hass.states.async_set(HALL, "unavailable", on.attributes)
+    await wait(301)
+    agent.hass.states.async_set(HALL, "on", on.attributes)
+    await wait(61)
     assert made(secure)[1:] == [("light.turn_off", (HALL,))]
 
 
 REFUSED = "What was planned for 10:10 is not allowed any more: {}."
 
 
-async def test_a_stricter_policy_refuses(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    """What was free when it was given and needs a yes when it runs is refused, and the person is told."""
-    agent = await secure.async_agent(model_server, ASKS)
-    await give(agent, IN_TEN, **LATER)
-    await agent.set_options(policy_restricted=["light"])
-    await async_pass(hass, freezer, 601)
-    assert made(secure) == []
-    assert shown(hass) == [f"{REFUSED.format('Hall')} It would need a confirmation now."]
-
-
 @pytest.mark.parametrize(
     ("gone", "why"),
     [
+        ("freedom", f"{REFUSED.format('Hall')} It would need a confirmation now."),
         ("exposure", "It is no longer exposed to me."),
         ("user", "The person who planned it is not allowed to do that any more."),
         ("id", REFUSED.format("Hall")),
     ],
 )
-async def test_rights_of_the_time(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    secure: SecureHouse,
-    freezer: FrozenDateTimeFactory,
-    gone: str,
-    why: str,
-) -> None:
+async def test_rights_of_the_time(secure: SecureHouse, agent: Agent, gone: str, why: str, wait: Wait) -> None:
     """Exposure, the person's rights and what an id means are those of the time when it runs."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
-    if gone == "exposure":
-        async_expose_entity(hass, "conversation", HALL, False)
+    if gone == "freedom":
+        await agent.set_options(policy_restricted=["light"])
+    elif gone == "exposure":
+        async_expose_entity(agent.hass, "conversation", HALL, False)
     elif gone == "user":
         secure.anna.mock_policy({"entities": {}})
     else:
         (command,) = planned(agent).all()
         await planned(agent).async_cancel([command.id])
         await planned(agent).async_add(replace(command, registered={HALL: "another"}))
-    await async_pass(hass, freezer, 601)
+    await wait(601)
     assert made(secure) == []
-    (said,) = shown(hass)
+    (said,) = shown(agent.hass)
     assert said.endswith(why)
 
 
-async def test_cancel_and_list(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    """Timers and commands are listed together; "cancel that" means the last command."""
-    agent = await secure.async_agent(model_server, ASKS)
-    await give(agent, IN_TEN, **LATER)
-    listed = await give(agent, "What is planned?", "timer", action="list")
-    (row,) = listed["result"]["commands"]
-    assert row["planned"] == {HALL: "turn on at 10:10"}
-    gone = await give(agent, "Cancel that", "timer", action="cancel")
-    assert gone["result"]["cancelled_commands"] == [row]
-    await give(agent, IN_TEN, **LATER)
-    await give(agent, "Cancel the hall light", "timer", action="cancel", name="hall")
-    await give(agent, IN_TEN, **LATER)
-    await give(agent, "Cancel everything", "timer", action="cancel", name="*")
-    assert planned(agent).all() == []
-    await async_pass(hass, freezer, 601)
-    assert made(secure) == []
-
-
-async def test_undo(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_undo(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
     """Before it has run an undo cancels it, afterwards it puts back what it did."""
-    agent = await secure.async_agent(model_server, ASKS)
     own = Context(user_id=secure.anna.id)
     await give(agent, IN_TEN, **LATER, context=own)
     undone = await give(agent, "Undo that", "activity", action="undo", context=own)
     assert undone["result"]["cancelled"][0]["planned"] == {HALL: "turn on at 10:10"}
     assert planned(agent).all() == []
     await give(agent, IN_TEN, **LATER, context=own)
-    await async_pass(hass, freezer, 601)
-    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
+    await wait(601)
+    assert secure.state(HALL) == "on"
     undone = await give(agent, "Undo that", "activity", action="undo", context=own)
     assert undone["result"] == {"restored": {HALL: "off"}}
-    assert hass.states.get(HALL).state == "off"  # type: ignore[union-attr]
+    assert secure.state(HALL) == "off"
 
 
-async def test_undo_ends_a_while(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
-) -> None:
-    """What was undone is not restored a second time: somebody may have switched it on again."""
-    agent = await secure.async_agent(model_server, ASKS)
-    own = Context(user_id=secure.anna.id)
-    args = {**LATER, "when": "", "for": "5 minutes"}
-    await give(agent, "Turn on the hall light for 5 minutes", **args, context=own)
-    await give(agent, "Undo that", "activity", action="undo", context=own)
-    on = hass.states.get(HALL)
-    assert on is not None
-    hass.states.async_set(HALL, "on", on.attributes)
-    await async_pass(hass, freezer, 400)
-    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
-
-
-async def test_a_person_is_forgotten(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
+async def test_a_person_is_forgotten(secure: SecureHouse, agent: Agent) -> None:
     """The commands of a user go with them, on disk as well."""
-    agent = await secure.async_agent(model_server, ASKS)
     await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
     assert len(planned(agent).of_user(secure.anna.id)) == 1
-    assert planned(agent).forget_user(secure.anna.id) == 1
+    planned(agent).forget_user(secure.anna.id)
     assert planned(agent).stored() == []
 
 
-async def test_a_broken_file_is_kept(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
-) -> None:
-    """What cannot be read is left out, the rest is there."""
-    agent = await secure.async_agent(model_server, ASKS)
-    await give(agent, IN_TEN, **LATER)
-    (good,) = planned(agent).stored()
-    bad = {**good, "schedule": {**good["schedule"], "days": [9]}}
-    hass_storage["home_agent.planned"] = {
-        "version": 1,
-        "minor_version": 1,
-        "key": "home_agent.planned",
-        "data": {"entries": {"one": [good, bad, {"id": "x"}], "two": 5}},
-    }
+OLD = Path("tests/fixtures/stores_0_1_0")
+
+
+async def test_files_of_version_0_1_0(hass: HomeAssistant) -> None:
+    """Timers are read from their own file, which is gone then, and commands are as they were."""
+    await hass.config.async_set_time_zone("UTC")
+    folder = Path(hass.config.path(".storage"))
+    await hass.async_add_executor_job(partial(shutil.copytree, OLD, folder, dirs_exist_ok=True))
     store = PlannedStore(hass)
     await store.async_load()
-    assert [command.told for command in store.of("one").all()] == ["turn on"]
+    stored = {item["id"]: item for item in store.of("AGENT").stored()}
+    old = json.loads((OLD / "home_agent.planned").read_text(encoding="utf-8"))["data"]["entries"]["AGENT"]
+    assert [stored[item["id"]] for item in old] == old
+    timers = store.of("AGENT").timers()
+    assert [(one.told, one.schedule.days, str(one.schedule.clock)[:5]) for one in timers] == [
+        ("pasta", (), "None"),
+        ("tablets", tuple(range(7)), "07:00"),
+        ("", (0,), "06:00"),
+        ("bins", (1, 4), "07:15"),
+    ]
+    assert (timers[0].owner.device_id, timers[0].owner.language) == ("d" * 32, "de")
+    assert (timers[1].owner.reports_to, timers[1].owner.chat, timers[1].owner.outside) == ("u" * 32, 77, True)
+    assert not (folder / "home_agent.timers").exists()
+    again = PlannedStore(hass)
+    await again.async_load()
+    assert again.of("AGENT").all() == store.of("AGENT").all()

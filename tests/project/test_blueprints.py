@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 import yaml
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.timers.timers import Timer
+from custom_components.home_agent.planned.records import REMIND, PlannedItem, Schedule
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
@@ -108,8 +108,8 @@ async def test_announce_timer(hass: HomeAssistant, agent: Agent, freezer: Frozen
     await async_pass(hass, freezer, 301)
     assert kitchen.said == ["It is time: Tea."]
     assert [made.data["message"] for made in sent] == ["Tea: the time is up."]
-    elsewhere = Timer(due=dt_util.utcnow() + timedelta(minutes=5))
-    await agent.entry.runtime_data.timers.async_set(elsewhere)
+    soon = Schedule(due=dt_util.utcnow() + timedelta(minutes=5))
+    await agent.entry.runtime_data.planned.async_add(PlannedItem(verb=REMIND, schedule=soon))
     await async_pass(hass, freezer, 301)
     assert kitchen.said[1:] == ["The timer: the time is up."]
 

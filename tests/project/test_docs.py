@@ -24,10 +24,8 @@ from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference.dialects.base import is_azure, is_cloud, parse_address
 from custom_components.home_agent.inference.models import Endpoint, ErrorKind
-from custom_components.home_agent.planned.commands import CATCH_UP
-from custom_components.home_agent.planned.records import PlannedCommand
-from custom_components.home_agent.planned.schedule import Schedule
-from custom_components.home_agent.timers.timers import Timer
+from custom_components.home_agent.planned.records import REMIND, PlannedItem, Schedule
+from custom_components.home_agent.planned.scheduler import CATCH_UP
 from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
 from custom_components.home_agent.tools.guard import is_vetted
@@ -193,8 +191,9 @@ async def test_events(
     await agent.say("Is the front door open?")
     model_server.script([text("All right."), text('{"memories": []}')])
     await agent.say("I am vegetarian", context=Context(user_id=hass_admin_user.id))
-    await agent.entry.runtime_data.timers.async_set(Timer(due=dt_util.utcnow() + timedelta(seconds=5)))
-    missed = PlannedCommand(
+    soon = Schedule(due=dt_util.utcnow() + timedelta(seconds=5))
+    await agent.entry.runtime_data.planned.async_add(PlannedItem(verb=REMIND, schedule=soon))
+    missed = PlannedItem(
         verb="turn_on",
         entity_ids=("light.bed_light",),
         schedule=Schedule(due=dt_util.utcnow() - CATCH_UP * 2),

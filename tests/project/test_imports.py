@@ -31,7 +31,7 @@ LAYERS = (
     ),
     ("store", "inference", "vector", "connection"),
     ("domains",),
-    ("safety", "knowledge", "memory", "timers", "planned", "when"),
+    ("safety", "knowledge", "memory", "planned", "when"),
     (
         *("tools", "context", "conversations"),
         *("agent_records", "self_test_reports", "usage"),

@@ -373,7 +373,7 @@ async def begin_anew(home: Home) -> None:
 async def test_the_name_of_a_timer(home: Home) -> None:
     """What a marked turn has written down is from outside when it is read again."""
     await home.agree(await home.read("Hi", ("timer", {"action": "set", "when": "1 hour", "name": WAITING})))
-    assert [timer.name for timer in home.agent.entry.runtime_data.timers.all()] == [WAITING]
+    assert [timer.told for timer in home.agent.entry.runtime_data.planned.timers()] == [WAITING]
     home.agent.server.clear()
     await begin_anew(home)
     home.agent.server.script([tool_calls([("timer", {"action": "list"})]), tool_calls([UNLOCK]), text("So.")])

@@ -10,13 +10,12 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.safety.journal import EarlierState
-from custom_components.home_agent.tools.activity import ActivityTool
 from custom_components.home_agent.tools.control.restoring import CannotRestoreError, restoring
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
-from homeassistant.core import Context, HomeAssistant, ServiceCall, State
+from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
-from tests.helpers.agent import async_agent, speech
+from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.turns import tool_results
 from tests.helpers.undo import BED, LIGHT, act, control, undo, undo_service
 from tests.servers.model_server import ModelServer
@@ -25,9 +24,14 @@ from tests.servers.replies import text, tool_calls
 LIST = ("activity", {"action": "list"})
 
 
-async def test_put_it_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent."""
+    return await async_agent(hass, model_server)
+
+
+async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     """On becomes off again, and the undo is in the ledger like any call."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on"))
     assert hass.states.get(LIGHT).state == "on"
     context = Context()
@@ -43,9 +47,8 @@ async def test_put_it_back(hass: HomeAssistant, model_server: ModelServer) -> No
     assert (newest.service, newest.undoes) == ("turn_off", True)
 
 
-async def test_brightness_comes_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_brightness_comes_back(hass: HomeAssistant, agent: Agent) -> None:
     """A dimmed light gets the brightness it had."""
-    agent = await async_agent(hass, model_server)
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 200}, blocking=True)
     await hass.async_block_till_done()
     first = await act(agent, control("turn_on", brightness_pct=20))
@@ -54,9 +57,8 @@ async def test_brightness_comes_back(hass: HomeAssistant, model_server: ModelSer
     assert hass.states.get(LIGHT).attributes["brightness"] == 200
 
 
-async def test_a_whole_turn_comes_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_whole_turn_comes_back(hass: HomeAssistant, agent: Agent) -> None:
     """All calls of a turn are put back together, to what was before the first of them."""
-    agent = await async_agent(hass, model_server)
     first = await act(
         agent, control("turn_on", [LIGHT, BED]), control("turn_on", brightness_pct=40), sentence="Lights"
     )
@@ -65,9 +67,8 @@ async def test_a_whole_turn_comes_back(hass: HomeAssistant, model_server: ModelS
     assert hass.states.get(LIGHT).state == hass.states.get(BED).state == "off"
 
 
-async def test_twice_goes_further_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_twice_goes_further_back(agent: Agent) -> None:
     """A second undo reaches the turn before, a third finds nothing."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on"))
     await act(agent, control("turn_on", BED), conversation_id=first.conversation_id)
     assert set((await undo(agent, first.conversation_id))["result"]["restored"]) == {BED}
@@ -104,9 +105,8 @@ async def test_what_was_so_already_is_no_request(
     assert hass.states.get(LIGHT).state == "on"
 
 
-async def test_what_was_so_already_is_no_action(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_what_was_so_already_is_no_action(hass: HomeAssistant, agent: Agent) -> None:
     """Neither in the audit log nor in what is told of; of several targets those that changed are."""
-    agent = await async_agent(hass, model_server)
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 102}, blocking=True)
     await hass.async_block_till_done()
     await act(agent, control("turn_on"))
@@ -124,9 +124,8 @@ async def test_what_was_so_already_is_no_action(hass: HomeAssistant, model_serve
     assert hass.states.get(LIGHT).state == "on"
 
 
-async def test_the_world_has_moved_on(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_world_has_moved_on(hass: HomeAssistant, agent: Agent) -> None:
     """What somebody changed since stays, and is named; the rest is put back."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on", [LIGHT, BED], brightness_pct=50))
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 250}, blocking=True)
     await hass.async_block_till_done()
@@ -139,9 +138,8 @@ async def test_the_world_has_moved_on(hass: HomeAssistant, model_server: ModelSe
     assert hass.states.get(BED).state == "off"
 
 
-async def test_an_undo_never_unlocks(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_an_undo_never_unlocks(hass: HomeAssistant, agent: Agent) -> None:
     """A lock that was locked stays locked."""
-    agent = await async_agent(hass, model_server)
     await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
     first = await act(agent, control("lock", "lock.front_door"), sentence="Lock the front door")
     assert hass.states.get("lock.front_door").state == "locked"
@@ -151,9 +149,8 @@ async def test_an_undo_never_unlocks(hass: HomeAssistant, model_server: ModelSer
     assert hass.states.get("lock.front_door").state == "locked"
 
 
-async def test_exposure_and_permission_count(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_exposure_and_permission_count(hass: HomeAssistant, agent: Agent) -> None:
     """An undo is judged like any call: what is hidden now is not touched."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on"))
     async_expose_entity(hass, "conversation", LIGHT, False)
     await hass.async_block_till_done()
@@ -163,10 +160,9 @@ async def test_exposure_and_permission_count(hass: HomeAssistant, model_server: 
 
 
 async def test_other_people_are_left_alone(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+    hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser
 ) -> None:
     """Each person undoes what was done for that person, also in another conversation."""
-    agent = await async_agent(hass, model_server)
     other = MockUser(is_owner=False, name="Other").add_to_hass(hass)
     other.mock_policy({})
     await act(agent, control("turn_on"), context=Context(user_id=hass_admin_user.id))
@@ -177,10 +173,9 @@ async def test_other_people_are_left_alone(
 
 
 async def test_another_place_is_left_alone(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+    hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser
 ) -> None:
     """What a person did at a satellite is told to them elsewhere, and undone only where it was done."""
-    agent = await async_agent(hass, model_server)
     own = Context(user_id=hass_admin_user.id)
     await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
     typed = await undo(agent, context=own)
@@ -194,10 +189,9 @@ async def test_another_place_is_left_alone(
 
 
 async def test_the_newest_here_is_undone(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+    hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser
 ) -> None:
     """What was done later elsewhere is not taken for what is meant here."""
-    agent = await async_agent(hass, model_server)
     own = Context(user_id=hass_admin_user.id)
     await act(agent, control("turn_on"), context=own, device_id="kitchen")
     await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
@@ -207,13 +201,9 @@ async def test_the_newest_here_is_undone(
 
 
 async def test_typed_long_ago(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    hass_admin_user: MockUser,
-    freezer: FrozenDateTimeFactory,
+    hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
 ) -> None:
     """A new window continues what was typed a few minutes ago, not an hour ago."""
-    agent = await async_agent(hass, model_server)
     own = Context(user_id=hass_admin_user.id)
     await act(agent, control("turn_on"), context=own)
     freezer.tick(timedelta(hours=1))
@@ -222,20 +212,16 @@ async def test_typed_long_ago(
     assert hass.states.get(LIGHT).state == "on"
 
 
-async def test_old_deeds_stay(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_old_deeds_stay(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     """What was done days ago is not put back any more."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"))
     freezer.tick(timedelta(days=2))
     assert (await undo_service(hass))["restored"] == {}
     assert hass.states.get(LIGHT).state == "on"
 
 
-async def test_what_did_you_do(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_what_did_you_do(agent: Agent, model_server: ModelServer) -> None:
     """The answer names calls and states; asking for it is no action."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on"))
     model_server.script([tool_calls([LIST]), text("I turned on the kitchen light.")])
     result = await agent.say("What did you do?", conversation_id=first.conversation_id)
@@ -245,9 +231,8 @@ async def test_what_did_you_do(hass: HomeAssistant, model_server: ModelServer) -
     assert "off -> on" in told["to"][LIGHT]
 
 
-async def test_the_service(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:
     """It puts back the last turn of a conversation, or of all."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on"))
     await act(agent, control("turn_on", BED))
     response = await undo_service(hass, conversation_id=first.conversation_id)
@@ -259,9 +244,8 @@ async def test_the_service(hass: HomeAssistant, model_server: ModelServer) -> No
     assert refused.value.translation_key == "nothing_to_undo"
 
 
-async def test_the_service_for_others(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_service_for_others(hass: HomeAssistant, agent: Agent) -> None:
     """A user who is no administrator reaches nothing that was done for others."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on"))
     user = MockUser(is_owner=False, name="Other").add_to_hass(hass)
     user.mock_policy({"entities": True})
@@ -278,57 +262,6 @@ async def test_own_sentences_come_back(hass: HomeAssistant, model_server: ModelS
     assert not model_server.chats
     assert set((await undo_service(hass))["restored"]) == {LIGHT}
     assert hass.states.get(LIGHT).state == "off"
-
-
-async def test_a_thermostat_and_a_speaker(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Settings come back one by one, in their own services."""
-    agent = await async_agent(hass, model_server)
-    states = {
-        "climate.hall": State(
-            "climate.hall",
-            "heat",
-            {
-                "temperature": 20,
-                "hvac_modes": ["heat", "off"],
-                "supported_features": 1,
-                "min_temp": 7,
-                "max_temp": 30,
-            },
-        ),
-        "media_player.hall": State(
-            "media_player.hall", "playing", {"volume_level": 0.5, "supported_features": 4}
-        ),
-        "cover.hall": State("cover.hall", "open", {"current_position": 80, "supported_features": 15}),
-    }
-    for entity_id, state in states.items():
-        hass.states.async_set(entity_id, state.state, state.attributes)
-        async_expose_entity(hass, "conversation", entity_id, True)
-
-    def setter(attribute: str, key: str) -> Any:
-        async def handle(call: ServiceCall) -> None:
-            (entity_id,) = call.data["entity_id"]
-            now = hass.states.get(entity_id)
-            hass.states.async_set(
-                entity_id, now.state, {**now.attributes, attribute: call.data[key]}, context=call.context
-            )
-
-        return handle
-
-    hass.services.async_register("climate", "set_temperature", setter("temperature", "temperature"))
-    hass.services.async_register("media_player", "volume_set", setter("volume_level", "volume_level"))
-    hass.services.async_register("cover", "set_cover_position", setter("current_position", "position"))
-    await hass.async_block_till_done()
-    await act(
-        agent,
-        control("set_temperature", "climate.hall", temperature=23),
-        control("set_volume", "media_player.hall", volume_level=0.9),
-        control("set_position", "cover.hall", position=10),
-    )
-    assert hass.states.get("climate.hall").attributes["temperature"] == 23
-    response = await undo_service(hass)
-    assert set(response["restored"]) == set(states), response
-    for entity_id, state in states.items():
-        assert hass.states.get(entity_id).attributes == state.attributes
 
 
 @pytest.mark.parametrize(
@@ -433,13 +366,3 @@ def test_a_lock_that_was_still_moving_is_locked_again() -> None:
     )
     assert made is not None
     assert [(call.service, call.data) for call in made.calls] == [("lock", {})]
-
-
-async def test_the_tool_is_small(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Its description costs a request no more than 120 tokens, at four characters each."""
-    agent = await async_agent(hass, model_server)
-    await agent.say("Hello")
-    (tool,) = [
-        tool for tool in model_server.chats[0].json["tools"] if tool["function"]["name"] == ActivityTool.name
-    ]
-    assert len(str(tool)) <= 480

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.safety.journal import RecordedAction
@@ -15,6 +16,12 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent."""
+    return await async_agent(hass, model_server)
+
+
 async def undo_named(agent: Agent, sentence: str, *named: str, **options: Any) -> dict[str, Any]:
     """Have a part put back by name or id, and return what the model was told."""
     agent.server.script(
@@ -24,9 +31,8 @@ async def undo_named(agent: Agent, sentence: str, *named: str, **options: Any) -
     return tool_results(agent.server.chats[-1])[-1]
 
 
-async def test_a_part_is_put_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_part_is_put_back(hass: HomeAssistant, agent: Agent) -> None:
     """What is named is restored, the rest of the request stays, and can be restored afterwards."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on", [LIGHT, BED]))
     result = await undo_named(agent, "Not the bed light", BED, conversation_id=first.conversation_id)
     assert set(result["result"]["restored"]) == {BED}
@@ -40,9 +46,8 @@ async def test_a_part_is_put_back(hass: HomeAssistant, model_server: ModelServer
     assert "nothing to put back" in (await undo(agent, first.conversation_id))["error"]
 
 
-async def test_a_part_survives_a_restart(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_part_survives_a_restart(agent: Agent) -> None:
     """What was restored alone is stored, and older stored actions load."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on", [LIGHT, BED]))
     await undo_named(agent, "Not the bed light", BED, conversation_id=first.conversation_id)
     ledger = agent.entry.runtime_data.handler.guard.journal.ledger
@@ -52,9 +57,8 @@ async def test_a_part_survives_a_restart(hass: HomeAssistant, model_server: Mode
     assert load(RecordedAction, stored).undone_ids == frozenset()
 
 
-async def test_an_earlier_request_by_name(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_an_earlier_request_by_name(hass: HomeAssistant, agent: Agent) -> None:
     """A name reaches the newest request that changed it, not only the last one."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on"))
     await act(agent, control("turn_on", BED), conversation_id=first.conversation_id)
     named = {"action": "undo", "name": "kitchen ceiling"}
@@ -63,11 +67,8 @@ async def test_an_earlier_request_by_name(hass: HomeAssistant, model_server: Mod
     assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "on")
 
 
-async def test_elsewhere_by_name(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
-) -> None:
+async def test_elsewhere_by_name(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
     """What the person changed elsewhere is restored if the sentence names it, not if only the model does."""
-    agent = await async_agent(hass, model_server)
     own = Context(user_id=hass_admin_user.id)
     await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
     unnamed = await undo_named(agent, "Put it back", BED, context=own, device_id="kitchen")
@@ -77,11 +78,8 @@ async def test_elsewhere_by_name(
     assert set(named["result"]["restored"]) == {BED}
 
 
-async def test_others_stay_by_name(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
-) -> None:
+async def test_others_stay_by_name(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
     """A name does not reach what was done for another person."""
-    agent = await async_agent(hass, model_server)
     other = MockUser(is_owner=False, name="Other").add_to_hass(hass)
     other.mock_policy({"entities": True})
     await act(agent, control("turn_on", BED), context=Context(user_id=hass_admin_user.id))
@@ -90,21 +88,8 @@ async def test_others_stay_by_name(
     assert hass.states.get(BED).state == "on"
 
 
-async def test_a_lock_by_name(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A name does not open what an undo does not open."""
-    agent = await async_agent(hass, model_server)
-    await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
-    first = await act(agent, control("lock", "lock.front_door"), sentence="Lock the front door")
-    result = await undo_named(
-        agent, "Undo the front door", "lock.front_door", conversation_id=first.conversation_id
-    )
-    assert "asked for by name" in result["error"]
-    assert hass.states.get("lock.front_door").state == "locked"
-
-
-async def test_what_has_no_state(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_what_has_no_state(hass: HomeAssistant, agent: Agent) -> None:
     """A call that left no state is named, and nothing is said to be restored."""
-    agent = await async_agent(hass, model_server)
     first = await act(agent, control("turn_on"))
     ledger = agent.entry.runtime_data.handler.guard.journal.ledger
     (made,) = ledger.recent(1)

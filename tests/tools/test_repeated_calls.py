@@ -76,7 +76,7 @@ async def test_an_entry_is_not_added_twice(hass: HomeAssistant, model_server: Mo
         return "timer", {"action": "set", "when": "10 minutes", "name": name}
 
     await run(agent, [timer("Pizza")], [timer("Tea")], [timer("Pizza")])
-    assert sorted(one.name for one in agent.entry.runtime_data.timers.all()) == ["Pizza", "Tea"]
+    assert sorted(one.told for one in agent.entry.runtime_data.planned.timers()) == ["Pizza", "Tea"]
 
 
 async def test_set_again_after_a_cancellation(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -84,4 +84,4 @@ async def test_set_again_after_a_cancellation(hass: HomeAssistant, model_server:
     agent = await async_agent(hass, model_server)
     timer = ("timer", {"action": "set", "when": "10 minutes", "name": "Pizza"})
     await run(agent, [timer], [("timer", {"action": "cancel", "name": "Pizza"})], [timer])
-    assert [one.name for one in agent.entry.runtime_data.timers.all()] == ["Pizza"]
+    assert [one.told for one in agent.entry.runtime_data.planned.timers()] == ["Pizza"]

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+import pytest
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
@@ -16,14 +17,19 @@ from tests.servers.replies import text, tool_calls
 HERE: dict[str, Any] = {"device_id": "kitchen"}
 
 
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent."""
+    return await async_agent(hass, model_server)
+
+
 async def listed(agent: Agent) -> str:
     """Return what the list of timers and plans says."""
     return str((await call(agent, action="list", **HERE))["result"])
 
 
-async def test_a_cancelled_timer_is_set_again(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_cancelled_timer_is_set_again(agent: Agent) -> None:
     """The timer comes back with its name and time, and the plan of an earlier request stays."""
-    agent = await async_agent(hass, model_server)
     await act(agent, ("ha_control", {"action": "turn_on", "entity_id": BED, "when": "2 hours"}), **HERE)
     await call(agent, action="set", when="10 minutes", name="Rabbit", **HERE)
     before = (await call(agent, action="list", **HERE))["result"]["timers"]
@@ -35,9 +41,8 @@ async def test_a_cancelled_timer_is_set_again(hass: HomeAssistant, model_server:
     assert list(after["commands"][0]["planned"]) == [BED]
 
 
-async def test_a_cancelled_plan_is_set_again(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_cancelled_plan_is_set_again(agent: Agent) -> None:
     """A planned command comes back, and a further undo cancels it, as the last thing that is left."""
-    agent = await async_agent(hass, model_server)
     await act(agent, ("ha_control", {"action": "turn_on", "entity_id": BED, "when": "2 hours"}), **HERE)
     await call(agent, action="cancel", **HERE)
     assert "None of yours" in await listed(agent)
@@ -47,11 +52,8 @@ async def test_a_cancelled_plan_is_set_again(hass: HomeAssistant, model_server: 
     assert list((await undo(agent, **HERE))["result"]["cancelled"][0]["planned"]) == [BED]
 
 
-async def test_too_late_is_told(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_too_late_is_told(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     """A timer whose time has passed is named, and nothing older is undone instead of it."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"), **HERE)
     freezer.tick(timedelta(seconds=20))
     await call(agent, action="set", when="2 minutes", name="Tea", **HERE)
@@ -62,17 +64,15 @@ async def test_too_late_is_told(
     assert set((await undo(agent, **HERE))["result"]["restored"]) == {LIGHT}
 
 
-async def test_what_the_request_has_done_itself(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_what_the_request_has_done_itself(hass: HomeAssistant, agent: Agent) -> None:
     """A model that does something before the undo still undoes the earlier request."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"), **HERE)
     await act(agent, control("turn_on", BED), UNDO, **HERE)
     assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "on")
 
 
-async def test_two_undos_in_one_request(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_two_undos_in_one_request(hass: HomeAssistant, agent: Agent) -> None:
     """The second one goes on to the request before, and each result names what it restored."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"), **HERE)
     await act(agent, control("turn_on", BED), **HERE)
     agent.server.script([tool_calls([UNDO]), tool_calls([UNDO]), text("Both are off.")])
@@ -82,9 +82,8 @@ async def test_two_undos_in_one_request(hass: HomeAssistant, model_server: Model
     assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "off")
 
 
-async def test_two_undos_in_one_answer(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_two_undos_in_one_answer(hass: HomeAssistant, agent: Agent) -> None:
     """Both run, one after the other."""
-    agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"), **HERE)
     await act(agent, control("turn_on", BED), **HERE)
     await act(agent, UNDO, UNDO, **HERE)

@@ -93,7 +93,6 @@ class AgentParts:
         self.house = ViewedHouse(hass, self.shared.house, self.policy.view)
         self.data_policy = DataPolicy(self.settings)
         self.journal = self.shared.journals.of(self.id)
-        self.timers = self.shared.timers.of(self.id)
         self.planned = self.shared.planned.of(self.id)
         self.suggested = self.shared.proactive.of(self.id)
         self.members = People(hass, connection_id, self.settings)
@@ -197,7 +196,7 @@ class AgentParts:
             GetEntitiesTool(),
             *remembering_tools(memories, personal, disabled),
             *self._asking_tools(),
-            *everyday_tools(self.timers, self.planned, self.members, see),
+            *everyday_tools(self.planned, self.members, see),
             *automation_tools(settings, own, control, messages, disabled),
         )
         hide_blocked(tools, settings[CONF_POLICY_BLOCKED])

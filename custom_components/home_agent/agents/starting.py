@@ -90,7 +90,6 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     _tidy_regularly(hass, agent)
 
     async def count(_hass: HomeAssistant) -> None:
-        agent.async_on_unload(data.timers.async_start(data.announcer.async_announce))
         agent.async_on_unload(data.planned.async_start(data.planned_runs.async_run))
 
     agent.async_on_unload(async_at_started(hass, count))
@@ -211,10 +210,14 @@ def assemble(hass: HomeAssistant, parts: AgentParts) -> HomeAgentData:
         library=parts.library,
         memories=parts.memories,
         profile=parts.profile,
-        timers=parts.timers,
         planned=parts.planned,
-        planned_runs=PlannedRuns(parts.handler, parts.planned, parts.emitter, announcer.async_tell_planned),
-        announcer=announcer,
+        planned_runs=PlannedRuns(
+            parts.handler,
+            parts.planned,
+            parts.emitter,
+            announcer.async_announce,
+            announcer.async_tell_planned,
+        ),
         turns=parts.turns,
         asker=parts.asker,
         log=ConversationLog(hass, parts.id, enabled=parts.settings[CONF_CONVERSATION_LOG]),

@@ -1,7 +1,6 @@
 """Announcements of timers: where they were set, else by phone or chat, else in Home Assistant."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -17,9 +16,8 @@ from ..domains.features import supports
 from ..errors import HomeAgentError, PermissionDenied
 from ..event_data import TimerFinished
 from ..events import EventEmitter
-from ..planned.records import PlannedCommand
+from ..planned.records import Giver, PlannedItem
 from ..texts import without_embeds
-from ..timers.timers import Timer
 from ..tools.own_calls import async_announce
 from ..tools.people import People, Route, async_write_to, chats_of, route_to_own_phone
 from ..tools.resolving.resolver import plain
@@ -32,16 +30,6 @@ TOO_LATE: Final = timedelta(hours=24)
 """From here on it is only shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Recipient:
-    """The person who is told, and where."""
-
-    language: str
-    user_id: str | None
-    device_id: str | None
-    chat: int | None
-
-
 class Announcer:
     """Announces the timers of one agent, and what became of its planned commands."""
 
@@ -51,34 +39,35 @@ class Announcer:
         self._people = people
         self._emitter = emitter
 
-    async def async_announce(self, timer: Timer, due: datetime, rings: bool) -> None:
+    async def async_announce(self, timer: PlannedItem, due: datetime, rings: bool) -> None:
         """Announce a timer that was due then, unless its device rings on its own; an event is fired."""
         told_by = "device"
         if not rings:
             late = dt_util.utcnow() - due
-            key = "timer_named" if timer.name else "timer_unnamed"
-            message = await async_phrase(self._hass, timer.language, key, name=timer.name)
+            key = "timer_named" if timer.told else "timer_unnamed"
+            message = await async_phrase(self._hass, timer.owner.language, key, name=timer.told)
             if late >= LATE:
                 time = _clock(due, late)
-                message += f" {await async_phrase(self._hass, timer.language, 'timer_late', time=time)}"
-            to = _Recipient(timer.language, timer.user_id, timer.device_id, timer.chat)
-            title = await async_phrase(self._hass, timer.language, "timer_title")
-            told_by = await self._async_tell(to, title, message, f"timer_{timer.id}", shown=late >= TOO_LATE)
+                message += f" {await async_phrase(self._hass, timer.owner.language, 'timer_late', time=time)}"
+            title = await async_phrase(self._hass, timer.owner.language, "timer_title")
+            told_by = await self._async_tell(
+                timer.owner, title, message, f"timer_{timer.id}", shown=late >= TOO_LATE
+            )
         self._emitter.fire(
             EVENT_TIMER_FINISHED,
             TimerFinished(
                 timer_id=timer.id,
-                name=timer.name,
+                name=timer.told,
                 due=due.isoformat(),
-                user_id=timer.user_id,
-                device_id=timer.device_id,
+                user_id=timer.owner.user_id,
+                device_id=timer.owner.device_id,
                 told_by=told_by,
             ),
         )
 
     async def async_tell_planned(
         self,
-        command: PlannedCommand,
+        command: PlannedItem,
         due: datetime,
         key: str,
         entity_ids: Sequence[str],
@@ -97,12 +86,11 @@ class Announcer:
             if err.reason
         ]
         message = " ".join(dict.fromkeys(told))
-        to = _Recipient(owner.language, owner.reports_to, owner.device_id, owner.chat)
         title = await async_phrase(self._hass, owner.language, "planned_title")
-        await self._async_tell(to, title, message, f"planned_{command.id}", shown=now - due >= TOO_LATE)
+        await self._async_tell(owner, title, message, f"planned_{command.id}", shown=now - due >= TOO_LATE)
 
     async def _async_tell(
-        self, to: _Recipient, title: str, message: str, notification_id: str, *, shown: bool
+        self, to: Giver, title: str, message: str, notification_id: str, *, shown: bool
     ) -> str:
         """Announce a message on the device, send it, or show it in Home Assistant; return which."""
         if not shown:
@@ -110,10 +98,10 @@ class Announcer:
                 return "telegram"
             if await self._async_say(to, message):
                 return "satellite"
-            here = route_to_own_phone(self._hass, to.device_id, to.user_id)
+            here = route_to_own_phone(self._hass, to.device_id, to.reports_to)
             if here is not None and await self._async_send([here], title, message):
                 return "phone"
-            person = self._people.person_of(to.user_id)
+            person = self._people.person_of(to.reports_to)
             if person and await self._async_send(self._people.routes(person), title, message):
                 return "phone"
             if await self._async_write(to, message, where_set=False):
@@ -123,7 +111,7 @@ class Announcer:
         )
         return "notification"
 
-    async def _async_say(self, to: _Recipient, message: str) -> bool:
+    async def _async_say(self, to: Giver, message: str) -> bool:
         """Announce it on the device where it was set; False if the device cannot."""
         registry = er.async_get(self._hass)
         entries = er.async_entries_for_device(registry, to.device_id) if to.device_id is not None else ()
@@ -140,15 +128,15 @@ class Announcer:
                 return True
         return False
 
-    async def _async_write(self, to: _Recipient, message: str, *, where_set: bool) -> bool:
+    async def _async_write(self, to: Giver, message: str, *, where_set: bool) -> bool:
         """Write it to the chat where it was set, or to any chat of its owner; False if there is none.
 
         Only chats that are that person's now count: the option may have changed since.
         """
         chats = chats_of(self._hass, self._entry_id)
-        if chats is None or to.user_id is None:
+        if chats is None or to.reports_to is None:
             return False
-        own = chats.of_user(to.user_id)
+        own = chats.of_user(to.reports_to)
         if where_set:
             own = [chat for chat in own if chat == to.chat]
         return await async_write_to(chats, own, message)

@@ -17,7 +17,7 @@ from ..memory.extractor import Reason
 from ..memory.memories import MAX_CONTENT
 from ..memory.profile import MAX_VALUE
 from ..memory.records import Memory, MemoryType, Origin, ProfileEntry, Provenance, Sensitivity
-from ..planned.records import PlannedCommand
+from ..planned.records import PlannedItem
 from ..privacy import async_forget, async_forget_profile
 from ..services.base import Response, invalid, row_of
 from ..services.memories import async_remember, shown
@@ -165,12 +165,17 @@ async def _async_mine(command: PanelCommand) -> Response:
     names = {own: person.name if person else "", user_id: person.name if person else ""}
     memories = [memory for memory in data.memories.all() if memory.person == own]
     entries = data.profile.entries(lambda entry: entry.person == own)
+    items = data.planned.of_user(user_id)
     audit = data.handler.guard.journal.audit.of_user(user_id)[:MAX_ACTIONS]
     return {
         "name": names[own],
         "memories": [memory_row(memory, names) for memory in memories[:MAX_ROWS]],
         "profile": [profile_row(entry, names) for entry in entries[:MAX_ROWS]],
-        "timers": [row_of(timer, "id", "name", "due", "repeat") for timer in data.timers.of_user(user_id)],
+        "timers": [
+            {**row_of(timer, "id", "due"), "name": timer.told, "repeat": timer.schedule.repeat}
+            for timer in items
+            if timer.is_timer
+        ],
         "planned": [
             {
                 **row_of(planned, "id", "due", "restores"),
@@ -179,13 +184,14 @@ async def _async_mine(command: PanelCommand) -> Response:
                 or [planned.message.receiver if planned.message else ""],
                 "message": planned.message.text if planned.message else None,
             }
-            for planned in data.planned.of_user(user_id)
+            for planned in items
+            if not planned.is_timer
         ],
         "actions": audit_rows(command, audit, names),
     }
 
 
-def _service(planned: PlannedCommand) -> str:
+def _service(planned: PlannedItem) -> str:
     """Return the service that a planned command calls first; empty if it is not known before."""
     if not planned.entity_ids:
         return ""
@@ -218,11 +224,8 @@ async def _async_end_own(command: PanelCommand) -> Response:
     elif record_id := fields.get("profile_id"):
         is_own = (entry := data.profile.get(record_id)) is not None and entry.person == own
         end = partial(async_forget_profile, data)
-    elif record_id := fields.get("timer_id"):
-        is_own = record_id in {timer.id for timer in data.timers.of_user(user_id)}
-        end = data.timers.async_cancel
     else:
-        record_id = fields["planned_id"]
+        record_id = fields.get("timer_id") or fields["planned_id"]
         is_own = record_id in {planned.id for planned in data.planned.of_user(user_id)}
         end = data.planned.async_cancel
     if not is_own:

@@ -1,26 +1,174 @@
-"""A command for later, and what a command for a while restores at its end."""
+"""What is planned: timers, reminders, commands and messages for later, and ends of commands for a while."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from typing import Any, Final, Self
 
-from homeassistant.core import Context
+from homeassistant.const import SUN_EVENT_SUNRISE, SUN_EVENT_SUNSET
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers.sun import get_astral_event_next
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
+from ..errors import ValidationError
 from ..knowledge.speaker import Speaker, Surface
 from ..safety.frozen import FrozenCall
 from ..safety.journal import EarlierState
 from ..safety.redaction import is_secret
 from ..safety.rules import Effect
 from ..store import read_moment, read_text_or_none
-from .schedule import Schedule
+from ..timespans import EVERY_DAY, WEEKEND, WORKDAYS, format_local, next_at, told_days
+from ..when import Coming, Period, Sun, at_clock, read
 
+REMIND: Final = "remind"
+"""The verb of timers and reminders, which only announce."""
 RESTORE: Final = "restore"
-"""The action of a command that restores what was before."""
+"""The verb of what restores the states from before a command for a while."""
 TELL: Final = "tell"
-"""The action of a planned message."""
+"""The verb of messages."""
+SUN_EVENTS: Final = (SUN_EVENT_SUNRISE, SUN_EVENT_SUNSET)
+MAX_OFFSET: Final = 12 * 3600
+REPEATS: Final = {EVERY_DAY: "daily", WORKDAYS: "weekdays", WEEKEND: "weekends"}
+"""Repetitions by their days; all others are weekly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When something is due: at a time or with the sun, once or on days of the week."""
+
+    due: datetime
+    """The next time, in UTC."""
+    days: tuple[int, ...] = ()
+    """The days of the week on which it is repeated, from 0 for Monday; empty if it is not."""
+    sun: str | None = None
+    """The event of the sun by which the time is calculated again for each day."""
+    offset: int = 0
+    """Seconds after the event, negative before it."""
+    clock: time | None = field(default=None, compare=False)
+    """The local time of each day. `due` shows another one where the clocks are put forward over it."""
+
+    def __post_init__(self) -> None:
+        """Read the time of day from `due`, where it was not given."""
+        if self.days and self.sun is None and self.clock is None:
+            object.__setattr__(self, "clock", dt_util.as_local(self.due).time())
+
+    @property
+    def repeat(self) -> str | None:
+        """Return how often it is repeated: daily, weekdays, weekends or weekly."""
+        return REPEATS.get(self.days, "weekly") if self.days else None
+
+    def next_after(self, hass: HomeAssistant, now: datetime) -> datetime | None:
+        """Return when it is due again, in UTC; None if it is not repeated.
+
+        Raises ValueError where the sun does not set or rise for a year.
+        """
+        if not self.days:
+            return None
+        if self.clock is not None:
+            return next_at(self.clock, self.days, max(now, self.due))
+        assert self.sun is not None
+        # Sunset moves by minutes from day to day, so the next one is never the one that has just been.
+        return _next_sun(hass, self.sun, self.offset, max(now, self.due + timedelta(hours=1)), self.days)
+
+    def told(self, now: datetime) -> str:
+        """Return the time in words, as the model reads it."""
+        local, today = dt_util.as_local(self.due), dt_util.as_local(now).date()
+        clock, sun = f"{local:%H:%M}", self.sun
+        if sun and self.offset:
+            sun += f" {'-' if self.offset < 0 else '+'} {abs(self.offset) // 60} min"
+        if self.days and self.clock is not None:
+            return f"{told_days(self.days)} at {self.clock:%H:%M}"
+        if self.days:
+            return f"{told_days(self.days)} at {sun}, next {local:%a} {clock}"
+        if sun:
+            clock += f" ({sun})"
+        if local.date() == today:
+            return f"at {clock}"
+        if local.date() == today + timedelta(days=1):
+            return f"tomorrow at {clock}"
+        return f"on {local:%a %Y-%m-%d} at {clock}"
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return a stored schedule. Raises LookupError, TypeError or ValueError for anything else."""
+        days, sun, offset = tuple(stored["days"]), stored["sun"], stored["offset"]
+        if not all(isinstance(day, int) and day in EVERY_DAY for day in days):
+            raise ValueError("not days of the week")
+        if sun is not None and sun not in SUN_EVENTS:
+            raise ValueError("not an event of the sun")
+        if not isinstance(offset, int) or abs(offset) > MAX_OFFSET:
+            raise ValueError("not an offset")
+        clock = stored.get("clock")
+        return cls(
+            due=read_moment(stored["due"]),
+            days=days,
+            sun=sun,
+            offset=offset,
+            clock=time.fromisoformat(str(clock)) if clock else None,
+        )
+
+
+def read_schedule(
+    hass: HomeAssistant,
+    text: str,
+    days: tuple[int, ...] | None,
+    language: str,
+    *,
+    accepted: str,
+    years: int,
+    clock: time | None = None,
+) -> Schedule:
+    """Return when something is due: the first time on one of the days, if it is repeated.
+
+    `days` are empty for the day of the time, `accepted` are forms for an error, `years` how far ahead it may
+    be, and `clock` is the time of day of a date alone. Raises ValidationError for an unclear or past time.
+    """
+    now = dt_util.utcnow()
+    value = read(text, language, now)
+    if clock is not None and isinstance(value, date | Period) and not isinstance(value, datetime):
+        value = at_clock(value.start.date() if isinstance(value, Period) else value, clock)
+    schedule = None if value is None else schedule_of(hass, value, now)
+    if schedule is None:
+        has_time = "" if clock is not None else " or has no time"
+        raise ValidationError(f"when: {text[:40]!r} is not understood{has_time}; give {accepted}")
+    if days is not None:
+        weekday = dt_util.as_local(schedule.due).weekday()
+        schedule = replace(schedule, days=days or (weekday,))
+        if schedule.due <= now or weekday not in schedule.days:  # it begins on the first of its days
+            schedule = replace(schedule, due=schedule.next_after(hass, now) or schedule.due)
+    if schedule.due <= now:
+        raise ValidationError(f"when: {text[:40]!r} is over already; it is {format_local(now)}")
+    if schedule.due - now > timedelta(days=366 * years):
+        raise ValidationError(f"when: at most {'a year' if years == 1 else f'{years} years'} ahead")
+    return schedule
+
+
+def schedule_of(hass: HomeAssistant, value: Coming, now: datetime) -> Schedule | None:
+    """Return when a time is due; None for a day without a time."""
+    match value:
+        case Sun() if abs(value.offset) <= MAX_OFFSET:
+            tomorrow = dt_util.as_utc(dt_util.start_of_local_day() + timedelta(days=1))
+            try:
+                due = _next_sun(hass, value.event, value.offset, tomorrow if value.tomorrow else now)
+            except ValueError:
+                return None
+            return Schedule(due=due, sun=value.event, offset=value.offset)
+        case timedelta():
+            return Schedule(due=now + value) if value > timedelta() else None
+        case datetime():
+            return Schedule(due=dt_util.as_utc(value), clock=value.time())
+    return None
+
+
+def _next_sun(
+    hass: HomeAssistant, event: str, offset: int, after: datetime, days: tuple[int, ...] = EVERY_DAY
+) -> datetime:
+    while True:
+        due = get_astral_event_next(hass, event, after, timedelta(seconds=offset))
+        if dt_util.as_local(due).weekday() in days:
+            return dt_util.as_utc(due)
+        after = due
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +179,26 @@ class Held:
     after: EarlierState
 
 
+_SHARED: Final = (
+    "language",
+    "person",
+    "person_id",
+    "device_id",
+    "area_id",
+    "chat",
+    "surface",
+    "conversation_id",
+)
+"""What a speaker in the turn that planned something, and the one of its run, have in common."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Who gave a command, and where: it runs and is reported for them."""
+class Giver:
+    """Who planned something, and where: it runs and is reported for them."""
 
     language: str = "en"
     user_id: str | None = None
-    """None for an unknown voice."""
+    """None for an unknown voice. Of a timer it is the one whose device it is, too."""
     reports_to: str | None = None
     """The user who is told of problems: also the one whose device it is."""
     person: str | None = None
@@ -48,48 +209,36 @@ class Owner:
     surface: Surface = Surface.CHAT
     conversation_id: str = ""
     turn_id: str = ""
-    """The turn that gave the command."""
+    """The turn that planned it."""
     outside: bool = False
     """Whether that turn had read text from outside."""
 
     @classmethod
     def of(cls, speaker: Speaker, reports_to: str | None) -> Self:
-        """Return the owner of a command that is given now."""
+        """Return who plans something now."""
+        shared = {name: getattr(speaker, name) for name in _SHARED}
         return cls(
-            language=speaker.language,
+            **shared,
             user_id=speaker.context.user_id,
             reports_to=reports_to,
-            person=speaker.person,
-            person_id=speaker.person_id,
-            device_id=speaker.device_id,
-            area_id=speaker.area_id,
-            chat=speaker.chat,
-            surface=speaker.surface,
-            conversation_id=speaker.conversation_id,
             turn_id=speaker.turn_id,
             outside=speaker.tainted,
         )
 
     def speaker(self, planned: datetime) -> Speaker:
         """Return the speaker of a run, in a turn of its own."""
-        return Speaker(
-            context=Context(user_id=self.user_id),
-            language=self.language,
-            device_id=self.device_id,
-            area_id=self.area_id,
-            person=self.person,
-            person_id=self.person_id,
-            chat=self.chat,
-            surface=self.surface,
-            conversation_id=self.conversation_id,
-            tainted=self.outside,
-            planned=planned,
-        )
+        shared = {name: getattr(self, name) for name in _SHARED}
+        own = Context(user_id=self.user_id)
+        return Speaker(**shared, context=own, tainted=self.outside, planned=planned)
+
+    def is_user(self, user_id: str) -> bool:
+        """Return whether it is a user, or something at the user's device."""
+        return user_id in (self.user_id, self.reports_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """What is said to people later. Who hears it where is decided when it is due."""
+class Notice:
+    """What is said to people. Who hears it where is decided when it is due."""
 
     receiver: str
     """Persons, rooms or everybody, as the call named them."""
@@ -98,33 +247,20 @@ class Message:
     private: bool = False
     """Whether it tells something of a person that the one who planned it had not said."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON-compatible data."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored message. Raises LookupError or TypeError for anything else."""
-        return cls(
-            receiver=str(stored["receiver"]),
-            text=str(stored["text"]),
-            to_phone=bool(stored["to_phone"]),
-            private=bool(stored["private"]),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCommand:
-    """One action on entities that were found when it was given, or a message."""
+class PlannedItem:
+    """What is due later: an action on entities that were found when it was given, a message or a timer."""
 
     verb: str
-    entity_ids: tuple[str, ...]
+    """The action, or `REMIND`, `TELL` or `RESTORE`."""
+    entity_ids: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
     """The values of the action. Codes are never among them."""
-    message: Message | None = None
+    message: Notice | None = None
     """What is told, if it is a message; it has no entities then."""
     told: str = ""
-    """The action in words, as the model reads it."""
+    """The action in words, as the model reads it; the name of a timer."""
     schedule: Schedule
     hold: float = 0
     """Seconds after which the states from before are restored; 0 if they are not."""
@@ -136,7 +272,7 @@ class PlannedCommand:
     """The calls that a person has confirmed; None if none needed it."""
     registered: Mapping[str, str | None] = field(default_factory=dict)
     """The registry's id of each entity: an entity id can be given to another entity meanwhile."""
-    owner: Owner = field(default_factory=Owner)
+    owner: Giver = field(default_factory=Giver)
     created: datetime = field(default_factory=dt_util.utcnow)
     id: str = field(default_factory=ulid_now)
 
@@ -146,12 +282,17 @@ class PlannedCommand:
         return self.schedule.due
 
     @property
+    def is_timer(self) -> bool:
+        """Return whether it is a timer or a reminder."""
+        return self.verb == REMIND
+
+    @property
     def restores(self) -> bool:
         """Return whether it is the end of a command for a while."""
         return bool(self.held)
 
     def is_same(self, other: Self) -> bool:
-        """Return whether another command of the same person does the same at the same times."""
+        """Return whether another item of the same person does the same at the same times."""
         return (
             not self.restores
             and (self.verb, self.given, self.message, self.schedule, self.hold)
@@ -161,7 +302,7 @@ class PlannedCommand:
         )
 
     def at(self, due: datetime) -> Self:
-        """Return the command at another time, in UTC."""
+        """Return it at another time, in UTC."""
         return replace(self, schedule=replace(self.schedule, due=due))
 
     def told_at(self, now: datetime) -> str:
@@ -170,53 +311,76 @@ class PlannedCommand:
 
     def told_for(self, entity_id: str, now: datetime) -> str:
         """Return what happens to an entity and when, as the model reads it."""
-        when = self.schedule.told(now)
-        if (held := self.held.get(entity_id)) is not None:
-            before, after = held.before.attributes, held.after.attributes
-            values = [
-                f"{key} {value}" for key, value in before.items() if after.get(key) not in (None, value)
-            ]
-            return f"back to {', '.join([held.before.state, *values])} {when}"
-        return self.told_at(now)
+        if (held := self.held.get(entity_id)) is None:
+            return self.told_at(now)
+        before, after = held.before.attributes, held.after.attributes
+        values = [f"{key} {value}" for key, value in before.items() if after.get(key) not in (None, value)]
+        return f"back to {', '.join([held.before.state, *values])} {self.schedule.told(now)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data, without codes."""
-        owner = self.owner
+        clock = self.schedule.clock
         return {
             "id": self.id,
             "verb": self.verb,
             "entity_ids": list(self.entity_ids),
             "given": _without_codes(self.given),
-            "message": self.message.as_dict() if self.message else None,
+            "message": asdict(self.message) if self.message else None,
             "told": self.told,
-            "schedule": self.schedule.as_dict(),
+            "schedule": {
+                **asdict(self.schedule),
+                "due": self.due.isoformat(),
+                "days": list(self.schedule.days),
+                "clock": clock.isoformat() if clock else None,
+            },
             "hold": self.hold,
             "ends": self.ends.isoformat() if self.ends else None,
             "held": {
                 key: {"before": held.before.as_dict(), "after": held.after.as_dict()}
                 for key, held in self.held.items()
             },
-            "approved": None if self.approved is None else [_call_as_dict(call) for call in self.approved],
+            "approved": None
+            if self.approved is None
+            else [
+                {
+                    "domain": call.domain,
+                    "service": call.service,
+                    "entity_ids": list(call.entity_ids),
+                    "data": _without_codes(call.data),
+                    "contents": [asdict(effect) for effect in call.contents],
+                }
+                for call in self.approved
+            ],
             "registered": dict(self.registered),
             "created": self.created.isoformat(),
-            **{name: getattr(owner, name) for name in Owner.__dataclass_fields__},
+            **asdict(self.owner),
         }
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored command.
+        """Return a stored item, also a timer as version 0.1.0 stored it.
 
         Raises LookupError, TypeError, ValueError or AttributeError for anything else.
         """
+        if "repeat" in stored:
+            stored = _from_old_timer(stored)
         approved, chat = stored["approved"], stored["chat"]
         if chat is not None and type(chat) is not int:
             raise TypeError("not a chat")
+        message = stored.get("message")
         return cls(
             id=str(stored["id"]),
             verb=str(stored["verb"]),
             entity_ids=tuple(map(str, stored["entity_ids"])),
             given=_without_codes(stored["given"]),
-            message=Message.from_dict(message) if (message := stored.get("message")) else None,
+            message=Notice(
+                receiver=str(message["receiver"]),
+                text=str(message["text"]),
+                to_phone=bool(message["to_phone"]),
+                private=bool(message["private"]),
+            )
+            if message
+            else None,
             told=str(stored["told"]),
             schedule=Schedule.from_dict(stored["schedule"]),
             hold=float(stored["hold"]),
@@ -225,10 +389,21 @@ class PlannedCommand:
                 str(key): Held(EarlierState.from_dict(held["before"]), EarlierState.from_dict(held["after"]))
                 for key, held in stored["held"].items()
             },
-            approved=None if approved is None else tuple(map(_read_call, approved)),
+            approved=None
+            if approved is None
+            else tuple(
+                FrozenCall(
+                    domain=str(call["domain"]),
+                    service=str(call["service"]),
+                    entity_ids=tuple(map(str, call["entity_ids"])),
+                    data=_without_codes(call["data"]),
+                    contents=tuple(Effect(**effect) for effect in call["contents"]),
+                )
+                for call in approved
+            ),
             registered={str(key): read_text_or_none(value) for key, value in stored["registered"].items()},
             created=read_moment(stored["created"]),
-            owner=Owner(
+            owner=Giver(
                 language=str(stored["language"]),
                 chat=chat,
                 surface=Surface(stored["surface"]),
@@ -248,31 +423,24 @@ def _without_codes(given: Mapping[str, Any]) -> dict[str, Any]:
     return {str(key): value for key, value in given.items() if not is_secret(str(key))}
 
 
-def _call_as_dict(call: FrozenCall) -> dict[str, Any]:
-    return {
-        "domain": call.domain,
-        "service": call.service,
-        "entity_ids": list(call.entity_ids),
-        "data": _without_codes(call.data),
-        "contents": [
-            {
-                "domain": effect.domain,
-                "service": effect.service,
-                "entity_id": effect.entity_id,
-                "device_class": effect.device_class,
-                "known": effect.known,
-                "inside": effect.inside,
-            }
-            for effect in call.contents
-        ],
+def _from_old_timer(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a timer of version 0.1.0 as it is stored today: a weekly one could be without its day."""
+    due, repeat = read_moment(stored["due"]), stored["repeat"]
+    days = {name: list(days) for days, name in REPEATS.items()} | {
+        "weekly": stored.get("days") or [dt_util.as_local(due).weekday()]
     }
-
-
-def _read_call(stored: Mapping[str, Any]) -> FrozenCall:
-    return FrozenCall(
-        domain=str(stored["domain"]),
-        service=str(stored["service"]),
-        entity_ids=tuple(map(str, stored["entity_ids"])),
-        data=_without_codes(stored["data"]),
-        contents=tuple(Effect(**effect) for effect in stored["contents"]),
-    )
+    empty = PlannedItem(verb=REMIND, schedule=Schedule(due=due)).as_dict()
+    own = ("id", "language", "user_id", "device_id")
+    return {
+        **empty,
+        **{name: stored[name] for name in own},
+        "told": str(stored["name"]),
+        "schedule": {
+            **empty["schedule"],
+            "days": days[repeat] if repeat else [],
+            "clock": stored.get("clock"),
+        },
+        "reports_to": stored["user_id"],
+        "chat": stored.get("chat"),
+        "outside": stored.get("outside", False),
+    }

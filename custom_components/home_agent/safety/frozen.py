@@ -116,7 +116,7 @@ class FrozenPlan(Waiting):
     repeats: bool = False
     hold: float = 0
     """Seconds after which the states from before are restored; 0 if they are not."""
-    begin: Callable[[], Awaitable[None]] = field(compare=False, repr=False)
+    begin: Callable[[], Awaitable[object]] = field(compare=False, repr=False)
     """Keeps the command, once a person has confirmed it."""
 
 

@@ -1,6 +1,6 @@
 """activity: lists the agent's recent actions, and undoes them."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,11 +18,10 @@ from ..domains.base import STATE
 from ..errors import ValidationError
 from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
-from ..planned.commands import Cancellation, PlannedCommands
-from ..planned.records import Owner, PlannedCommand
+from ..planned.records import Giver, PlannedItem
+from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
 from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
-from ..timers.timers import Timer, told_days
 from ..timespans import format_local
 from .automating.records import Change, OwnAutomations
 from .automating.undoing import async_undo_change, change_rows, last_change
@@ -42,7 +41,16 @@ from .control.telling import tell_names
 from .ha_control import async_prepare_names, entity_locks
 from .ha_query import async_found, find_all
 from .people import is_message
-from .planned_rows import are_entities, entities_of, given_by, outside_rows, planned_row, planned_rows
+from .planned_rows import (
+    MAX_LISTED as MAX_PLANNED,
+    are_entities,
+    entities_of,
+    given_by,
+    outside_rows,
+    planned_row,
+    planned_rows,
+    told_timer,
+)
 from .query.present import COMPARED, differences
 from .resolving.resolver import Target, mention
 from .results import ToldAct
@@ -56,7 +64,7 @@ LATE: Final = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class TurnChange:
+class Undoable:
     """What one turn did to one entity."""
 
     before: EarlierState
@@ -64,64 +72,75 @@ class TurnChange:
     actions: tuple[RecordedAction, ...]
     """The calls, the newest first."""
 
-    @property
-    def last(self) -> RecordedAction:
-        """Return the newest call."""
-        return self.actions[0]
-
 
 def last_changing_turn(actions: Iterable[RecordedAction], hass: HomeAssistant) -> str | None:
-    """Return the last turn with changes that was not undone yet; None if there is none."""
-    return next((action.turn_id for action in actions if _did_something(action, hass)), None)
+    """Return the last turn with changes that was not undone yet; None if there is none.
 
-
-def changed_ids(actions: Iterable[RecordedAction], hass: HomeAssistant) -> frozenset[str]:
-    """Return the entities that calls have changed and no undo has restored yet."""
-    return frozenset(
-        entity_id
-        for action in actions
-        for entity_id in action.entity_ids
-        if _changed(action, entity_id, hass)
-    )
-
-
-def changes_of_turn(actions: Sequence[RecordedAction], turn_id: str) -> dict[str, TurnChange]:
-    """Return the changes of a turn by entity.
-
-    Raises ValidationError if its calls left nothing that could be restored.
+    A call that found all so already changed nothing.
     """
-    own = [action for action in actions if action.turn_id == turn_id and _counts(action)]
-    if changes := _changes(own):
-        return changes
-    calls = dict.fromkeys(f"{action.domain}.{action.service}" for action in own)
-    raise ValidationError(f"Cannot be undone: {', '.join(calls)}. Nothing records what was so before; say so")
+    for action in actions:
+        targets = _targets(action)
+        if any(_changed(action, one, hass) for one in targets) or (not targets and _counts(action)):
+            return action.turn_id
+    return None
 
 
-def newest_changes(
-    actions: Sequence[RecordedAction], entity_ids: Collection[str], hass: HomeAssistant
-) -> dict[str, TurnChange]:
-    """Return the change of the newest turn that changed each of some entities."""
-    found: dict[str, TurnChange] = {}
-    for entity_id in sorted(entity_ids):
-        last = next((action for action in actions if _changed(action, entity_id, hass)), None)
-        if last is None:
-            continue
-        together = _changes(
-            [action for action in actions if action.turn_id == last.turn_id and _counts(action)]
-        )
-        wanted = {key: together[key] for key in _meant(last, entity_id) if key in together}
-        if entity_id.startswith(MOVING):
-            wanted = {key: change for key, change in together.items() if key.startswith(MOVING)}
-        found |= wanted
-    return found
+def _targets(action: RecordedAction, entity_id: str | None = None) -> tuple[str, ...]:
+    """Return the entities that an undo restores, of all or for one entity of a call.
+
+    For a scene that is what it holds, if that is known. Nobody takes back what was said.
+    """
+    if is_message(action.domain, action.service):
+        return ()
+    targets = tuple(one for one in action.entity_ids if _is_held(action, one)) or action.entity_ids
+    if entity_id is None or entity_id not in action.entity_ids:
+        return targets if entity_id is None else ()
+    return (entity_id,) if entity_id in targets else targets
 
 
-def is_held(action: RecordedAction, entity_id: str) -> bool:
+def _is_held(action: RecordedAction, entity_id: str) -> bool:
     """Return whether an entity was not called itself, but is held by a scene that was."""
     return action.domain == SCENE and not entity_id.startswith(f"{SCENE}.")
 
 
-async def async_undo(changes: Mapping[str, TurnChange], run: ToolRun, *, whole: bool) -> JsonValueType:
+def _counts(action: RecordedAction) -> bool:
+    is_young = dt_util.utcnow() - action.at < MAX_AGE
+    return is_young and action.success and not action.undoes and not action.undone
+
+
+def _changed(action: RecordedAction, entity_id: str, hass: HomeAssistant) -> bool:
+    """Return whether a call changed an entity, or a scene what it holds, and may be undone."""
+    targets = _targets(action, entity_id)
+    if targets and targets != (entity_id,):
+        return any(_changed(action, one, hass) for one in targets)
+    if not _counts(action) or not targets or entity_id in action.undone_ids:
+        return False
+    if not _is_held(action, entity_id) and expectation_of(action.domain, action.service) is None:
+        return True
+    before, now = action.before.get(entity_id), hass.states.get(entity_id)
+    return before != action.after.get(entity_id) or (now is not None and before != EarlierState.of(now))
+
+
+def _changed_ids(actions: Iterable[RecordedAction], hass: HomeAssistant) -> frozenset[str]:
+    """Return the entities that calls have changed and no undo has restored yet."""
+    return frozenset(one for action in actions for one in action.entity_ids if _changed(action, one, hass))
+
+
+def _changes_of(actions: Iterable[RecordedAction], turn_id: str) -> dict[str, Undoable]:
+    """Return what a turn changed by entity, from before its first call to after its last one."""
+    changes: dict[str, Undoable] = {}
+    own = [action for action in actions if action.turn_id == turn_id and _counts(action)]
+    for action in reversed(own):
+        for entity_id in _targets(action):
+            before, after = action.before.get(entity_id), action.after.get(entity_id)
+            if before is not None and after is not None and entity_id not in action.undone_ids:
+                first = changes.get(entity_id)
+                earlier = first.actions if first else ()
+                changes[entity_id] = Undoable(first.before if first else before, after, (action, *earlier))
+    return changes
+
+
+async def _async_undo(changes: Mapping[str, Undoable], run: ToolRun, *, whole: bool) -> JsonValueType:
     """Restore what changes have changed; `whole` if they are all of their turn.
 
     Raises PartlyFailed or TargetsFailed for what stays.
@@ -133,106 +152,44 @@ async def async_undo(changes: Mapping[str, TurnChange], run: ToolRun, *, whole: 
         if plans:
             await async_carry_out(plans, now, "restore", run, outcome)
     restored: dict[str, JsonValueType] = {**outcome.done, **outcome.unchanged}
-    failed: dict[str, JsonValueType] = {**outcome.failed}
     if restored:
         undone: dict[str, set[str]] = {}
         for entity_id, change in changes.items():
             if whole or entity_id in restored:
-                undone.setdefault(change.last.turn_id, set()).add(entity_id)
+                undone.setdefault(change.actions[0].turn_id, set()).add(entity_id)
         for turn_id, entity_ids in undone.items():
             run.guard.journal.mark_undone(turn_id, None if whole else entity_ids)
     if not outcome.failed:
         return {"restored": restored}
+    failed: dict[str, JsonValueType] = {**outcome.failed}
     if restored:
         raise PartlyFailed(outcome.error(), {"restored": restored, "failed": failed})
     raise TargetsFailed(outcome.error(), {"failed": failed})
 
 
-def _did_something(action: RecordedAction, hass: HomeAssistant) -> bool:
-    """Return whether a call changed anything that is not undone: one that found all so already did not."""
-    if not _targets(action):
-        return _counts(action)
-    return any(_changed(action, entity_id, hass) for entity_id in _targets(action))
-
-
-def _changed(action: RecordedAction, entity_id: str, hass: HomeAssistant) -> bool:
-    """Return whether a call changed an entity, or a scene what it holds, and may be undone."""
-    meant = _meant(action, entity_id)
-    if meant and meant != (entity_id,):
-        return any(_changed(action, one, hass) for one in meant)
-    if not _counts(action) or not meant or entity_id in action.undone_ids:
-        return False
-    if not is_held(action, entity_id) and expectation_of(action.domain, action.service) is None:
-        return True
-    before = action.before.get(entity_id)
-    now = hass.states.get(entity_id)
-    return before != action.after.get(entity_id) or (now is not None and before != EarlierState.of(now))
-
-
-def _targets(action: RecordedAction) -> tuple[str, ...]:
-    """Return the entities that an undo restores: of a scene what it holds, if that is known.
-
-    Nobody takes back what was said.
-    """
-    if is_message(action.domain, action.service):
-        return ()
-    return tuple(one for one in action.entity_ids if is_held(action, one)) or action.entity_ids
-
-
-def _meant(action: RecordedAction, entity_id: str) -> tuple[str, ...]:
-    """Return what an undo restores for an entity of a call; for a scene, all that it holds."""
-    targets = _targets(action)
-    if entity_id in targets:
-        return (entity_id,)
-    return targets if entity_id in action.entity_ids else ()
-
-
-def _counts(action: RecordedAction) -> bool:
-    return (
-        action.success and not action.undoes and not action.undone and dt_util.utcnow() - action.at < MAX_AGE
-    )
-
-
-def _changes(actions: Sequence[RecordedAction]) -> dict[str, TurnChange]:
-    """Return changes by entity, from before the first call to after the last one, without undone ones."""
-    changes: dict[str, TurnChange] = {}
-    for action in reversed(actions):
-        for entity_id in _targets(action):
-            before, after = action.before.get(entity_id), action.after.get(entity_id)
-            if before is not None and after is not None and entity_id not in action.undone_ids:
-                first = changes.get(entity_id)
-                earlier = first.actions if first else ()
-                changes[entity_id] = TurnChange(first.before if first else before, after, (action, *earlier))
-    return changes
-
-
 def _plans(
-    changes: Mapping[str, TurnChange], run: ToolRun, outcome: ControlOutcome
+    changes: Mapping[str, Undoable], run: ToolRun, outcome: ControlOutcome
 ) -> tuple[dict[str, Plan], dict[str, State]]:
     """Return the plan for each entity with its current state; unchanged ones go to the outcome."""
     plans: dict[str, Plan] = {}
     states: dict[str, State] = {}
     for entity_id, change in changes.items():
-        now = run.hass.states.get(entity_id)
-        of_scene = is_held(change.last, entity_id)
+        now, last = run.hass.states.get(entity_id), change.actions[0]
+        of_scene = _is_held(last, entity_id)
         if of_scene and now is not None and change.before == change.after == EarlierState.of(now):
             continue
-        if of_scene and (now is None or not run.reader.sees(entity_id)):
-            outcome.fail(change.last.entity_ids[0], HIDDEN)
-            continue
         if now is None or not run.reader.sees(entity_id):
-            outcome.fail(entity_id, NOT_EXPOSED)
+            hidden = (last.entity_ids[0], HIDDEN) if of_scene else (entity_id, NOT_EXPOSED)
+            outcome.fail(*hidden)
             continue
         if now.state == STATE_UNAVAILABLE:
             outcome.fail(entity_id, OFFLINE)
             continue
-        is_late = (
-            of_scene or now.context.id == change.last.context_id
-        ) and now.last_updated - change.last.at < LATE
+        is_of_call = of_scene or now.context.id == last.context_id
+        late = is_of_call and now.last_updated - last.at < LATE
         try:
-            made = taking_back(now.domain, change.actions) or restoring(
-                change.before, change.after, now, late=is_late
-            )
+            made = taking_back(now.domain, change.actions)
+            made = made or restoring(change.before, change.after, now, late=late)
         except (CannotRestoreError, ValueError) as err:
             outcome.fail(entity_id, str(err))
             continue
@@ -248,86 +205,48 @@ def _plans(
     return plans, states
 
 
-SET_AGAIN: Final = "set_again"
-"""The part of the result that lists what was set again."""
-MAX_CANCELLED: Final = 5
-
-
-def last_cancellation(planned: PlannedCommands | None, run: ToolRun) -> Cancellation | None:
-    """Return the last cancellation of an earlier turn that was not undone; None if there is none."""
-    for one in reversed(planned.cancelled if planned is not None else ()):
-        if not one.undone and one.owner.turn_id != run.speaker.turn_id and _is_own(one, run):
-            return one
-    return None
-
-
-async def async_set_again(made: Cancellation, planned: PlannedCommands, run: ToolRun) -> JsonValueType:
+async def _async_set_again(made: Cancellation, planned: Scheduler, run: ToolRun) -> JsonValueType:
     """Set again what was cancelled, and return it by name.
 
-    What needed a confirmation is not set again: a person confirmed it for a plan that no longer exists.
+    What needed a confirmation is not set again: a person confirmed it for a plan that no longer exists. Nor
+    is anything after its time, or beside a newer end of a command for a while.
     Raises ValidationError if nothing of it can be set again. In both cases a further undo goes on to what was
     before.
     """
     made.undone = True
-    now = dt_util.utcnow()
-    timers = [timer for timer in made.timers if timer.due > now] if not made.kept_in.full else []
-    commands = [one for one in made.commands if _may_return(one, planned)]
-    rest: list[JsonValueType] = [_told(timer) for timer in made.timers if timer not in timers]
-    rest += [row for one in made.commands if one not in commands and (row := planned_row(one, run))]
-    if not timers and not commands:
-        raise ValidationError(
-            f"The last request cancelled {_named(made, run)}. That cannot be undone: its time has passed, or "
-            "it needs a confirmation. Nothing was undone; say so"
-        )
-    for timer in timers:
-        await made.kept_in.async_set(timer)
-    for command in commands:
-        await planned.async_add(command)
-    rows: list[JsonValueType] = [_told(timer) for timer in timers]
-    rows += [row for command in commands if (row := planned_row(command, run))]
-    result: dict[str, JsonValueType] = {SET_AGAIN: rows}
-    if rest:
-        result["stays_cancelled"] = rest
-    return result
-
-
-def _may_return(command: PlannedCommand, planned: PlannedCommands) -> bool:
-    """Return whether a command may be planned again: not after its time, and not beside a newer end."""
-    if command.approved is not None or command.due <= dt_util.utcnow() or planned.full:
-        return False
-    ends = (one for one in planned.all() if one.restores)
-    return not command.restores or all(set(one.entity_ids).isdisjoint(command.entity_ids) for one in ends)
-
-
-def _is_own(made: Cancellation, run: ToolRun) -> bool:
-    """Return whether the speaker cancelled something: this person, or an unknown voice in this place."""
-    owner, speaker = made.owner, run.speaker
-    if owner.user_id is not None or speaker.context.user_id is not None:
-        return owner.user_id == speaker.context.user_id
-    if speaker.conversation_id and owner.conversation_id == speaker.conversation_id:
-        return True
-    return owner.device_id is not None and owner.device_id == speaker.device_id
-
-
-def _told(timer: Timer) -> str:
-    """Return a timer with its name and time, as the model reads it."""
-    local = dt_util.as_local(timer.due)
-    days = f", {told_days(timer.on_days)}" if timer.repeat else ""
-    return f"{timer.name or 'timer'}: {local:%a} {format_local(timer.due)}{days}"
-
-
-def _named(made: Cancellation, run: ToolRun) -> str:
-    named = [timer.name or "a timer" for timer in made.timers]
-    named += [
-        run.house.entities[one].name
-        for command in made.commands
-        for one in command.entity_ids
-        if run.reader.sees(one) and one in run.house.entities
+    ending = {entity_id for item in planned.all() if item.restores for entity_id in item.entity_ids}
+    again = [
+        item
+        for item in made.items
+        if item.approved is None
+        and item.due > dt_util.utcnow()
+        and not (item.restores and not ending.isdisjoint(item.entity_ids))
+        and (len(planned.timers()) < MAX_TIMERS if item.is_timer else not planned.full)
     ]
-    named += [f"a message to {one.message.receiver}" for one in made.commands if one.message is not None]
-    return ", ".join(named[:MAX_CANCELLED]) or "something"
+    if not again:
+        named = [
+            run.house.entities[one].name
+            for item in made.items
+            for one in item.entity_ids
+            if run.reader.sees(one) and one in run.house.entities
+        ]
+        named += [item.told or "a timer" for item in made.items if not item.entity_ids]
+        raise ValidationError(
+            f"The last request cancelled {', '.join(named[:MAX_CANCELLED]) or 'something'}. That cannot be "
+            "undone: its time has passed, or it needs a confirmation. Nothing was undone; say so"
+        )
+    for item in again:
+        await planned.async_add(item)
+    rest = [item for item in made.items if item not in again]
+    rows: dict[str, JsonValueType] = {}
+    for key, items in (("set_again", again), ("stays_cancelled", rest)):
+        told = [told_timer(item) if item.is_timer else planned_row(item, run) for item in items]
+        if any(told):
+            rows[key] = [row for row in told if row]
+    return rows
 
 
+MAX_CANCELLED: Final = 5
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
 HERE_FOR: Final = timedelta(minutes=30)
@@ -342,7 +261,7 @@ def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
     return ledger.of_speaker(*whose) if any(whose) else []
 
 
-def is_here(speaker: Speaker, owner: RecordedAction | Change | Owner, at: datetime) -> bool:
+def is_here(speaker: Speaker, owner: RecordedAction | Change | Giver, at: datetime) -> bool:
     """Return whether something was done in this conversation or at this device.
 
     What a person types has no device: it belongs together for a while, whichever window it is typed in.
@@ -367,7 +286,7 @@ class ActivityTool(HomeAgentTool):
     def __init__(
         self,
         actions: Callable[[Ledger, Speaker], Sequence[RecordedAction]] = own_actions,
-        planned: PlannedCommands | None = None,
+        planned: Scheduler | None = None,
         automations: OwnAutomations | None = None,
     ) -> None:
         self._actions = actions
@@ -410,7 +329,12 @@ class ActivityTool(HomeAgentTool):
         for row in rows if isinstance(rows, list) else ():
             changes = row.get("to") if isinstance(row, dict) else None
             for entity_id, change in changes.items() if isinstance(changes, dict) else ():
-                if any(True for _ in texts_in(hass, entity_id, _values(str(change)))):
+                values: dict[str, list[str]] = {}
+                for part in str(change).split(", "):
+                    name, _, rest = part.partition(" ")
+                    key, told = (name, rest) if name in COMPARED else ("state", part)
+                    values.setdefault(key, []).extend(told.split(" -> "))
+                if any(True for _ in texts_in(hass, entity_id, values)):
                     yield str(change)
 
     @override
@@ -434,54 +358,87 @@ class ActivityTool(HomeAgentTool):
             here = actions
             if self._is_spoken:
                 here = [one for one in actions if is_here(run.speaker, one, one.at)]
+            plans = [
+                item
+                for item in (self._planned.seen_by(run.speaker) if self._planned is not None else ())
+                if not item.restores
+                and not item.is_timer
+                and item.owner.turn_id != run.speaker.turn_id
+                and given_by(item.owner, run)
+                and is_here(run.speaker, item.owner, item.created)
+            ]
             if target.is_empty:
-                return await self._async_undo(here, run, actions)
-            return await self._async_undo_named(target, here, run, actions)
+                return await self._async_undo_last(here, plans, run, actions)
+            return await self._async_undo_named(target, here, plans, run, actions)
         result = ActivityResult(newest_first=[])
         result["newest_first"] = [row for action in actions if (row := _row(action, run))][:MAX_LISTED]
-        if planned := planned_rows(self._planned, run):
+        seen = self._planned.seen_by(run.speaker) if self._planned is not None else ()
+        if planned := planned_rows([item for item in seen if not item.is_timer][:MAX_PLANNED], run):
             result["planned"] = planned
         if not target.is_empty:
-            found = await async_found(target, run, with_doors=False, everything=False)
-            result["why"] = (await async_why(run, found, {}, None))["why"]
+            records = await async_found(target, run, with_doors=False, everything=False)
+            result["why"] = (await async_why(run, records, {}, None))["why"]
         if automations := change_rows(self._automations, run):
             result["automations"] = automations
         return result if any(result.values()) else "Nothing was done here lately."
 
-    async def _async_undo(
-        self, actions: Sequence[RecordedAction], run: ToolRun, all_actions: Sequence[RecordedAction]
+    async def _async_undo_last(
+        self,
+        actions: Sequence[RecordedAction],
+        plans: Sequence[PlannedItem],
+        run: ToolRun,
+        all_actions: Sequence[RecordedAction],
     ) -> JsonValueType:
         """Undo the last thing that was done here: changes, a plan, a cancellation, or one of an automation.
 
         Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
         nothing, PartlyFailed or TargetsFailed for what stays.
         """
-        found: list[tuple[datetime, Callable[[], Awaitable[JsonValueType]]]] = []
+        undos: list[tuple[datetime, Callable[[], Awaitable[JsonValueType]]]] = []
         own, planned = self._automations, self._planned
         change = last_change(own, run)
         if own is not None and change is not None and is_here(run.speaker, change, change.at):
-            found.append((change.at, partial(async_undo_change, change, own, run)))
+            undos.append((change.at, partial(async_undo_change, change, own, run)))
         if (turn_id := last_changing_turn(actions, run.hass)) is not None:
             last = next(action.at for action in actions if action.turn_id == turn_id)
-            found.append((last, partial(self._async_undo_turn, actions, turn_id, run)))
-        commands = self._planned_here(run)
-        if newest := max(commands, default=None, key=lambda command: command.created):
-            same_turn = [one for one in commands if one.owner.turn_id == newest.owner.turn_id]
-            found.append((newest.created, partial(self._async_cancel, same_turn, run)))
-        cancelled = last_cancellation(planned, run) if self._is_spoken else None
-        if planned and cancelled and is_here(run.speaker, cancelled.owner, cancelled.at):
-            found.append((cancelled.at, partial(async_set_again, cancelled, planned, run)))
-        if found:
-            _, undo = max(found, key=lambda one: one[0])
+            undos.append((last, partial(self._async_undo_turn, actions, turn_id, run)))
+        if newest := max(plans, default=None, key=lambda item: item.created):
+            same_turn = [item for item in plans if item.owner.turn_id == newest.owner.turn_id]
+            undos.append((newest.created, partial(self._async_cancel, same_turn, run)))
+        for made in reversed(planned.cancelled if planned is not None and self._is_spoken else ()):
+            is_earlier = not made.undone and made.owner.turn_id != run.speaker.turn_id
+            if planned is not None and is_earlier and given_by(made.owner, run):
+                if is_here(run.speaker, made.owner, made.at):
+                    undos.append((made.at, partial(_async_set_again, made, planned, run)))
+                break
+        if undos:
+            _, undo = max(undos, key=lambda pair: pair[0])
             return await undo()
-        elsewhere = _told_elsewhere(all_actions, run) if self._is_spoken else None
-        raise ValidationError(elsewhere or "There is nothing to put back: nothing was changed here lately")
+        turn_id = last_changing_turn(all_actions, run.hass) if self._is_spoken else None
+        elsewhere = [action for action in all_actions if turn_id and action.turn_id == turn_id]
+        action = next((one for one in elsewhere if _changed_ids([one], run.hass)), None)
+        ids = action.entity_ids if action else ()
+        names = [run.house.entities[one].name for one in ids if one in run.house.entities]
+        if action is None or not names:
+            raise ValidationError("There is nothing to put back: nothing was changed here lately")
+        raise ValidationError(
+            "Nothing was changed here. This person's last change was elsewhere, at "
+            f"{dt_util.as_local(action.at):%H:%M}: {action.domain}.{action.service} of "
+            f"{', '.join(names[:MAX_NAMED])}. It stays unless the person names it; say so"
+        )
 
     async def _async_undo_turn(
         self, actions: Sequence[RecordedAction], turn_id: str, run: ToolRun
     ) -> JsonValueType:
+        """Undo what a turn changed. Raises ValidationError if its calls left nothing to restore."""
         try:
-            return await async_undo(changes_of_turn(actions, turn_id), run, whole=True)
+            if changes := _changes_of(actions, turn_id):
+                return await _async_undo(changes, run, whole=True)
+            own = (action for action in actions if action.turn_id == turn_id and _counts(action))
+            calls = dict.fromkeys(f"{action.domain}.{action.service}" for action in own)
+            raise ValidationError(
+                f"Cannot be undone: {', '.join(calls)}. Nothing records what was so before; say so"
+            )
         finally:
             if self._planned is not None:
                 self._planned.drop_of_turn(turn_id)
@@ -490,88 +447,65 @@ class ActivityTool(HomeAgentTool):
         self,
         target: Target,
         here: Sequence[RecordedAction],
+        plans: Sequence[PlannedItem],
         run: ToolRun,
         all_actions: Sequence[RecordedAction],
     ) -> JsonValueType:
         """Undo the newest change of what a target names, or cancel what is planned for it.
 
         What the person changed elsewhere is undone only if the sentence names it.
-        Raises ValidationError if nothing of it was changed, and the errors of `async_undo`.
+        Raises ValidationError if nothing of it was changed, and the errors of `_async_undo`.
         """
-        planned = self._planned_here(run)
-        changed = changed_ids(here, run.hass)
-        known = changed.union(*(command.entity_ids for command in planned))
-        elsewhere = changed_ids(all_actions, run.hass) - known
-        await async_prepare_names(run.hass, run.house)
-        found = find_all(run.house, target, speaker=run.speaker, sentence=run.sentence)
-        wanted = frozenset(record.entity_id for record in found)
-        if not wanted & known and wanted & elsewhere:
-            said = mention(run.hass, run.house, run.sentence, run.speaker.language)
-            wanted = frozenset(one.entity_id for one in found if said.fit(one)) & elsewhere
-            here, known = all_actions, elsewhere
-        wanted &= known
+        hass, house = run.hass, run.house
+        changed = _changed_ids(here, hass)
+        undoable = changed.union(*(item.entity_ids for item in plans))
+        elsewhere = _changed_ids(all_actions, hass) - undoable
+        await async_prepare_names(hass, house)
+        records = find_all(house, target, speaker=run.speaker, sentence=run.sentence)
+        wanted = frozenset(record.entity_id for record in records)
+        if not wanted & undoable and wanted & elsewhere:
+            named = mention(hass, house, run.sentence, run.speaker.language)
+            wanted = frozenset(record.entity_id for record in records if named.fit(record)) & elsewhere
+            here, undoable = all_actions, elsewhere
+        wanted &= undoable
         if not wanted:
-            raise ValidationError(_not_changed([record.name for record in found], changed, run))
-        changes = newest_changes(here, wanted, run.hass)
-        last = max((change.last.at for change in changes.values()), default=None)
+            names = ", ".join([record.name for record in records][:MAX_NAMED])
+            done = [f"{house.entities[one].name} ({one})" for one in sorted(changed) if one in house.entities]
+            rest = (
+                f"Changed here: {', '.join(done[:MAX_NAMED])}" if done else "Nothing was changed here lately"
+            )
+            raise ValidationError(f"{names}: not changed here by you, so that nothing was undone. {rest}")
+        changes: dict[str, Undoable] = {}
+        for entity_id in sorted(wanted):
+            if (action := next((one for one in here if _changed(one, entity_id, hass)), None)) is not None:
+                together, targets = _changes_of(here, action.turn_id), _targets(action, entity_id)
+                if entity_id.startswith(MOVING):
+                    targets = tuple(one for one in together if one.startswith(MOVING))
+                changes |= {one: together[one] for one in targets if one in together}
+        last = max((change.actions[0].at for change in changes.values()), default=None)
         later = [
-            command
-            for command in planned
-            if not wanted.isdisjoint(command.entity_ids) and (last is None or command.created > last)
+            item
+            for item in plans
+            if not wanted.isdisjoint(item.entity_ids) and (last is None or item.created > last)
         ]
         if later:
-            if others := {one for command in later for one in command.entity_ids} - wanted:
+            if others := {one for item in later for one in item.entity_ids} - wanted:
                 raise ValidationError(
                     f"What is planned is planned for {', '.join(sorted(others)[:MAX_NAMED])} too: "
                     "undo all of it, and plan the rest again"
                 )
             return await self._async_cancel(later, run)
         try:
-            return await async_undo(changes, run, whole=False)
+            return await _async_undo(changes, run, whole=False)
         finally:
             if self._planned is not None:
                 self._planned.take_held(changes)
 
-    def _planned_here(self, run: ToolRun) -> list[PlannedCommand]:
-        return [
-            one
-            for one in (self._planned.seen_by(run.speaker) if self._planned is not None else ())
-            if not one.restores
-            and one.owner.turn_id != run.speaker.turn_id
-            and given_by(one, run)
-            and is_here(run.speaker, one.owner, one.created)
-        ]
-
-    async def _async_cancel(self, commands: Sequence[PlannedCommand], run: ToolRun) -> JsonValueType:
+    async def _async_cancel(self, items: Sequence[PlannedItem], run: ToolRun) -> JsonValueType:
         """Cancel planned commands, and return them."""
         if self._planned is not None:
-            await self._planned.async_cancel([command.id for command in commands])
-        return {"cancelled": [row for command in commands if (row := planned_row(command, run))]}
-
-
-def _not_changed(named: Sequence[str], changed: Iterable[str], run: ToolRun) -> str:
-    """Return a sentence that what was named was not changed here, with what was."""
-    told = [f"{run.house.entities[one].name} ({one})" for one in sorted(changed) if one in run.house.entities]
-    rest = f"Changed here: {', '.join(told[:MAX_NAMED])}" if told else "Nothing was changed here lately"
-    return f"{', '.join(named[:MAX_NAMED])}: not changed here by you, so that nothing was undone. {rest}"
-
-
-def _told_elsewhere(actions: Sequence[RecordedAction], run: ToolRun) -> str | None:
-    """Return a sentence about the last change in other places; None if there is none to tell of."""
-    turn_id = last_changing_turn(actions, run.hass)
-    own = (action for action in actions if action.turn_id == turn_id)
-    action = next((action for action in own if changed_ids([action], run.hass)), None)
-    if action is None:
-        return None
-    names = [run.house.entities[one].name for one in action.entity_ids if one in run.house.entities]
-    if not names:
-        return None
-    at = f"{dt_util.as_local(action.at):%H:%M}"
-    return (
-        f"Nothing was changed here. This person's last change was elsewhere, at {at}: "
-        f"{action.domain}.{action.service} of {', '.join(names[:MAX_NAMED])}. It stays "
-        "unless the person names it; say so"
-    )
+            await self._planned.async_cancel([item.id for item in items])
+        return {"cancelled": planned_rows(items, run)}
 
 
 class ActionRow(TypedDict):
@@ -602,15 +536,20 @@ def _row(action: RecordedAction, run: ToolRun) -> ActionRow | None:
         entity_id
         for entity_id in action.entity_ids
         if run.reader.sees(entity_id)
-        and not (is_held(action, entity_id) and action.before.get(entity_id) == action.after.get(entity_id))
+        and not (_is_held(action, entity_id) and action.before.get(entity_id) == action.after.get(entity_id))
     ]
     if not shown:
         return None
-    row: ActionRow = {
-        "at": dt_util.as_local(action.at).strftime("%Y-%m-%d %H:%M"),
-        "did": f"{action.domain}.{action.service}",
-        "to": {entity_id: _difference(action, entity_id) for entity_id in shown[:MAX_NAMED]},
-    }
+    changes: dict[str, str] = {}
+    for entity_id in shown[:MAX_NAMED]:
+        before, after = action.before.get(entity_id), action.after.get(entity_id)
+        if before is None or after is None:
+            changes[entity_id] = "unknown"
+            continue
+        state = before.state if before.state == after.state else f"{before.state} -> {after.state}"
+        changes[entity_id] = ", ".join((state, *differences(before.attributes, after.attributes)))
+    did = f"{action.domain}.{action.service}"
+    row = ActionRow(at=format_local(action.at), did=did, to=changes)
     if len(shown) > MAX_NAMED:
         row["more"] = len(shown) - MAX_NAMED
     if not action.success:
@@ -618,22 +557,5 @@ def _row(action: RecordedAction, run: ToolRun) -> ActionRow | None:
     if action.undone:
         row["undone"] = True
     if action.planned is not None:
-        row["planned_for"] = f"{dt_util.as_local(action.planned):%Y-%m-%d %H:%M}"
+        row["planned_for"] = format_local(action.planned)
     return row
-
-
-def _difference(action: RecordedAction, entity_id: str) -> str:
-    before, after = action.before.get(entity_id), action.after.get(entity_id)
-    if before is None or after is None:
-        return "unknown"
-    state = before.state if before.state == after.state else f"{before.state} -> {after.state}"
-    return ", ".join((state, *differences(before.attributes, after.attributes)))
-
-
-def _values(change: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for part in change.split(", "):
-        name, _, rest = part.partition(" ")
-        told = (name, rest) if name in COMPARED else ("state", part)
-        found.setdefault(told[0], []).extend(told[1].split(" -> "))
-    return found

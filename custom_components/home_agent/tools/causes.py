@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID, EVENT_CALL_SERVICE, STATE_OFF
-from homeassistant.core import Context, Event, HomeAssistant, State, callback
+from homeassistant.core import Context, Event, HomeAssistant, State
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.helpers.recorder import session_scope
 from homeassistant.util import dt as dt_util
@@ -80,22 +80,8 @@ class Asked:
         return is_in_time and state.state not in GONE and (self.fits is None or self.fits(state))
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of an entity; `before` is None where it is not known."""
-
-    before: State | None
-    after: State
-
-    @property
-    def at(self) -> float:
-        """Return the timestamp."""
-        return self.after.last_updated_timestamp
-
-    @property
-    def is_of_state(self) -> bool:
-        """Return whether the state changed, and not only a setting."""
-        return self.before is None or self.before.state != self.after.state
+type StateChange = tuple[State | None, State]
+"""The states before, None where that is not known, and after a change."""
 
 
 def happened_at(happening: Happening) -> float:
@@ -106,31 +92,31 @@ def happened_at(happening: Happening) -> float:
 
 
 async def async_recorded(
-    hass: HomeAssistant, asked: Iterable[Asked]
-) -> tuple[list[Change], dict[str, list[Happening]]]:
+    hass: HomeAssistant, asked: Sequence[Asked]
+) -> tuple[list[StateChange], dict[str, list[Happening]]]:
     """Return changes, and what happened by the id of the context, both empty without the recorder.
 
     The oldest come first.
     """
+
+    def read() -> tuple[list[StateChange], dict[str, list[Happening]]]:
+        with session_scope(hass=hass, read_only=True) as session:
+            changes = [change for item in asked for change in _changes(session, item)]
+            return changes, _happenings(session, changes)
+
     try:
         recorder = async_recorder(hass)
         with suppress(TimeoutError):
             async with asyncio.timeout(SYNC_SECONDS):
                 await recorder.async_block_till_done()
         async with asyncio.timeout(READ_SECONDS):
-            return await async_read_database(hass, _read, hass, tuple(asked))
+            return await async_read_database(hass, read)
     except (TimeoutError, DatabaseError) as err:
         LOGGER.debug("The recorder did not answer: %s", err)
         return [], {}
 
 
-def _read(hass: HomeAssistant, asked: Sequence[Asked]) -> tuple[list[Change], dict[str, list[Happening]]]:
-    with session_scope(hass=hass, read_only=True) as session:
-        changes = [change for item in asked for change in _changes(session, item)]
-        return changes, _happenings(session, changes)
-
-
-def _changes(session: Session, asked: Asked) -> list[Change]:
+def _changes(session: Session, asked: Asked) -> Sequence[StateChange]:
     """Return the newest changes of the state, and of the settings, that are asked about."""
     from sqlalchemy import or_  # noqa: PLC0415
 
@@ -141,8 +127,8 @@ def _changes(session: Session, asked: Asked) -> list[Change]:
     query = query.order_by(at.desc())
     of_state = query.where(or_(changed_at.is_(None), changed_at >= at - _SETTINGS_ALONE))
     states = [_state(row) for row in session.execute(of_state.limit(MAX_STATE_ROWS))][::-1]
-    changed = [
-        Change(before, after)
+    changed: Sequence[StateChange] = [
+        (before, after)
         for before, after in pairwise(state for state in states if state.state not in GONE)
         if before.state != after.state and asked.wants(after)
     ][-asked.most :]
@@ -150,24 +136,24 @@ def _changes(session: Session, asked: Asked) -> list[Change]:
     if (asked.fits is not None and changed) or set(COMPARED).isdisjoint(kept):
         return changed
     rows = [_state(row) for row in session.execute(query.limit(MAX_SETTING_ROWS))][::-1]
-    settings = [
-        Change(before, after)
+    settings: Sequence[StateChange] = [
+        (before, after)
         for before, after in pairwise(rows)
         if before.state == after.state
         and asked.wants(after)
         and any(differences(before.attributes, after.attributes))
     ]
     most = asked.most if asked.start is not None else MAX_SETTINGS
-    return sorted([*changed, *settings[-most:]], key=lambda change: change.at)
+    return sorted([*changed, *settings[-most:]], key=lambda change: happened_at(change[1]))
 
 
-def _happenings(session: Session, changes: Iterable[Change]) -> dict[str, list[Happening]]:
+def _happenings(session: Session, changes: Iterable[StateChange]) -> dict[str, list[Happening]]:
     """Return what happened in the contexts of changes, and in the parents of these."""
     from sqlalchemy import or_, select  # noqa: PLC0415
 
     from homeassistant.components.recorder import db_schema, models  # noqa: PLC0415
 
-    contexts = [change.after.context for change in changes]
+    contexts = [after.context for _before, after in changes]
     ids = {key for context in contexts for key in (context.id, context.parent_id)}
     stored = [each for key in ids if (each := models.ulid_to_bytes_or_none(key))]
     fired, types, data = db_schema.Events, db_schema.EventTypes, db_schema.EventData
@@ -276,6 +262,8 @@ TRIGGERS: Final = frozenset(
 )
 """First words of Home Assistant's descriptions of triggers that say why an automation ran."""
 NAME_CHARS: Final = 40
+LASTING: Final = frozenset({"device_class", "unit_of_measurement", "options", "friendly_name"})
+"""Attributes that are the same for all states of an entity."""
 YOU: Final = "you"
 NOBODY: Final = "not through Home Assistant: by hand at the device, in its own app, or by itself"
 SOMEBODY: Final = "a member of the household"
@@ -285,19 +273,23 @@ ANOTHER: Final = "another text"
 _ENTITY: Final = lazy_regex(r"(?<![\w.])[a-z][a-z0-9_]*\.[a-z0-9_]+(?![\w.])")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
     """A change with its cause; `cause` is empty where that is not known."""
 
-    change: Change
-    cause: Facts
+    entity_id: str
+    at: float
+    """A timestamp."""
+    is_of_state: bool
+    """Whether the state changed, and not only a setting."""
     difference: str
+    cause: Facts
 
     @property
     def facts(self) -> Facts:
         """Return when and what changed, and the cause."""
-        told: Facts = {"at": format_local(self.change.at), "change": self.difference}
-        if not self.cause and self.change.after.domain not in REPORTING:
+        told: Facts = {"at": format_local(self.at), "change": self.difference}
+        if not self.cause and self.entity_id.partition(".")[0] not in REPORTING:
             return told | {"by": NOBODY}
         return told | self.cause
 
@@ -306,20 +298,21 @@ async def async_explain(run: ToolRun, asked: Sequence[Asked]) -> dict[str, list[
     """Return the changes of entities with what brought them about, the oldest first."""
     wanted = [item for item in asked if item.entity_id.partition(".")[0] not in PRIVATE]
     recorded, happenings = await async_recorded(run.hass, wanted)
-    live: list[Change] = []
+    last = {after.entity_id: happened_at(after) for _before, after in recorded}
+    live: list[StateChange] = []
     for item in wanted:
         state = run.hass.states.get(item.entity_id)
         if state is None or state.state in GONE or not _is_of_one_cause(state):
             continue
-        change = Change(None, state)
-        last = max((each.at for each in recorded if each.after.entity_id == item.entity_id), default=0.0)
-        if change.at > last + SAME_MOMENT and item.wants(state):
-            live.append(change)
+        if happened_at(state) > last.get(item.entity_id, 0.0) + SAME_MOMENT and item.wants(state):
+            live.append((None, state))
     explained: dict[str, list[Explained]] = {}
-    for each in await _async_explained(run, [*recorded, *live], happenings):
+    for each in await _async_explained(run, recorded, happenings):
+        explained.setdefault(each.entity_id, []).append(each)
+    for each in await _async_explained(run, live, happenings):
         # What only the state of now shows may be from the last start, which nobody brought about.
-        if each.cause or each.change not in live or each.change.after.entity_id in explained:
-            explained.setdefault(each.change.after.entity_id, []).append(each)
+        if each.cause or each.entity_id in explained:
+            explained.setdefault(each.entity_id, []).append(each)
     return explained
 
 
@@ -327,7 +320,7 @@ async def async_explain_now(run: ToolRun, state: State) -> Facts | None:
     """Return what brought an entity into its state, without the recorder; None if that is not known."""
     if state.domain in PRIVATE or not _is_of_one_cause(state):
         return None
-    (explained,) = await _async_explained(run, [Change(None, state)], {})
+    (explained,) = await _async_explained(run, [(None, state)], {})
     return explained.cause or None
 
 
@@ -337,37 +330,39 @@ def _is_of_one_cause(state: State) -> bool:
 
 
 async def _async_explained(
-    run: ToolRun, changes: Sequence[Change], recorded: Mapping[str, Sequence[Happening]]
+    run: ToolRun, changes: Sequence[StateChange], recorded: Mapping[str, Sequence[Happening]]
 ) -> list[Explained]:
-    contexts = [change.after.context for change in changes]
+    if not changes:
+        return []
+    contexts = [after.context for _before, after in changes]
     ids = {key for context in contexts for key in (context.id, context.parent_id) if key}
-    happenings = {**_live_happenings(run.hass, ids), **recorded}
+    happenings: dict[str, Sequence[Happening]] = {}
+    for state in sorted(run.hass.states.async_all(), key=happened_at):
+        if state.context.id not in ids or state.context.id in recorded:
+            continue
+        happening: Happening = state
+        if kind := {"automation": TRIGGERED, "script": STARTED}.get(state.domain):  # it is a run of it
+            started = state.attributes.get("last_triggered")
+            at = started.timestamp() if isinstance(started, datetime) else state.last_updated_timestamp
+            data = {ATTR_ENTITY_ID: state.entity_id}
+            happening = Event(kind, data, context=state.context, time_fired_timestamp=at)
+        happenings[state.context.id] = [*happenings.get(state.context.id, ()), happening]
+    happenings |= recorded
     actions: dict[str, RecordedAction] = {}
     for action in run.guard.journal.ledger.of_speaker(None):
         if action.success:
             actions.setdefault(action.context_id, action)
     viewer = await async_viewer(run)
     return [
-        Explained(change, viewer.cause(change, happenings, actions), viewer.difference(change))
-        for change in changes
+        Explained(
+            entity_id=after.entity_id,
+            at=happened_at(after),
+            is_of_state=before is None or before.state != after.state,
+            difference=viewer.difference(before, after),
+            cause=viewer.cause(after, happenings, actions),
+        )
+        for before, after in changes
     ]
-
-
-@callback
-def _live_happenings(hass: HomeAssistant, ids: Collection[str]) -> dict[str, list[Happening]]:
-    """Return what the current states tell of contexts; that of an automation or a script is a run of it."""
-    happenings: dict[str, list[Happening]] = {}
-    for state in sorted(hass.states.async_all(), key=happened_at):
-        if state.context.id not in ids:
-            continue
-        happening: Happening = state
-        if kind := {"automation": TRIGGERED, "script": STARTED}.get(state.domain):
-            started = state.attributes.get("last_triggered")
-            at = started.timestamp() if isinstance(started, datetime) else state.last_updated_timestamp
-            data = {ATTR_ENTITY_ID: state.entity_id}
-            happening = Event(kind, data, context=state.context, time_fired_timestamp=at)
-        happenings.setdefault(state.context.id, []).append(happening)
-    return happenings
 
 
 async def async_viewer(run: ToolRun) -> Viewer:
@@ -401,22 +396,22 @@ class Viewer:
 
     def cause(
         self,
-        change: Change,
+        after: State,
         happenings: Mapping[str, Sequence[Happening]],
         actions: Mapping[str, RecordedAction],
     ) -> Facts:
         """Return what brought a change about, in its context and in that which set this one off."""
-        context, at = change.after.context, change.at + LATE
+        context, at = after.context, happened_at(after) + LATE
         parent = context.parent_id or ""
         happened = [each for each in happenings.get(context.id, ()) if happened_at(each) <= at]
         above = [each for each in happenings.get(parent, ()) if happened_at(each) <= at]
         events = [each for each in happened if isinstance(each, Event)]
         facts: Facts = {}
-        changed = {change.after.entity_id}
+        changed = {after.entity_id}
         for state in (each for each in happened if isinstance(each, State)):
             now = self.hass.states.get(state.entity_id)
             members = now.attributes.get(ATTR_ENTITY_ID) if now else None
-            if isinstance(members, list | tuple | set | frozenset) and change.after.entity_id in members:
+            if isinstance(members, list | tuple | set | frozenset) and after.entity_id in members:
                 changed.add(state.entity_id)
                 if state.domain == "scene":
                     facts["scene"] = self.name(state.entity_id)
@@ -432,7 +427,7 @@ class Viewer:
         states = [each for each in above if isinstance(each, State)]
         if trigger := self.trigger(source, states):
             facts["trigger"] = trigger
-        return facts | self._who(change, happened, above, actions.get(context.id) or actions.get(parent))
+        return facts | self._who(context, happened, above, actions.get(context.id) or actions.get(parent))
 
     def _using(self, entity_ids: Collection[str]) -> set[str]:
         """Return the scripts that name one of the entities, or the area or device of one."""
@@ -457,7 +452,10 @@ class Viewer:
             if not self.run.reader.sees(state.entity_id):
                 return NOT_EXPOSED
             now = self.hass.states.get(state.entity_id)
-            shown = now and self.shown(State(state.entity_id, state.state, _kept(now, state.state)))
+            kept = dict(now.attributes) if now else {}
+            if now and now.state != state.state:  # a state of the past had other values
+                kept = {key: value for key, value in kept.items() if key in LASTING}
+            shown = now and self.shown(State(state.entity_id, state.state, kept))
             return f"{self.name(state.entity_id)}: {shown or ANOTHER}"
         if entity_id:
             return self.name(entity_id) if self.run.reader.sees(entity_id) else NOT_EXPOSED
@@ -466,19 +464,24 @@ class Viewer:
 
     def _who(
         self,
-        change: Change,
+        context: Context,
         happened: Sequence[Happening],
         above: Sequence[Happening],
         action: RecordedAction | None,
     ) -> Facts:
         """Return the person, the request or the voice assistant where a chain begins."""
-        contexts = [change.after.context, *(each.context for each in (*happened, *above))]
-        user_id = next((context.user_id for context in contexts if context.user_id), None)
+        contexts = [context, *(each.context for each in (*happened, *above))]
+        user_id = next((each.user_id for each in contexts if each.user_id), None)
         if action is not None:
             facts: Facts = {"by": YOU, "asked_by": self.person(action.user_id or user_id)}
             if action.planned is not None:
                 facts["planned"] = True
-            return facts | self._place(action.device_id)
+            device = dr.async_get(self.hass).async_get(action.device_id) if action.device_id else None
+            area_id = device.area_id if device else None
+            area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
+            if area and self.is_member and (not self.narrows or area_id in self.run.house.areas):
+                facts["in"] = clean(area.name, NAME_CHARS)
+            return facts
         events = [each for each in (*happened, *above) if isinstance(each, Event)]
         if any(str(event.event_type).startswith(REQUESTED) for event in events):
             return {"by": "the voice assistant", "asked_by": self.person(user_id)}
@@ -490,15 +493,6 @@ class Viewer:
         if is_called and not above and not any(event.event_type == TRIGGERED for event in events):
             return {"by": CONNECTED}
         return {}
-
-    def _place(self, device_id: str | None) -> Facts:
-        """Return the room of a device, if that may be known."""
-        device = dr.async_get(self.hass).async_get(device_id) if device_id else None
-        area_id = device.area_id if device else None
-        if not self.is_member or (self.narrows and area_id not in self.run.house.areas):
-            return {}
-        area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
-        return {"in": clean(area.name, NAME_CHARS)} if area else {}
 
     def person(self, user_id: str | None) -> str:
         """Return who a user is."""
@@ -531,9 +525,8 @@ class Viewer:
         own = without_outside(self.hass, state)
         return describe_state(own, self.run.house.entities.get(state.entity_id), aged=False)
 
-    def difference(self, change: Change) -> str:
+    def difference(self, before: State | None, after: State) -> str:
         """Return what changed: the state, or settings."""
-        before, after = change.before, change.after
         now = self.shown(after) or ANOTHER
         if before is None:
             return now
@@ -541,14 +534,6 @@ class Viewer:
             return f"{self.shown(before) or ANOTHER} -> {now}"
         old, new = (without_outside(self.hass, state).attributes for state in (before, after))
         return ", ".join(differences(old, new)) or now
-
-
-def _kept(now: State, text: str) -> Mapping[str, Any]:
-    """Return the attributes of an entity that a state of the past had, too."""
-    if now.state == text:
-        return now.attributes
-    lasting = ("device_class", "unit_of_measurement", "options", "friendly_name")
-    return {key: value for key, value in now.attributes.items() if key in lasting}
 
 
 async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[Facts]:
@@ -701,9 +686,9 @@ async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping
     ids = [record.entity_id for record, _state in changed[:MOST_LOOKED_AT]]
     asked = [Asked(entity_id=entity_id, start=begin, end=end, most=1) for entity_id in ids]
     explained = await async_explain(run, asked)
-    told = sorted((some[-1] for some in explained.values()), key=lambda each: each.change.at)
+    told = sorted((some[-1] for some in explained.values()), key=lambda each: each.at)
     answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
-    answer["why"] = {each.change.after.entity_id: each.facts for each in told[-MOST_IN_HOME:]} or NO_CHANGE
+    answer["why"] = {each.entity_id: each.facts for each in told[-MOST_IN_HOME:]} or NO_CHANGE
     if len({record.area_id for record, _state in found}) == 1:
         first = next((record for record, _state in found if DOMAINS[record.domain].actions), None)
         if first and (rule := await _async_rule(run, first)):
@@ -743,7 +728,7 @@ async def async_add_causes(
     start, end = period.start.timestamp(), period.end.timestamp()
     asked = [Asked(entity_id=entity_id, start=start, end=end, most=MAX_CHANGES) for entity_id in rows]
     for entity_id, some in (await async_explain(run, asked)).items() if asked else ():
-        causes = {format_local(each.change.at): each.cause for each in some if each.change.is_of_state}
+        causes = {format_local(each.at): each.cause for each in some if each.is_of_state}
         for row in rows[entity_id]:
             if isinstance(row, list) and (cause := causes.get(str(row[0]))):
                 row.append(cause)

@@ -20,8 +20,8 @@ from ..errors import NotPermitted, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.names import NAMES, name_index
 from ..languages.sentence import read
-from ..planned.commands import PlannedCommands
-from ..planned.records import PlannedCommand
+from ..planned.records import PlannedItem
+from ..planned.scheduler import Scheduler
 from .base import HomeAgentTool, ToolOutput, ToolRun
 from .control.arguments import SLOT_WORDS, control_schema, has_times, in_order, read_args, schema_in
 from .control.asked import check_asked, check_exceptions, check_times
@@ -57,7 +57,7 @@ class ControlTool(HomeAgentTool):
     slot_words = SLOT_WORDS
     names_targets = reports_targets = True
 
-    def __init__(self, planned: PlannedCommands | None = None, *, gated: bool = False) -> None:
+    def __init__(self, planned: Scheduler | None = None, *, gated: bool = False) -> None:
         self._gated = gated
         self._planned = planned
         self.parameters = control_schema()
@@ -137,7 +137,7 @@ class ControlTool(HomeAgentTool):
         return outcome.result()
 
     async def async_run_planned(
-        self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome
+        self, command: PlannedItem, run: ToolRun, outcome: ControlOutcome
     ) -> JsonValueType:
         """Run a planned command on the entities that it was given for. Raises HomeAgentError."""
         records = [run.house.entities[key] for key in command.entity_ids if key in run.house.entities]

@@ -43,7 +43,7 @@ async def test_a_reminder_comes_where_it_was_set(
     told = async_capture_events(hass, EVENT_TIMER_FINISHED)
     await set_here(agent, telegram)
     if restarts:
-        timers = agent.entry.runtime_data.shared.timers
+        timers = agent.entry.runtime_data.shared.planned
         await timers.async_flush()
         timers.of(agent.entry.entry_id).restore(timers.of(agent.entry.entry_id).stored())
         assert await hass.config_entries.async_reload(agent.entry.entry_id)

@@ -6,7 +6,7 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 
-from custom_components.home_agent.planned.commands import PlannedCommands
+from custom_components.home_agent.planned.scheduler import Scheduler
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import speech
@@ -39,7 +39,7 @@ def heard(message: str) -> dict[str, list[str]]:
     return {room: [message] for room in ROOMS}
 
 
-def kept(house: TalkingHouse) -> PlannedCommands:
+def kept(house: TalkingHouse) -> Scheduler:
     """Return what is planned."""
     return planned(house.agent)
 
@@ -61,7 +61,7 @@ async def test_people_get_it_where_they_are_then(house: TalkingHouse, freezer: F
     await async_pass(house.hass, freezer, 601)
     assert house.said == heard(DINNER)
     assert house.pushed == {"tom": [DINNER]}
-    assert kept(house).all() == []
+    assert kept(house).commands() == []
 
 
 @pytest.mark.parametrize(("where", "rooms", "pushed"), [("home", 2, {}), ("not_home", 0, {"tom": ["Bins"]})])
@@ -92,14 +92,14 @@ async def test_every_evening(house: TalkingHouse, freezer: FrozenDateTimeFactory
     assert row["planned"] == f"tell kitchen daily at {at}: Bedtime"
     gone = await call(house, "timer", "Cancel the bedtime announcement", action="cancel", name="bedtime")
     assert gone["result"]["cancelled_commands"] == [row]
-    assert kept(house).all() == []
+    assert kept(house).commands() == []
 
 
 async def test_undo_takes_the_plan_back(house: TalkingHouse) -> None:
     await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
     gone = await call(house, "activity", "Undo that", action="undo")
     assert DINNER in gone["result"]["cancelled"][0]["planned"]
-    assert kept(house).all() == []
+    assert kept(house).commands() == []
 
 
 async def test_the_last_thing_is_cancelled(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
@@ -109,7 +109,7 @@ async def test_the_last_thing_is_cancelled(house: TalkingHouse, freezer: FrozenD
     await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
     gone = await call(house, "timer", "Cancel that", action="cancel")
     assert DINNER in gone["result"]["cancelled_commands"][0]["planned"]
-    assert len(house.agent.entry.runtime_data.timers.all()) == 1
+    assert len(house.agent.entry.runtime_data.planned.timers()) == 1
 
 
 async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
@@ -129,7 +129,7 @@ async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
 async def test_the_same_twice_is_one(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
     for _ in range(2):
         await house.tell("kitchen", DINNER, sentence=LATER, when="10 minutes")
-    assert len(kept(house).all()) == 1
+    assert len(kept(house).commands()) == 1
 
 
 async def test_a_restart(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
@@ -149,7 +149,7 @@ async def test_at_night_it_is_asked_before(house: TalkingHouse, freezer: FrozenD
     asked = await house.agent.say("In 14 hours say up in the kitchen", context=house.anna)
     due = dt_util.as_local(dt_util.utcnow() + timedelta(hours=14))
     assert speech(asked) == f"Should I announce “Up!” (Kitchen) at {due:%Y-%m-%d %H:%M}?"
-    assert kept(house).all() == []
+    assert kept(house).commands() == []
     done = await house.agent.say("Yes", context=house.anna, conversation_id=asked.conversation_id)
     assert "planned for" in speech(done)
     told = await house.tell("Tom", "Sleep well", sentence="Tell Tom in 14 hours to sleep", when="14 hours")
@@ -247,19 +247,19 @@ async def test_own_reminders(house: TalkingHouse, language: str, sentence: str, 
     args = {"action": "set", "when": "tomorrow 7:00", "name": name}
     house.agent.server.script([tool_calls([("timer", args)]), text("Okay.")])
     await house.agent.say(sentence, context=house.anna, language=language)
-    (timer,) = house.agent.entry.runtime_data.timers.all()
-    assert timer.name == name
+    (timer,) = house.agent.entry.runtime_data.planned.timers()
+    assert timer.told == name
 
 
 async def test_a_message_to_oneself_is_a_reminder(house: TalkingHouse) -> None:
     """It is told where it was set; one for the phone stays a message."""
     sentence = "Tell me in ten minutes to check the oven"
     await house.tell("me", "Check the oven", sentence=sentence, when="10 minutes")
-    (timer,) = house.agent.entry.runtime_data.timers.all()
-    assert timer.name == "Check the oven"
-    assert kept(house).all() == []
+    (timer,) = house.agent.entry.runtime_data.planned.timers()
+    assert timer.told == "Check the oven"
+    assert kept(house).commands() == []
     await house.tell("me", "Buy milk", sentence=sentence, when="10 minutes", to_phone=True)
-    (command,) = kept(house).all()
+    (command,) = kept(house).commands()
     assert command.message is not None
     assert command.message.text == "Buy milk"
 
@@ -277,7 +277,7 @@ async def test_what_is_remembered_waits_for_a_yes(
     asked = await house.agent.say("In ten minutes warn in the kitchen", context=house.anna)
     assert message in speech(asked)
     await house.agent.say("No", context=house.anna, conversation_id=asked.conversation_id)
-    assert kept(house).all() == []
+    assert kept(house).commands() == []
     told = await house.tell("Tom", message, sentence="Warn Tom in ten minutes", when="10 minutes")
     assert told["error"] is None
     await async_pass(house.hass, freezer, 601)
@@ -298,7 +298,7 @@ async def test_a_guest_does_not_read_it(house: TalkingHouse) -> None:
     await house.tell(
         "Tom", "The present is in the cellar", sentence="Tell Tom in ten minutes", when="10 minutes"
     )
-    (command,) = kept(house).all()
+    (command,) = kept(house).commands()
     kitchen = house.satellites["Kitchen"].device
     house.agent.server.script([tool_calls([("timer", {"action": "list"})]), text("Okay.")])
     await house.agent.say("What is planned?", device_id=kitchen)
@@ -313,4 +313,4 @@ async def test_no_time_in_the_night_of_the_present(
     freezer.move_to(NIGHT)
     told = await house.tell("kitchen", DINNER, sentence="Say it in 10 hours in the kitchen", when="10 hours")
     assert told["error"] is None
-    assert len(kept(house).all()) == 1
+    assert len(kept(house).commands()) == 1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.timers.timers import Timer
+from custom_components.home_agent.planned.records import PlannedItem
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.everyday_house import NOW, async_add_calendar, async_add_list, async_items
@@ -91,10 +91,10 @@ async def test_days_of_the_week(
     given = {"action": "set", "when": "8:15", "name": "Swimming", "repeat": repeat}
     reminder = (await call(agent, "timer", language=language, **given))["result"]["set"]
     assert (reminder["due"], reminder["repeat"]) == (due, told)
-    (timer,) = agent.entry.runtime_data.timers.all()
-    assert Timer.from_dict(timer.as_dict()) == timer
-    assert (again := timer.next_after(timer.due)) is not None
-    assert again.weekday() in timer.on_days
+    (timer,) = agent.entry.runtime_data.planned.timers()
+    assert PlannedItem.from_dict(timer.as_dict()) == timer
+    assert (again := timer.schedule.next_after(hass, timer.due)) is not None
+    assert again.weekday() in timer.schedule.days
 
 
 async def test_days_that_are_not_clear(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -22,7 +22,7 @@ from ...knowledge.speaker import entity_of_person
 from ...knowledge.spoken_words import state_meanings
 from ...languages import DEFAULT
 from ...texts import as_number, first_name, fold, opened
-from ...timers.timers import EVERY_DAY
+from ...timespans import EVERY_DAY
 from ...when import read_clock, read_days, read_length
 from ..base import ToolRun
 from ..everyday.notify_tool import self_words

@@ -13,15 +13,14 @@ from ...errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, Vali
 from ...knowledge.house import EntityRecord
 from ...knowledge.spoken_words import words_of
 from ...languages.sentence import Wait
-from ...planned.commands import MAX_COMMANDS, PlannedCommands
-from ...planned.records import RESTORE, Held, Owner, PlannedCommand
-from ...planned.schedule import MAX_OFFSET, Schedule, next_sun
+from ...planned.records import RESTORE, Giver, Held, PlannedItem, Schedule, read_schedule, schedule_of
+from ...planned.scheduler import MAX_COMMANDS, Scheduler
 from ...safety.frozen import FrozenPlan, frozen_call
 from ...safety.journal import EarlierState
 from ...safety.redaction import is_secret
 from ...texts import words
-from ...timespans import format_local, format_span
-from ...when import NEVER, Coming, Sun, read, read_days, read_length
+from ...timespans import format_span
+from ...when import NEVER, read, read_days, read_length
 from ..base import ToolRun
 from ..everyday.choosing import user_of
 from ..waiting import freeze, registry_ids
@@ -63,7 +62,7 @@ def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> 
     days = read_days(repeat, language) if repeat else None
     schedule = None
     if when.casefold() not in AT_ONCE:
-        schedule = _read_schedule(hass, when, days, language)
+        schedule = read_schedule(hass, when, days, language, accepted=WHEN_FORMS, years=1)
     elif days is not None:
         raise ValidationError(f"when: say at which time it is repeated, such as {WHEN_FORMS}")
     if hold.casefold() in NEVER:
@@ -72,50 +71,12 @@ def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> 
     value = read(hold, language, until=True)
     if isinstance(value, datetime) and value <= begins:
         value = read(hold, language, begins, until=True)
-    ends = None if value is None else _schedule(hass, value, begins)
+    ends = None if value is None else schedule_of(hass, value, begins)
     if ends is None or ends.due - begins < MIN_HOLD:
         raise ValidationError(f"for: {hold[:40]!r} is not understood; give {FOR_FORMS}")
     if ends.due - begins > MAX_AHEAD:
         raise ValidationError("for: at most a year")
     return Timing(schedule=schedule, hold=ends.due - begins)
-
-
-def _read_schedule(hass: HomeAssistant, text: str, days: tuple[int, ...] | None, language: str) -> Schedule:
-    """Return when a command runs. Raises ValidationError for an unclear or past time."""
-    now = dt_util.utcnow()
-    value = read(text, language, now)
-    schedule = None if value is None else _schedule(hass, value, now)
-    if schedule is None:
-        raise ValidationError(f"when: {text[:40]!r} is not understood or has no time; give {WHEN_FORMS}")
-    if days is not None:
-        weekday = dt_util.as_local(schedule.due).weekday()
-        schedule = replace(schedule, days=days or (weekday,))
-        if schedule.due <= now or weekday not in schedule.days:  # it begins on the first of its days
-            schedule = replace(schedule, due=schedule.next_after(hass, now) or schedule.due)
-    if schedule.due <= now:
-        raise ValidationError(f"when: {text[:40]!r} is over already; it is {format_local(now)}")
-    if schedule.due - now > MAX_AHEAD:
-        raise ValidationError("when: at most a year ahead")
-    return schedule
-
-
-def _schedule(hass: HomeAssistant, value: Coming, now: datetime) -> Schedule | None:
-    """Return when a time is due; None for a day without a time."""
-    match value:
-        case Sun():
-            tomorrow = dt_util.as_utc(dt_util.start_of_local_day() + timedelta(days=1))
-            if abs(value.offset) > MAX_OFFSET:
-                return None
-            try:
-                due = next_sun(hass, value.event, value.offset, tomorrow if value.tomorrow else now)
-            except ValueError:
-                return None
-            return Schedule(due=due, sun=value.event, offset=value.offset)
-        case timedelta():
-            return Schedule(due=now + value) if value > timedelta() else None
-        case datetime():
-            return Schedule(due=dt_util.as_utc(value), clock=value.time())
-    return None
 
 
 WHEN, FOR, UNTIL, DATE = "when", "for", "until", "date"
@@ -227,7 +188,7 @@ def _told(verb: str, given: Mapping[str, Any], run: ToolRun) -> str:
 
 
 async def async_act_later(
-    planned: PlannedCommands,
+    planned: Scheduler,
     verb: str,
     given: Mapping[str, Any],
     plans: dict[str, Plan],
@@ -251,7 +212,7 @@ async def async_act_later(
             outcome.fail(entity_id, ValidationError(problem))
             del plans[entity_id]
     schedule = timing.schedule
-    command = PlannedCommand(
+    command = PlannedItem(
         verb=verb,
         entity_ids=tuple(plans),
         given=dict(given),
@@ -259,7 +220,7 @@ async def async_act_later(
         schedule=schedule or Schedule(due=dt_util.utcnow()),
         hold=timing.hold.total_seconds(),
         registered=registry_ids(run.hass, plans),
-        owner=Owner.of(run.speaker, user_of(run)),
+        owner=Giver.of(run.speaker, user_of(run)),
     )
     speaker = replace(run.speaker, due=schedule.due) if schedule else run.speaker
     free: list[str] = []
@@ -304,9 +265,7 @@ def _not_restored(
             yield entity_id, "is never opened without a request, so it cannot be closed for a while"
 
 
-def _let_wait(
-    planned: PlannedCommands, command: PlannedCommand, timing: Timing, run: ToolRun
-) -> HomeAgentError | str:
+def _let_wait(planned: Scheduler, command: PlannedItem, timing: Timing, run: ToolRun) -> HomeAgentError | str:
     """Let a command wait for a person; once it is confirmed it is kept. Return why nothing was done now."""
 
     async def begin() -> None:
@@ -325,29 +284,28 @@ def _let_wait(
         return err
 
 
-async def _async_plan(planned: PlannedCommands, command: PlannedCommand, outcome: ControlOutcome) -> None:
+async def _async_plan(planned: Scheduler, command: PlannedItem, outcome: ControlOutcome) -> None:
     """Keep a command, and say in the outcome what happens when, and what is planned that is like it."""
-    if same := [other.id for other in planned.all() if other.is_same(command)]:
-        await planned.async_cancel(same)
+    if await planned.async_put(command):
         outcome.note("replaces the same command that was planned before")
     alike = [
         other
-        for other in planned.all()
+        for other in planned.commands()
         if not other.restores
+        and other.id != command.id
         and other.verb == command.verb
         and set(other.entity_ids) & set(command.entity_ids)
         and other.owner.user_id in (None, command.owner.user_id)
     ]
     for other in alike[:MAX_ALIKE]:
         outcome.note(
-            f"also planned: {other.told} {other.schedule.told(dt_util.utcnow())}, id {other.id}; "
+            f"also planned: {other.told_at(dt_util.utcnow())}, id {other.id}; "
             "cancel it if this one replaces it"
         )
-    await planned.async_add(command)
     _tell(command, outcome)
 
 
-def keep(planned: PlannedCommands, run: ToolRun, outcome: ControlOutcome) -> None:
+def keep(planned: Scheduler, run: ToolRun, outcome: ControlOutcome) -> None:
     """Restore no more what is to stay on: it was turned on again without an end, in a later turn."""
     ending = (command for command in planned.all() if command.owner.turn_id != run.speaker.turn_id)
     held = {entity_id for command in ending for entity_id in command.held}
@@ -356,8 +314,8 @@ def keep(planned: PlannedCommands, run: ToolRun, outcome: ControlOutcome) -> Non
 
 
 async def async_hold(
-    planned: PlannedCommands,
-    command: PlannedCommand,
+    planned: Scheduler,
+    command: PlannedItem,
     before: Mapping[str, State],
     run: ToolRun,
     outcome: ControlOutcome,
@@ -390,7 +348,7 @@ async def async_hold(
     _tell(ending, outcome)
 
 
-def _tell(command: PlannedCommand, outcome: ControlOutcome) -> None:
+def _tell(command: PlannedItem, outcome: ControlOutcome) -> None:
     now = dt_util.utcnow()
     until = f", then back after {format_span(command.hold)}" if command.hold else ""
     outcome.planned |= {key: command.told_for(key, now) + until for key in command.entity_ids}

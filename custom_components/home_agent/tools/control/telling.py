@@ -15,7 +15,7 @@ from ...domains.base import STATE, ControlParameter, NothingToDo
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.spoken_words import colors
-from ...planned.records import PlannedCommand
+from ...planned.records import PlannedItem
 from ...texts import fold, one_line
 from ..base import ToolRun
 from ..resolving.resolver import Target
@@ -103,7 +103,7 @@ def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[ToldAct
 
 
 def tell_planned(
-    args: Mapping[str, Any], result: object, command: PlannedCommand | None, run: ToolRun
+    args: Mapping[str, Any], result: object, command: PlannedItem | None, run: ToolRun
 ) -> tuple[ToldAct, ...]:
     """Return what a call planned, or did until a time; nothing if only words of the model can tell it."""
     if not isinstance(result, Mapping) or command is None or not result.keys() <= WHOLE | PLANNED:

@@ -3,8 +3,7 @@
 `notify_tool` is apart: it uses the times of `control/`, which use the times of this package.
 """
 
-from ...planned.commands import PlannedCommands
-from ...timers.timers import Timers
+from ...planned.scheduler import Scheduler
 from ..base import HomeAgentTool
 from ..energy import EnergyTool
 from ..people import People
@@ -16,13 +15,13 @@ from .todo_tool import TodoTool
 from .weather_tool import WeatherTool
 
 
-def everyday_tools(timers: Timers, planned: PlannedCommands, people: People, see: See) -> list[HomeAgentTool]:
+def everyday_tools(planned: Scheduler, people: People, see: See) -> list[HomeAgentTool]:
     """Return the everyday tools; which of them a model gets depends on the home."""
     return [
         TodoTool(),
         CalendarTool(),
         WeatherTool(),
-        TimerTool(timers, planned),
+        TimerTool(planned),
         CameraTool(see, people),
         MediaTool(),
         EnergyTool(),

@@ -31,9 +31,8 @@ from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...memory.records import Sensitivity
 from ...memory.sentences import holds_secret
-from ...planned.commands import MAX_COMMANDS, PlannedCommands
-from ...planned.records import TELL, Message, Owner, PlannedCommand
-from ...planned.schedule import Schedule
+from ...planned.records import TELL, Giver, Notice, PlannedItem, Schedule
+from ...planned.scheduler import MAX_COMMANDS, Scheduler
 from ...safety.disclosure import DataCategory
 from ...safety.frozen import FrozenCall, FrozenPlan, ServiceCall
 from ...safety.sanitizer.origins import neutral_words
@@ -405,7 +404,7 @@ class Delivery:
         return bool(self.heard or self.sent)
 
 
-def check_time(message: Message, timing: Timing | None, run: ToolRun) -> None:
+def check_time(message: Notice, timing: Timing | None, run: ToolRun) -> None:
     """Raise ValidationError if the sentence says a time that is neither in the call nor in its message.
 
     Whether a time belongs to the message is not always clear, so a second call counts as written.
@@ -450,7 +449,7 @@ class NotifyTool(HomeAgentTool):
         messages: Messages,
         memories: Memories,
         profile: Profile,
-        planned: PlannedCommands | None = None,
+        planned: Scheduler | None = None,
     ) -> None:
         self._people = people
         self._messages = messages
@@ -472,7 +471,7 @@ class NotifyTool(HomeAgentTool):
         text = one_line(args["message"].strip(), MAX_MESSAGE)
         if not text:
             raise ValidationError("message: say what is to be sent")
-        message = Message(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
+        message = Notice(receiver=args["person"], text=text, to_phone=bool(args.get("to_phone")))
         timing = read_timing(run.hass, args, run.speaker.language)
         check_time(message, timing, run)
         if timing is not None and timing.schedule is not None:
@@ -487,7 +486,7 @@ class NotifyTool(HomeAgentTool):
             raise told.waiting
         return told.result(text, misfit=bool(foreign))
 
-    async def async_run_planned(self, command: PlannedCommand, run: ToolRun) -> JsonValueType:
+    async def async_run_planned(self, command: PlannedItem, run: ToolRun) -> JsonValueType:
         """Deliver a message that was planned, to where people are now.
 
         People who do not hear it get it on the phone. Raises HomeAgentError.
@@ -515,7 +514,7 @@ class NotifyTool(HomeAgentTool):
 
         Raises ValidationError for a person or a room that is not clear or cannot be reached.
         """
-        told = Message(receiver=said, text=message, to_phone=to_phone)
+        told = Notice(receiver=said, text=message, to_phone=to_phone)
         found = await self._async_find(told, run)
         if found.devices:
             told = await self._async_checked(told, run, is_announced=True)
@@ -524,7 +523,7 @@ class NotifyTool(HomeAgentTool):
             raise ValidationError("; ".join(problems) or "person: nobody can be reached")
         return calls
 
-    async def _async_plan(self, message: Message, schedule: Schedule, run: ToolRun) -> JsonValueType:
+    async def _async_plan(self, message: Notice, schedule: Schedule, run: ToolRun) -> JsonValueType:
         """Keep a message for later, once a person has confirmed what needs that.
 
         What is planned is judged for the time at which it is due, and again at that time. Where a device near
@@ -564,16 +563,15 @@ class NotifyTool(HomeAgentTool):
                 waiting += frozen or ()
         if denied and not is_any_free and not waiting:
             raise denied[0]
-        command = PlannedCommand(
+        command = PlannedItem(
             verb=TELL,
-            entity_ids=(),
             message=message,
             told=f"tell {message.receiver}",
             schedule=schedule,
             approved=tuple(waiting) or None,
-            owner=Owner.of(run.speaker, user_of(run)),
+            owner=Giver.of(run.speaker, user_of(run)),
         )
-        keep = partial(self._async_keep, self._planned, command)
+        keep = partial(self._planned.async_put, command)
         if waiting:
             item = FrozenPlan(calls=tuple(waiting), due=schedule.due, repeats=bool(schedule.days), begin=keep)
             raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
@@ -593,19 +591,13 @@ class NotifyTool(HomeAgentTool):
         }
         return planned | ({"notes": notes[:MAX_ALIKE]} if notes else {})
 
-    @staticmethod
-    async def _async_keep(planned: PlannedCommands, command: PlannedCommand) -> None:
-        if same := [other.id for other in planned.all() if other.is_same(command)]:
-            await planned.async_cancel(same)
-        await planned.async_add(command)
-
-    async def _async_find(self, message: Message, run: ToolRun, *, later: datetime | None = None) -> Audience:
+    async def _async_find(self, message: Notice, run: ToolRun, *, later: datetime | None = None) -> Audience:
         """Return who gets a message. Raises ValidationError for somebody who is not clear or not known."""
         is_member = await async_is_member(run.hass, run.speaker)
         finder = Finder(self._people, self._messages, run, is_member=is_member, later=later)
         return finder.find(message.receiver, to_phone=message.to_phone)
 
-    async def _async_checked(self, message: Message, run: ToolRun, *, is_announced: bool) -> Message:
+    async def _async_checked(self, message: Notice, run: ToolRun, *, is_announced: bool) -> Notice:
         """Return a message with whether a room would hear what is remembered of people.
 
         Raises ValidationError for one that is too long to be announced.
@@ -615,7 +607,7 @@ class NotifyTool(HomeAgentTool):
         private = await async_tells_of_people(message.text, self._memories, self._profile, run)
         return replace(message, private=private)
 
-    def _calls(self, found: Audience, message: Message, run: ToolRun) -> tuple[list[ServiceCall], list[str]]:
+    def _calls(self, found: Audience, message: Notice, run: ToolRun) -> tuple[list[ServiceCall], list[str]]:
         """Return the calls that deliver a message in all ways, and who cannot be reached."""
         calls = [self._spoken(one, message, run) for one in found.devices.values()]
         problems = [*found.unreached]
@@ -626,14 +618,14 @@ class NotifyTool(HomeAgentTool):
             calls += sent
         return calls, problems
 
-    def _spoken(self, device: Speaking, message: Message, run: ToolRun) -> ServiceCall:
+    def _spoken(self, device: Speaking, message: Notice, run: ToolRun) -> ServiceCall:
         language = language_of_text(message.text, run.speaker.language) or run.speaker.language
         call = self._messages.call_on(device, message.text, language)
         return replace(call, tells_of_people=message.private)
 
     async def _async_deliver_all(
         self,
-        message: Message,
+        message: Notice,
         devices: Iterable[Speaking],
         phones: Mapping[str, str],
         run: ToolRun,
@@ -644,7 +636,7 @@ class NotifyTool(HomeAgentTool):
             *(self._async_send(name, person, message.text, run, told) for name, person in phones.items()),
         )
 
-    async def _async_announce(self, device: Speaking, message: Message, run: ToolRun, told: Delivery) -> None:
+    async def _async_announce(self, device: Speaking, message: Notice, run: ToolRun, told: Delivery) -> None:
         (where,) = names_of([device], run.hass)
         called = f"the {'satellite' if device.is_satellite else 'speaker'} in {where}"
         if not self._messages.is_online(device):

@@ -14,15 +14,20 @@ from tests.servers.model_server import ModelServer
 FRIDAY = "2026-06-05 10:00:00+00:00"
 
 
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent whose clocks show UTC."""
+    return await async_agent(hass, model_server)
+
+
 async def plan(agent: Agent, entity_id: str | list[str], when: str, **options: Any) -> None:
     """Plan to turn something on."""
     args = {"action": "turn_on", "entity_id": entity_id, "when": when, **options}
     await act(agent, ("ha_control", args))
 
 
-async def test_a_name_that_fits_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_name_that_fits_nothing(agent: Agent) -> None:
     """The only timer stays, and is listed by name."""
-    agent = await async_agent(hass, model_server)
     await call(agent, action="set", when="10 minutes", name="Mia, feed the rabbit")
     for name in ("Samstag", "pasta", "at 19:45"):
         error = (await call(agent, action="cancel", name=name))["error"]
@@ -34,17 +39,15 @@ async def test_a_name_that_fits_nothing(hass: HomeAssistant, model_server: Model
 @pytest.mark.parametrize(
     "name", ["", "Timer", "den Timer", "reminder", "10 minutes", "Kaninchen", "die Erinnerung Kaninchen"]
 )
-async def test_the_only_one(hass: HomeAssistant, model_server: ModelServer, name: str) -> None:
+async def test_the_only_one(agent: Agent, name: str) -> None:
     """Without a name of its own, the only timer is meant."""
-    agent = await async_agent(hass, model_server)
     await call(agent, action="set", when="10 minutes", name="Kaninchen")
     gone = await call(agent, action="cancel", name=name, language="de")
     assert gone["result"]["cancelled"][0]["name"] == "Kaninchen"
 
 
-async def test_a_time_that_fits_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_time_that_fits_nothing(agent: Agent) -> None:
     """A time is as good as a name."""
-    agent = await async_agent(hass, model_server)
     await call(agent, action="set", when="18:30", name="Bins")
     assert "Bins" in (await call(agent, action="cancel", when="19:30"))["error"]
     assert (await call(agent, action="cancel", when="18:30"))["result"]["cancelled"][0]["name"] == "Bins"
@@ -101,9 +104,8 @@ async def test_a_weekday_names_a_reminder(
     assert gone["result"]["cancelled"][0]["name"] == "Bins"
 
 
-async def test_the_list_is_whole(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_the_list_is_whole(agent: Agent) -> None:
     """Plans have the names of devices, and what comes back; none is cut off."""
-    agent = await async_agent(hass, model_server)
     await act(agent, ("ha_control", {"action": "turn_on", "entity_id": LIGHT, "for": "2 hours"}))
     for hour in range(1, 7):
         await plan(agent, BED, f"{hour + 2} hours")
@@ -113,9 +115,8 @@ async def test_the_list_is_whole(hass: HomeAssistant, model_server: ModelServer)
     assert "more. Request: Do it" in error
 
 
-async def test_what_is_listed_can_be_named(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_what_is_listed_can_be_named(agent: Agent) -> None:
     """An entry of the list, as it stands there, means what it lists."""
-    agent = await async_agent(hass, model_server)
     await call(agent, action="set", when="10 minutes")
     await call(agent, action="set", when="20 minutes")
     await plan(agent, BED, "2 hours")

@@ -1,7 +1,6 @@
 """Timers on devices that count down by themselves: Home Assistant's own timer there, ours behind it."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -14,17 +13,12 @@ from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import TimerManager
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
-from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass
+from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite
+from tests.helpers.planned import Wait
 from tests.helpers.timers import call, shown
 from tests.servers.model_server import ModelServer
 
 pytestmark = pytest.mark.freeze_time(NOW)
-
-
-@pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the stores of one test from those of others."""
-    return str(tmp_path)
 
 
 class Ring:
@@ -50,127 +44,117 @@ class Ring:
         self.told.append((event.value, timer.name, timer.seconds_left))
 
 
-async def _async_home(hass: HomeAssistant, server: ModelServer) -> tuple[Agent, Ring]:
-    """Return an agent, and a satellite that counts down."""
+@pytest.fixture
+async def satellite(hass: HomeAssistant) -> Satellite:
+    """Return a satellite in a house whose clocks show UTC."""
     await hass.config.async_set_time_zone("UTC")
-    satellite = await async_add_satellite(hass)
-    agent = await async_agent(hass, server, {"memory_enabled": False})
-    return agent, Ring(hass, satellite)
+    return await async_add_satellite(hass)
 
 
-async def test_the_device_counts_and_rings(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+@pytest.fixture
+async def agent(hass: HomeAssistant, satellite: Satellite, model_server: ModelServer) -> Agent:
+    """Return an agent."""
+    return await async_agent(hass, model_server, {"memory_enabled": False})
+
+
+@pytest.fixture
+def ring(hass: HomeAssistant, satellite: Satellite, agent: Agent) -> Ring:
+    """Let the satellite count down."""
+    return Ring(hass, satellite)
+
+
+async def test_the_device_counts_and_rings(agent: Agent, ring: Ring, wait: Wait) -> None:
     """The device shows it from the start; when it is over it rings, and nothing is said beside."""
-    agent, ring = await _async_home(hass, model_server)
-    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    told = async_capture_events(agent.hass, EVENT_TIMER_FINISHED)
     await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
     assert ring.told == [("started", "pasta", 600)]
-    await async_pass(hass, freezer, 598)
+    await wait(598)
     assert told == []
-    await async_pass(hass, freezer, 1.5)
+    await wait(1.5)
     assert [event.data["told_by"] for event in told] == ["device"]
-    assert ring.satellite.said == shown(hass) == []
-    await async_pass(hass, freezer, 1)
+    assert ring.satellite.said == shown(agent.hass) == []
+    await wait(1)
     assert ring.told[-1] == ("finished", "pasta", 0), "it is Home Assistant's own timer that rings"
     assert len(told) == 1
 
 
-async def test_longer_and_cancelled(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
-    agent, ring = await _async_home(hass, model_server)
+async def test_longer_and_cancelled(agent: Agent, ring: Ring, wait: Wait) -> None:
     await call(agent, action="set", when="10 minutes", **ring.here)
-    await async_pass(hass, freezer, 60)
+    await wait(60)
     longer = await call(agent, "Add five minutes", action="extend", when="5 minutes", **ring.here)
     assert longer["result"]["now"]["in"] == "14 min"
     assert ring.told[-1] == ("updated", None, 840)
     await call(agent, action="cancel", **ring.here)
     assert ring.told[-1][0] == "cancelled"
     assert ring.timers == []
-    await async_pass(hass, freezer, 900)
-    assert ring.satellite.said == shown(hass) == []
+    await wait(900)
+    assert ring.satellite.said == shown(agent.hass) == []
 
 
-async def test_what_home_assistant_s_own_sentences_do(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_what_home_assistant_s_own_sentences_do(agent: Agent, ring: Ring, wait: Wait) -> None:
     """A timer that was cancelled, paused or moved there is neither told too early nor at all."""
-    agent, ring = await _async_home(hass, model_server)
-    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    told = async_capture_events(agent.hass, EVENT_TIMER_FINISHED)
     for name in ("eggs", "rice", "tea"):
         await call(agent, action="set", when="10 minutes", name=name, **ring.here)
     eggs, rice, tea = ring.timers
     ring.manager.cancel_timer(eggs.id)
     ring.manager.add_time(rice.id, 300)
     ring.manager.pause_timer(tea.id)
-    await async_pass(hass, freezer, 600)
+    await wait(600)
     assert told == []
     listed = (await call(agent, action="list", **ring.here))["result"]["timers"]
     assert [(timer["name"], timer["in"]) for timer in listed] == [("rice", "5 min"), ("tea", "10 min")]
     ring.manager.cancel_timer(tea.id)
-    await async_pass(hass, freezer, 300)
+    await wait(300)
     assert [event.data["name"] for event in told] == ["rice"]
-    await async_pass(hass, freezer, 600)
+    await wait(600)
     assert len(told) == 1
-    assert ring.satellite.said == shown(hass) == []
+    assert ring.satellite.said == shown(agent.hass) == []
 
 
-async def test_timers_that_home_assistant_has_set(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_timers_that_home_assistant_has_set(agent: Agent, ring: Ring, wait: Wait) -> None:
     """ "How long still?" knows the timer that was set without the model."""
-    agent, ring = await _async_home(hass, model_server)
     ring.manager.start_timer(ring.satellite.device, None, 20, None, "en", "cake")
     ring.manager.start_timer(
         ring.satellite.device, None, 30, None, "en", conversation_command="turn off the light"
     )
-    await async_pass(hass, freezer, 120)
+    await wait(120)
     (cake,) = (await call(agent, action="list", **ring.here))["result"]["timers"]
     assert (cake["name"], cake["in"]) == ("cake", "18 min")
     await call(agent, action="cancel", name="cake", **ring.here)
     assert [timer.conversation_command for timer in ring.timers] == ["turn off the light"]
 
 
-async def test_reminders_are_told(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_reminders_are_told(agent: Agent, ring: Ring, wait: Wait) -> None:
     """What comes at a time, again or after days is said with its name; no ring counts for that."""
-    agent, ring = await _async_home(hass, model_server)
     await call(agent, action="set", when="10:30", name="bins", **ring.here)
     await call(agent, action="set", when="10 minutes", name="tablets", repeat="daily", **ring.here)
     await call(agent, action="set", when="30 hours", name="cheese", **ring.here)
     assert ring.timers == []
-    await async_pass(hass, freezer, 601)
-    await async_pass(hass, freezer, 1200)
+    await wait(601)
+    await wait(1200)
     assert ring.satellite.said == ["It is time: tablets.", "It is time: bins."]
 
 
-async def test_the_device_is_gone(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_the_device_is_gone(agent: Agent, ring: Ring, wait: Wait) -> None:
     """What no device rings for any more is told as ever."""
-    agent, ring = await _async_home(hass, model_server)
     await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
     ring.unregister()
-    await async_pass(hass, freezer, 599)
-    await async_pass(hass, freezer, 2)
+    await wait(599)
+    await wait(2)
     assert ring.satellite.said == ["It is time: pasta."]
     assert ring.timers == []
 
 
-async def test_over_a_restart(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_over_a_restart(agent: Agent, ring: Ring, freezer: FrozenDateTimeFactory, wait: Wait) -> None:
     """Home Assistant loses its own timers at a restart; ours is told all the same."""
-    agent, ring = await _async_home(hass, model_server)
     await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
-    store = agent.entry.runtime_data.shared.timers
-    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    store = agent.entry.runtime_data.shared.planned
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
     for timer in ring.timers:
         ring.manager.cancel_timer(timer.id)
     await store.async_load()
     freezer.tick(timedelta(minutes=9))
-    assert await hass.config_entries.async_setup(agent.entry.entry_id)
-    await async_pass(hass, freezer, 61)
+    assert await agent.hass.config_entries.async_setup(agent.entry.entry_id)
+    await wait(61)
     assert ring.satellite.said == ["It is time: pasta."]

@@ -1,7 +1,6 @@
 """Timers and reminders: set by a model, told where they were set, kept over a restart."""
 
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
@@ -10,13 +9,12 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.const import EVENT_TIMER_FINISHED
-from custom_components.home_agent.store import SAVE_DELAY
-from custom_components.home_agent.timers.timers import Repeat, Timer, TimerStore
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.everyday_house import NOW, async_add_satellite, async_pass
+from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass
 from tests.helpers.phones import push_service
+from tests.helpers.planned import Wait
 from tests.helpers.timers import call, shown
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -26,18 +24,20 @@ pytestmark = pytest.mark.freeze_time(NOW)
 
 
 @pytest.fixture
-def hass_config_dir(tmp_path: Path) -> str:
-    """Keep the stores of one test from those of others."""
-    return str(tmp_path)
+async def satellite(hass: HomeAssistant) -> Satellite:
+    """Return a satellite in the kitchen."""
+    return await async_add_satellite(hass)
 
 
-async def test_told_where_it_was_set(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent."""
+    return await async_agent(hass, model_server)
+
+
+async def test_told_where_it_was_set(satellite: Satellite, agent: Agent, wait: Wait) -> None:
     """It is announced on the satellite, once, in the language in which it was set."""
-    satellite = await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
-    model_server.script(
+    agent.server.script(
         [
             tool_calls([("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})]),
             text("I've set a timer for 10 minutes."),
@@ -45,38 +45,26 @@ async def test_told_where_it_was_set(
     )
     result = await agent.say("Set a pasta timer for ten minutes", device_id=satellite.device, language="de")
     assert speech(result) == "I've set a timer for 10 minutes."
-    told = tool_results(model_server.chats[-1])[-1]["result"]["set"]
+    told = tool_results(agent.server.chats[-1])[-1]["result"]["set"]
     assert (told["name"], told["in"]) == ("Pasta", "10 min")
-    await async_pass(hass, freezer, 599)
+    await wait(599)
     assert satellite.said == []
-    await async_pass(hass, freezer, 2)
+    await wait(2)
     assert satellite.said == ["Es ist so weit: Pasta."]
-    await async_pass(hass, freezer, 3600)
+    await wait(3600)
     assert len(satellite.said) == 1
-    assert shown(hass) == []
+    assert shown(agent.hass) == []
 
 
-async def test_a_timer_that_was_not_set_is_not_claimed(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
-    model_server.script([text("I've set a timer for 10 minutes."), text("I could not set it.")])
-    assert "I've set" not in speech(await agent.say("Set a timer for ten minutes"))
-
-
-async def test_from_the_chat_without_a_phone(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
-) -> None:
+async def test_from_the_chat_without_a_phone(agent: Agent, hass_admin_user: MockUser, wait: Wait) -> None:
     """A timer of the chat dialog is shown in Home Assistant; automations hear of it by an event."""
-    agent = await async_agent(hass, model_server)
-    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    told = async_capture_events(agent.hass, EVENT_TIMER_FINISHED)
     own = Context(user_id=hass_admin_user.id)
     await agent.say("Hello", context=own)
-    assert "timer" in {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]}
+    assert "timer" in {tool["function"]["name"] for tool in agent.server.chats[-1].json["tools"]}
     timer = (await call(agent, action="set", when="5 min", name="tea", context=own))["result"]["set"]
-    await async_pass(hass, freezer, 301)
-    assert shown(hass) == ["It is time: tea."]
+    await wait(301)
+    assert shown(agent.hass) == ["It is time: tea."]
     (event,) = told
     assert event.data == {
         "timer_id": timer["id"],
@@ -90,22 +78,10 @@ async def test_from_the_chat_without_a_phone(
     }
 
 
-async def test_no_event_where_none_is_wanted(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
-    agent = await async_agent(hass, model_server, {"emit_events": False})
-    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
-    await call(agent, action="set", when="5 min")
-    await async_pass(hass, freezer, 301)
-    assert shown(hass) == ["Your timer is up."]
-    assert told == []
-
-
 async def test_two_at_once(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, satellite: Satellite, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:
     """Two of one sentence are two, with names of their own; due together they are told one by one."""
-    satellite = await async_add_satellite(hass)
     agent = await async_agent(hass, model_server, {"memory_enabled": False})
     here = {"device_id": satellite.device}
     model_server.script(
@@ -131,12 +107,12 @@ async def test_two_at_once(
 
 async def test_a_satellite_that_does_not_answer(
     hass: HomeAssistant,
+    satellite: Satellite,
     model_server: ModelServer,
     freezer: FrozenDateTimeFactory,
     hass_client_no_auth: ClientSessionGenerator,
 ) -> None:
     """What a satellite cannot say goes to the phone of who set it."""
-    satellite = await async_add_satellite(hass)
     satellite.broken = True
     async with push_service(hass, hass_client_no_auth) as phones:
         anna = MockUser(name="Anna").add_to_hass(hass)
@@ -156,11 +132,7 @@ async def test_a_satellite_that_does_not_answer(
         assert shown(hass) == []
 
 
-async def test_list_extend_cancel(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
-    satellite = await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
+async def test_list_extend_cancel(satellite: Satellite, agent: Agent, wait: Wait) -> None:
     here = {"device_id": satellite.device}
     listed = await call(agent, action="list")
     assert listed["result"].startswith("None of yours")
@@ -174,9 +146,9 @@ async def test_list_extend_cancel(
     assert longer["result"]["now"]["in"] == "15 min"
     gone = await call(agent, action="cancel", name="bins", **here)
     assert gone["result"]["cancelled"][0]["name"] == "take out the bins"
-    await async_pass(hass, freezer, 601)
+    await wait(601)
     assert satellite.said == []
-    await async_pass(hass, freezer, 300)
+    await wait(300)
     assert satellite.said == ["It is time: pasta."]
     assert not (await call(agent, action="cancel", name="all", **here))["result"]["cancelled"]
 
@@ -185,12 +157,8 @@ async def test_list_extend_cancel(
     ("name", "language"),
     [("all", "it"), ("tutti", "it"), ("Alle", "de-CH"), ("wszystkie", "pl"), ("全部", "zh-Hans")],
 )
-async def test_all_timers_end(
-    hass: HomeAssistant, model_server: ModelServer, name: str, language: str
-) -> None:
+async def test_all_timers_end(satellite: Satellite, agent: Agent, name: str, language: str) -> None:
     """Whoever says all means all, in the own language or as the model translates it."""
-    satellite = await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
     here: dict[str, Any] = {"device_id": satellite.device, "language": language}
     for minutes in (5, 7):
         await call(agent, action="set", when=f"{minutes} minutes", **here)
@@ -198,12 +166,8 @@ async def test_all_timers_end(
     assert len(cancelled["result"]["cancelled"]) == 2
 
 
-async def test_whose_timers_they_are(
-    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
-) -> None:
+async def test_whose_timers_they_are(satellite: Satellite, agent: Agent, hass_admin_user: MockUser) -> None:
     """A user's timers are theirs; those of a voice that nobody knows are everybody's."""
-    await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
     await call(agent, action="set", when="10 min", name="mine", context=Context(user_id=hass_admin_user.id))
     await call(agent, action="set", when="20 min", name="ours")
     assert [item["name"] for item in (await call(agent, action="list"))["result"]["timers"]] == ["ours"]
@@ -254,34 +218,6 @@ async def test_catching_up(
     assert shown(hass) == in_app
 
 
-async def test_the_file_outlives_home_assistant(
-    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
-) -> None:
-    """A timer is on disk the moment it is set, and another Home Assistant reads it."""
-    await async_add_satellite(hass)
-    agent = await async_agent(hass, model_server)
-    await call(agent, action="set", when="tomorrow 7:00", name="tablets", repeat="daily")
-    assert SAVE_DELAY > 0
-    store = TimerStore(hass)
-    await store.async_load()
-    (timer,) = store.of(agent.entry.entry_id).all()
-    assert (timer.name, timer.repeat) == ("tablets", Repeat.DAILY)
-
-
-async def test_a_broken_file_is_kept(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
-    """What cannot be read is left out, the rest is there."""
-    good = Timer(due=dt_util.utcnow() + timedelta(hours=1), name="good").as_dict()
-    hass_storage["home_agent.timers"] = {
-        "version": 1,
-        "minor_version": 1,
-        "key": "home_agent.timers",
-        "data": {"entries": {"one": [good, {"id": "x"}], "two": 5}},
-    }
-    store = TimerStore(hass)
-    await store.async_load()
-    assert [timer.name for timer in store.of("one").all()] == ["good"]
-
-
 async def test_repeating(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:
@@ -297,7 +233,7 @@ async def test_repeating(
     freezer.tick(timedelta(days=3, hours=1))
     assert await hass.config_entries.async_setup(agent.entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
-    (timer,) = agent.entry.runtime_data.timers.all()
+    (timer,) = agent.entry.runtime_data.planned.timers()
     assert dt_util.as_local(timer.due).strftime("%m-%d %H:%M") == "06-08 13:00"
 
 
@@ -311,36 +247,10 @@ async def test_repeating(
             "is not one of daily, weekdays, weekends, weekly",
         ),
         ({"action": "set", "when": "2026-06-01 10:00"}, "is over already"),
-        ({"action": "set", "when": "2036-06-01 10:00"}, "two years ahead"),
+        ({"action": "set", "when": "2036-06-01 10:00"}, "2 years ahead"),
         ({"action": "cancel"}, "of yours is set"),
         ({"action": "extend", "name": "x"}, "by how much"),
     ],
 )
-async def test_refusals(
-    hass: HomeAssistant, model_server: ModelServer, args: dict[str, str], said: str
-) -> None:
-    agent = await async_agent(hass, model_server)
+async def test_refusals(agent: Agent, args: dict[str, str], said: str) -> None:
     assert said in (await call(agent, **args))["error"]
-
-
-@pytest.mark.parametrize(
-    ("repeat", "due"),
-    [(Repeat.DAILY, "06-06 07:00"), (Repeat.WEEKDAYS, "06-08 07:00"), (Repeat.WEEKLY, "06-12 07:00")],
-)
-async def test_next_time(hass: HomeAssistant, repeat: Repeat, due: str) -> None:
-    """On a Friday evening the next one is tomorrow, on Monday, or in a week."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    friday = dt_util.as_utc(datetime(2026, 6, 5, 7, tzinfo=dt_util.get_default_time_zone()))
-    again = Timer(due=friday, repeat=repeat).next_after(friday + timedelta(hours=12))
-    assert again is not None
-    assert dt_util.as_local(again).strftime("%m-%d %H:%M") == due
-
-
-async def test_next_time_over_a_change_of_clocks(hass: HomeAssistant) -> None:
-    """Seven in the morning stays seven in the morning."""
-    await hass.config.async_set_time_zone("Europe/Berlin")
-    before = dt_util.as_utc(datetime(2026, 10, 24, 7, tzinfo=dt_util.get_default_time_zone()))
-    again = Timer(due=before, repeat=Repeat.DAILY).next_after(before)
-    assert again is not None
-    assert again - before == timedelta(hours=25)
-    assert dt_util.as_local(again).hour == 7

@@ -1,1 +1,0 @@
-"""Timers and reminders of the agents: they survive a restart, and are announced where they were set."""
