@@ -12,8 +12,7 @@ from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
 from .proactive.state import StoredSuggestion
 from .runtime import HomeAgentData, SharedData
 from .safety.journal import AuditEntry, Journal
-from .tools.automating.files import async_forget_person
-from .tools.automating.records import OwnAutomations
+from .tools.automating.kept import OwnAutomations, async_forget_person
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:

@@ -44,7 +44,7 @@ from .safety.policy import Policy, Throttle
 from .self_test_reports import SelfTestStore
 from .store import StoredFile
 from .timers.timers import Timers, TimerStore
-from .tools.automating.records import AutomationStore
+from .tools.automating.kept import AutomationStore
 from .tools.base import HomeAgentTool
 from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler

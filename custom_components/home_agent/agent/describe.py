@@ -35,7 +35,7 @@ from ..safety.rules import Effect
 from ..texts import fold, fold_letters, one_line, visible
 from ..timers.timers import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS
 from ..timespans import format_span
-from ..tools.automating.clauses import StateWords
+from ..tools.automating.writing import StateWords
 from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.control.telling import UNTIL
 from ..tools.messages import heard_on

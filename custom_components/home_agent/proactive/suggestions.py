@@ -33,8 +33,15 @@ from ..knowledge.speaker import Speaker, async_person_of_user, persons
 from ..memory.learner.habits import KnownHabit, async_sentence, clock, days_key
 from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
 from ..regex import lazy_regex
-from ..tools.automating.files import AutomationRefusedError, async_add, async_check, entity_of
-from ..tools.automating.records import Change, OwnAutomation, OwnAutomations
+from ..tools.automating.kept import (
+    AutomationEdit,
+    AutomationRefusedError,
+    OwnAutomation,
+    OwnAutomations,
+    async_add,
+    async_check,
+    entity_of,
+)
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from ..tools.people import user_id_of
@@ -289,7 +296,7 @@ class Suggestions:
         if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
             raise AutomationRefusedError("suggestion_forbidden")
         await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
-        self._automations.note(Change.by(speaker, None, self._as_own(suggestion, user.id)))
+        self._automations.note(AutomationEdit.by(speaker, None, self._as_own(suggestion, user.id)))
 
     @callback
     def adopt_accepted(self) -> None:

@@ -52,8 +52,7 @@ from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.rules import Verdict
 from ..safety.sanitizer.origins import Origins
-from .automating.files import AutomationRefusedError
-from .automating.own import check_administrator, unattended
+from .automating.kept import AutomationRefusedError, check_administrator, unattended
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
 from .calls.arguments import fit
 from .calls.names import Adapted, adapt
