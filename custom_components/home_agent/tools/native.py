@@ -27,25 +27,17 @@ from .ha_query import QueryTool
 from .knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .outside.external_llm import ExternalModelTool
 from .outside.web_search import SearchTool
-from .remembering import (
-    ForgetMemoryTool,
-    GetProfileTool,
-    MemoryTool,
-    RecallMemoryTool,
-    StoreMemoryTool,
-    UpdateProfileTool,
-)
+from .remembering import EARLIER, EarlierMemoryTool, MemoryTool
 
 NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
     tool.name: tool
     for tool in (
         *(ControlTool, QueryTool, ActivityTool, RetrieveKnowledgeTool, GetEntitiesTool),
-        *(MemoryTool, StoreMemoryTool, RecallMemoryTool, ForgetMemoryTool),
-        *(GetProfileTool, UpdateProfileTool, ExternalModelTool, SearchTool),
+        *(MemoryTool, ExternalModelTool, SearchTool),
         *(TodoTool, CalendarTool, WeatherTool, TimerTool, NotifyTool, CameraTool, MediaTool),
         *(EnergyTool, AutomationTool),
     )
-}
+} | dict.fromkeys(EARLIER, EarlierMemoryTool)
 """All native tools by name; no other tool may have one of these names."""
 
 
