@@ -17,7 +17,7 @@ import probatio
 import yaml
 
 from homeassistant.auth.models import User
-from homeassistant.config import AUTOMATION_CONFIG_PATH, YAML_CONFIG_FILE
+from homeassistant.config import AUTOMATION_CONFIG_PATH
 from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -54,10 +54,6 @@ SAME: Final = 0.86
 NESTED: Final = ("sequence", "then", "else", "default", "parallel", "choose", "repeat")
 RECORDED: Final = ("Made by Home Agent for ", "Changed by Home Agent for ")
 """How the lines of a description begin that say who asked, when, and in which words."""
-NOT_INCLUDED: Final = (
-    "configuration.yaml does not contain the line automation: !include automations.yaml, so the automation "
-    "would not load. Nothing was created; tell the person to add the line and to restart Home Assistant"
-)
 ADMINISTRATORS: Final = (
     "Only an administrator of this home can create, change or delete automations. Nothing was done; say so"
 )
@@ -576,31 +572,6 @@ async def async_check(hass: HomeAssistant, automation_id: str, config: Mapping[s
         await async_validate_config_item(hass, automation_id, {"id": automation_id, **config})
     except (probatio.Invalid, HomeAssistantError) as err:
         raise AutomationRefusedError("automation_invalid", error=str(err)[:200]) from err
-
-
-async def async_check_included(hass: HomeAssistant) -> None:
-    """Raise ValidationError if the configuration surely does not include the file of automations."""
-
-    def is_left_out() -> bool:
-        try:
-            content = _parse(_read(Path(hass.config.path(YAML_CONFIG_FILE))) or "")
-        except OSError, UnicodeDecodeError, AutomationRefusedError:
-            return False
-        if not isinstance(content, dict):
-            return False
-        core = content.get("homeassistant")
-        if isinstance(core, tuple) or (isinstance(core, dict) and "packages" in core):
-            return False
-        # Each tag may include a file.
-        return not any(
-            isinstance(each, tuple)
-            for key, value in content.items()
-            if str(key).partition(" ")[0] == AUTOMATION
-            for each in (value if isinstance(value, list) else [value])
-        )
-
-    if await hass.async_add_executor_job(is_left_out):
-        raise ValidationError(NOT_INCLUDED)
 
 
 async def async_read(hass: HomeAssistant, automation_id: str) -> dict[str, Any] | None:

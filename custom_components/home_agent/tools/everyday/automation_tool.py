@@ -16,7 +16,6 @@ from homeassistant.util.ulid import ulid_now
 
 from ...const import CONF_ALLOW_AUTOMATIONS, CONF_ALLOW_SCRIPTS
 from ...errors import WAITS, ChangedSinceAsked, PermissionDenied, ValidationError
-from ...knowledge.house import HouseSnapshot
 from ...safety.frozen import AutomationChange, FrozenAutomation
 from ...safety.rules import Verdict
 from ...texts import leaves
@@ -30,7 +29,6 @@ from ..automating.kept import (
     async_add,
     async_check,
     async_check_allowed,
-    async_check_included,
     async_read,
     async_remove,
     calls_in,
@@ -67,12 +65,11 @@ SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("alias", "title", "automation", "id", "automation_id", "entity_id"), "name"),
 }
 ACTION_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("add", "new", "make", "set", "save", "write", "create_automation"), "create"),
-    **dict.fromkeys(("show", "get", "read", "list_automations"), "list"),
-    **dict.fromkeys(("edit", "update", "modify", "change_automation", "replace"), "change"),
-    **dict.fromkeys(("remove", "cancel", "delete_automation"), "delete"),
-    **dict.fromkeys(("turn_on", "enable", "switch_on", "activate", "resume"), "on"),
-    **dict.fromkeys(("turn_off", "disable", "switch_off", "deactivate", "pause", "stop"), "off"),
+    "add": "create",
+    "update": "change",
+    "remove": "delete",
+    **dict.fromkeys(("turn_on", "enable"), "on"),
+    **dict.fromkeys(("turn_off", "disable"), "off"),
 }
 
 
@@ -82,11 +79,12 @@ class AutomationTool(HomeAgentTool):
     name = "automation"
     title = "Automations"
     description = (
-        "Automations in Home Assistant's form. triggers, conditions: state, numeric_state, time, sun, zone; "
-        "people as {trigger: state, person: me, to: home}, {condition: state, person: nobody, state: home}. "
-        "actions: as ha_control, {delay: '00:05:00'}, {tell: me, message}."
+        "triggers, conditions of Home Assistant: state, numeric_state, time, sun, zone, "
+        "{trigger: state, person: me or nobody, to: home}. "
+        "actions as ha_control, {delay: '00:05:00'}, {tell: me, message}."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    component = AUTOMATION
     max_text = 1000
     slot_words = SLOT_WORDS
     parameters = probatio.Schema(
@@ -109,11 +107,6 @@ class AutomationTool(HomeAgentTool):
         self._control = control
         self._messages = messages
         self._gated = gated
-
-    @override
-    def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether Home Assistant has automations."""
-        return AUTOMATION in hass.config.components
 
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -182,7 +175,6 @@ class AutomationTool(HomeAgentTool):
         if known is None:
             if self.own.full:
                 raise ValidationError("There are too many automations; delete some first")
-            await async_check_included(run.hass)
         else:
             earlier = await async_read(run.hass, known.id)
             if known.own is None or earlier is None:

@@ -41,7 +41,7 @@ class CalendarTool(HomeAgentTool):
     name = "calendar"
     max_text = 4 * MAX_TITLE
     title = "Calendar"
-    description = "Read events from start to end; with a title, create one."
+    description = "Read events; with a title, create one."
     unoffered = ("repeat", "calendar")
     domain = DOMAIN
     untrusted = True

@@ -167,7 +167,7 @@ class MediaTool(HomeAgentTool):
     name = "play_media"
     names_targets = True
     title = "Play music and films"
-    description = "Find a title, artist, album, genre, station or film and play it. player: its name or room."
+    description = "Play a title, artist, album, genre, station or film. player: name or room."
     unoffered = ("kind",)
     domain = DOMAIN
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
