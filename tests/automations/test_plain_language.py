@@ -217,7 +217,7 @@ NO_TRIGGERS: list[tuple[Any, str]] = [
     ({"entity": "light.hallway", "above": 3}, "has no number"),
     ({**ENTERS, "for": 60}, "'for' is no part of it"),
     (number("zone.home", below=3), "below: 1 for nobody"),
-    ({"person": "me", "to": "home", "area": "Kitchen"}, "'area' is no part of it"),
+    ({"person": "me", "to": "home", "area": "Kitchen"}, "is not available beside a person"),
     ({**ENTERS, "event": "exit"}, "is not enter or leave"),
     ({"person": "Bob", "to": "home"}, "Anna, Mia, Tom"),
     ({"entity": "lock.tool_cabinet", "to": "unlocked"}, "exposed"),

@@ -604,12 +604,6 @@ async def async_add(
     item = {"id": automation_id, **config}
     before, after = await _async_edit(hass, automation_id, item)
 
-    async def is_there() -> bool | None:
-        """None for a file that cannot be read."""
-        with suppress(AutomationRefusedError):
-            return await async_read(hass, automation_id) is not None
-        return None
-
     def take_back() -> None:
         """Restore the file, unless it was changed in the meantime."""
         path = _path(hass)
@@ -630,11 +624,11 @@ async def async_add(
     state = hass.states.get(entity_id) if entity_id else None
     if failed is None and entity_id and state is not None and state.state != STATE_UNAVAILABLE:
         # Home Assistant's editor may have read the file before and written it after us.
-        if await is_there() is False:
+        if await async_read(hass, automation_id) is None:
             await _async_edit(hass, automation_id, item)
         return entity_id
     await hass.async_add_executor_job(take_back)
-    if before is not None and await is_there():
+    if before is not None:
         with suppress(HomeAssistantError):
             await async_reload_automation(hass, automation_id, context)
     raise AutomationRefusedError("automations_not_included") from failed

@@ -78,17 +78,18 @@ FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """One example of each form that is read."""
+_WHERE: Final = frozenset({"entity_id", "area", "floor", "domain", "device_class"})
 _KEYS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
     TRIGGER: {
-        "state": frozenset({"entity_id", "person", "from", "to", "for"}),
-        "numeric_state": frozenset({"entity_id", "attribute", "above", "below", "for"}),
+        "state": _WHERE | {"person", "from", "to", "for"},
+        "numeric_state": _WHERE | {"attribute", "above", "below", "for"},
         "time": frozenset({"at", "weekday"}),
         "sun": frozenset({"event", "offset"}),
         "zone": frozenset({"entity_id", "person", "zone", "event"}),
     },
     CONDITION: {
-        "state": frozenset({"entity_id", "person", "to", "for"}),
-        "numeric_state": frozenset({"entity_id", "attribute", "above", "below"}),
+        "state": _WHERE | {"person", "to", "for"},
+        "numeric_state": _WHERE | {"attribute", "above", "below"},
         "time": frozenset({"after", "before", "weekday"}),
         "sun": frozenset({"after", "before", "after_offset", "before_offset"}),
         "zone": frozenset({"entity_id", "person", "zone"}),
@@ -96,8 +97,10 @@ _KEYS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
 }
 _NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("entity", "entities", "entity_ids", "name"), "entity_id"),
+    **dict.fromkeys(("area_id", "room"), "area"),
     **dict.fromkeys(("time", "when"), "at"),
     **dict.fromkeys(("days", "weekdays"), "weekday"),
+    "floor_id": "floor",
     "state": "to",
     "platform": TRIGGER,
 }
@@ -325,9 +328,9 @@ class ClauseReader:
         named = texts(fields.get("entity_id"))
         ids = [each for each in named if valid_entity_id(each.casefold())]
         names = [each for each in named if each not in ids]
-        if not named:
+        target = Target.from_args({**fields, "entity_id": ids, "name": names})
+        if target.is_empty:
             raise ValidationError("entity_id is missing: say which entity is meant")
-        target = Target.from_args({"entity_id": ids, "name": names})
         records = resolve(
             self._run.house,
             target,
@@ -378,6 +381,8 @@ class ClauseReader:
         )
         if not names or not (are_persons or kind == "zone" or fields.get("person")):
             return None
+        if extra := (fields.keys() & _WHERE) - ({"entity_id"} if "person" not in fields else set()):
+            raise ValidationError(f"{min(extra)}: is not available beside a person")
         persons = sorted(self._hass.states.async_all("person"), key=lambda state: state.entity_id)
         if not persons:
             raise ValidationError(NO_PERSONS)
