@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 import re
-from typing import Any, Final, NotRequired, TypedDict, override
+from typing import Any, Final, override
 
 import probatio
 
@@ -89,29 +89,8 @@ _PAIR: Final = lazy_regex(rf"(?:[^\d:]{{1,{MAX_NAME}}}, )?([^\d:,]{{1,{MAX_NAME}
 _ENTITY_ID: Final = lazy_regex(r"\b[a-z_]+\.[a-z0-9_]+\b")
 
 
-class Remembered(TypedDict):
-    """What was kept, and what a model outside the home must know about it."""
-
-    remembered: str
-    known_before: NotRequired[bool]
-    replaced: NotRequired[str]
-    """The earlier memory that was corrected."""
-    also_remembered: NotRequired[list[str]]
-    """What is still remembered of what the sentence takes back."""
-    note: NotRequired[str]
-
-
-class Recalled(TypedDict):
-    """What is known, one line each; `more` counts what is not shown."""
-
-    remembered: list[str]
-    more: NotRequired[int]
-
-
-class Forgotten(TypedDict):
-    """What is no longer known."""
-
-    forgotten: list[str]
+type Result = dict[str, object]
+"""What is `remembered` (`known_before`, `replaced`, `also_remembered`, with a `note`), or `forgotten`."""
 
 
 class MemoryTool(HomeAgentTool):
@@ -157,7 +136,7 @@ class MemoryTool(HomeAgentTool):
         household: bool,
         kind: MemoryType = MemoryType.FACT,
         importance: float = DEFAULT_IMPORTANCE,
-    ) -> Remembered:
+    ) -> Result:
         """Store a memory. Raises PermissionDenied and ValidationError for what must not be kept."""
         assert self._store is not None
         speaker = run.speaker
@@ -192,7 +171,7 @@ class MemoryTool(HomeAgentTool):
             outcome, memory = await self._store.async_remember(new, speaker.context)
         if outcome is SaveOutcome.FULL:
             raise ValidationError("There is no room for it; everything that is remembered counts more")
-        result: Remembered = {"remembered": memory.content}
+        result: Result = {"remembered": memory.content}
         if outcome is SaveOutcome.MERGED:
             result["known_before"] = True
         if wrong is not None:
@@ -226,7 +205,7 @@ class MemoryTool(HomeAgentTool):
 
     async def async_note(
         self, category: str, key: str, value: str, run: ToolRun, sensitivity: str | None = None
-    ) -> Remembered | Forgotten:
+    ) -> Result:
         """Note a value in the profile of the speaker or the household; an empty one deletes the entry.
 
         Raises PermissionDenied and ValidationError for what must not be kept.
@@ -260,12 +239,12 @@ class MemoryTool(HomeAgentTool):
         elif old is not None:
             new = replace(new, sensitivity=old.sensitivity)
         kept = await self._noting.async_note(new)
-        result: Remembered = {"remembered": f"{kept.key}: {kept.value}"}
+        result: Result = {"remembered": f"{kept.key}: {kept.value}"}
         if not run.disclosure.home and not _may_see_entry(run)(kept):
             result["note"] = _withheld(run)
         return result
 
-    async def async_recall(self, text: str, run: ToolRun, limit: int | None = None) -> Recalled | str:
+    async def async_recall(self, text: str, run: ToolRun, limit: int | None = None) -> Result | str:
         """Return what is known of something, the best first, or all. Raises PermissionDenied."""
         if not run.disclosure.people:
             raise PermissionDenied(OUTSIDE)
@@ -299,12 +278,12 @@ class MemoryTool(HomeAgentTool):
         lines += [_memory_line(memory, names) for memory in memories]
         if not lines:
             return "Nothing is remembered about that." + ("" if is_all else " Recall * for everything.")
-        result: Recalled = {"remembered": lines[:limit]}
+        result: Result = {"remembered": lines[:limit]}
         if is_all and len(lines) > limit:
             result["more"] = len(lines) - limit
         return result
 
-    async def async_forget(self, text: str, run: ToolRun) -> Forgotten:
+    async def async_forget(self, text: str, run: ToolRun) -> Result:
         """Forget the one entry and the one memory that a text means.
 
         The text is an id, a key of the profile, or words. Raises ValidationError if it is not clear what is
@@ -355,7 +334,7 @@ class MemoryTool(HomeAgentTool):
 
     async def _async_erase(
         self, memories: Sequence[Memory], entries: Sequence[ProfileEntry], run: ToolRun
-    ) -> Forgotten:
+    ) -> Result:
         """Forget, and write it at once. Raises PartlyFailed where a file cannot be written."""
         forgotten: list[str] = []
         is_written = True
