@@ -105,7 +105,7 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
     "exceptions": (Off("tools.ha_control:check_exceptions", _nothing),),
     "needless": (Off("tools.control.planning:async_needless", _async_none),),
     "rooms": (Off("tools.ha_control:with_rooms", lambda _run, args: args),),
-    "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.actions:fit", _unrepaired)),
+    "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.writing:fit", _unrepaired)),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
     "honesty": (
         Off("agent.llm:gate_of", _nothing),

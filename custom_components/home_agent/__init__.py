@@ -80,7 +80,7 @@ from .services import async_setup_services
 from .services.tools import async_load_custom_tools
 from .settings import settings_of
 from .timespans import read_span as read_span
-from .tools.automating.records import AutomationStore
+from .tools.automating.kept import AutomationStore
 from .tools.custom import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 from .usage import UsageStore
 from .watching.server import ServerWatch

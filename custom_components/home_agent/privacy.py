@@ -11,7 +11,7 @@ from .memory.records import Memory, ProfileEntry
 from .runtime import HomeAgentData
 from .safety.journal import AuditEntry
 from .store import dump
-from .tools.automating.files import async_forget_person
+from .tools.automating.kept import async_forget_person
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:

@@ -40,7 +40,7 @@ from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
 from .self_test_reports import SelfTestStore
 from .store import StoredFile
-from .tools.automating.records import AutomationStore
+from .tools.automating.kept import AutomationStore
 from .tools.base import HomeAgentTool
 from .tools.custom import CustomTools
 from .tools.handler import ToolHandler

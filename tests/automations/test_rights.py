@@ -120,26 +120,6 @@ async def test_only_administrators_undo(home: OwnHome) -> None:
     assert home.shows(ENTITY) == "off"
 
 
-@pytest.mark.parametrize(
-    ("configuration", "asks"),
-    [
-        ("default_config:\n", False),
-        ("automation: []\n", False),
-        ("automation ours: !include automations.yaml\nautomation: []\n", True),
-        ("homeassistant:\n  packages: !include_dir_named packages\n", True),
-        ("homeassistant: [\n", True),
-    ],
-)
-async def test_a_file_that_is_not_included(home: OwnHome, configuration: str, asks: bool) -> None:
-    """Nobody is asked for a yes to what surely would not load."""
-    path = home.folder / "configuration.yaml"
-    await home.hass.async_add_executor_job(path.write_text, configuration)
-    said = await home.say("Light at seven", automate("create", triggers=AT_SEVEN, actions=[HALLWAY]), SORRY)
-    assert said.endswith("Should I create this automation?") is asks
-    if not asks:
-        assert "does not contain the line automation: !include automations.yaml" in result(home)
-
-
 async def test_what_was_edited_after_the_question_stays(home: OwnHome) -> None:
     """Neither a yes nor an undo overwrites what somebody has written in the meantime."""
     undo = tool_calls([("activity", {"action": "undo"})])

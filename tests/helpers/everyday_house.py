@@ -18,6 +18,9 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent
+from tests.helpers.turns import tool_results
+from tests.servers.replies import text, tool_calls
 
 NOW = "2026-06-03 10:00:00+00:00"
 """A Wednesday."""
@@ -139,6 +142,14 @@ async def async_add_satellite[Kind: Satellite](
     er.async_get(hass).async_update_entity(satellite.entity_id, device_id=device.id)
     await hass.async_block_till_done()
     return satellite
+
+
+async def call(agent: Agent, name: str, sentence: str = "Do it", /, **args: Any) -> dict[str, Any]:
+    """Let a turn make one call and return what the model was told; `options` are those of the turn."""
+    options = args.pop("options", {})
+    agent.server.script([tool_calls([(name, args)]), text("Okay.")])
+    await agent.say(sentence, **options)
+    return tool_results(agent.server.chats[-1])[-1]
 
 
 async def async_pass(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: float) -> None:

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from custom_components.home_agent.tools.automating.files import AutomationRefusedError, _items, _replaced
+from custom_components.home_agent.tools.automating.kept import AutomationRefusedError, automations_in, edited
 
 ITEM = {"id": "two", "alias": "Evening", "triggers": [{"trigger": "time", "at": "22:00:00"}], "actions": []}
 FIRST = """# Our automations. Keep the comments!
@@ -26,10 +26,6 @@ LAST = """
 """
 
 
-def edited(text: str, automation_id: str, item: dict[str, object] | None) -> str:
-    return _replaced(text, _items(text), automation_id, item)
-
-
 @pytest.mark.parametrize(("before", "behind"), [("", ""), (FIRST, ""), ("", LAST), (FIRST, LAST)])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_one_is_replaced_and_removed(before: str, behind: str, newline: str) -> None:
@@ -37,11 +33,11 @@ def test_one_is_replaced_and_removed(before: str, behind: str, newline: str) -> 
     text = edited(before + ours + behind, "two", ITEM)
     assert text.startswith(before)
     assert text.endswith(behind)
-    found = _items(text)
-    assert [item["id"] for item in found] == [item["id"] for item in _items(before + ours + behind)]
+    found = automations_in(text)
+    assert [item["id"] for item in found] == [item["id"] for item in automations_in(before + ours + behind)]
     assert ITEM in found
     removed = edited(text, "two", None)
-    assert _items(removed) == [item for item in found if item != ITEM]
+    assert automations_in(removed) == [item for item in found if item != ITEM]
     assert removed.startswith(before)
     assert removed.endswith(behind) or not before
 
@@ -51,7 +47,7 @@ def test_one_is_added_at_the_end() -> None:
     assert edited("[]\n", "two", ITEM).startswith("- id: two")
     text = edited(FIRST, "two", ITEM)
     assert text.startswith(FIRST)
-    assert _items(text)[1:] == [ITEM]
+    assert automations_in(text)[1:] == [ITEM]
 
 
 def test_the_list_may_be_indented_and_a_dash_stand_alone() -> None:

@@ -91,8 +91,8 @@ class TestOneWay:
                 "channels/asking.py",
             },  # timers, the end of a question
             "async_ask_question": {"channels/asking.py"},
-            "async_reload_automation": {"tools/automating/files.py"},
-            "async_switch_automation": {"tools/automating/undoing.py", "tools/everyday/automation_tool.py"},
+            "async_reload_automation": {"tools/automating/kept.py"},
+            "async_switch_automation": {"tools/automating/kept.py", "tools/everyday/automation_tool.py"},
             "async_telegram": {"channels/telegram.py"},
         }
 

@@ -46,7 +46,7 @@ from ..safety.frozen import (
 from ..safety.rules import Effect
 from ..texts import fold, fold_letters, one_line, visible
 from ..timespans import EVERY_DAY, WEEKDAYS, WEEKEND, WORKDAYS, format_span
-from ..tools.automating.clauses import StateWords
+from ..tools.automating.writing import StateWords
 from ..tools.control.planning import Settling, expectation_of
 from ..tools.control.scripts import SCRIPT, fields_of, named_values
 from ..tools.control.telling import UNTIL

@@ -34,8 +34,15 @@ from ..memory.learner.habits import KnownHabit, async_sentence, clock, days_key
 from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
 from ..regex import lazy_regex
 from ..safety.frozen import ServiceCall
-from ..tools.automating.files import AutomationRefusedError, async_add, async_check, entity_of
-from ..tools.automating.records import Change, OwnAutomation, OwnAutomations
+from ..tools.automating.kept import (
+    AutomationEdit,
+    AutomationRefusedError,
+    OwnAutomation,
+    OwnAutomations,
+    async_add,
+    async_check,
+    entity_of,
+)
 from ..tools.guard import Guard
 from ..tools.people import user_id_of
 from .messenger import Messenger, speakable
@@ -280,7 +287,7 @@ class Suggestions:
                 if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
                     raise AutomationRefusedError("suggestion_forbidden")
                 await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
-                self._automations.note(Change.by(speaker, None, self._as_own(suggestion, user.id)))
+                self._automations.note(AutomationEdit.by(speaker, None, self._as_own(suggestion, user.id)))
             if answer in SETTLES:
                 self._settle(suggestion, SETTLES[answer])
             return suggestion

@@ -26,7 +26,7 @@ from ..events import EventEmitter
 from ..knowledge.house import ViewedHouse
 from ..memory.learner.habits import KnownHabit
 from ..safety.confirmation import ActionOutcome
-from ..tools.automating.records import OwnAutomations
+from ..tools.automating.kept import OwnAutomations
 from ..tools.guard import Guard
 from .messenger import Messenger, speakable
 from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule, read_rules

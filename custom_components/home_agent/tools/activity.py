@@ -23,8 +23,7 @@ from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
 from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
 from ..timespans import format_local
-from .automating.records import Change, OwnAutomations
-from .automating.undoing import async_undo_change, change_rows, last_change
+from .automating.kept import AutomationEdit, OwnAutomations, async_undo_edit, edit_rows, last_edit
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
 from .causes import async_why
 from .control.planning import (
@@ -261,7 +260,7 @@ def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
     return ledger.of_speaker(*whose) if any(whose) else []
 
 
-def is_here(speaker: Speaker, owner: RecordedAction | Change | Giver, at: datetime) -> bool:
+def is_here(speaker: Speaker, owner: RecordedAction | AutomationEdit | Giver, at: datetime) -> bool:
     """Return whether something was done in this conversation or at this device.
 
     What a person types has no device: it belongs together for a while, whichever window it is typed in.
@@ -378,7 +377,7 @@ class ActivityTool(HomeAgentTool):
         if not target.is_empty:
             records = await async_found(target, run, with_doors=False, everything=False)
             result["why"] = (await async_why(run, records, {}, None))["why"]
-        if automations := change_rows(self._automations, run):
+        if automations := edit_rows(self._automations, run):
             result["automations"] = automations
         return result if any(result.values()) else "Nothing was done here lately."
 
@@ -396,9 +395,9 @@ class ActivityTool(HomeAgentTool):
         """
         undos: list[tuple[datetime, Callable[[], Awaitable[JsonValueType]]]] = []
         own, planned = self._automations, self._planned
-        change = last_change(own, run)
+        change = last_edit(own, run)
         if own is not None and change is not None and is_here(run.speaker, change, change.at):
-            undos.append((change.at, partial(async_undo_change, change, own, run)))
+            undos.append((change.at, partial(async_undo_edit, change, own, run)))
         if (turn_id := last_changing_turn(actions, run.hass)) is not None:
             last = next(action.at for action in actions if action.turn_id == turn_id)
             undos.append((last, partial(self._async_undo_turn, actions, turn_id, run)))

@@ -167,12 +167,16 @@ class HomeAgentTool(llm.Tool):
     """Domain and service of an action that a person has written for this tool, and that it alone may call."""
     domain: str | None = None
     """The model gets it only if an entity of this domain is exposed."""
+    component: str | None = None
+    """The model gets it only if this part of Home Assistant is set up."""
 
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
         """Build caches that the first call would otherwise wait for."""
 
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
         """Return whether this home has anything that the tool acts on."""
+        if self.component is not None and self.component not in hass.config.components:
+            return False
         return self.domain is None or (bool(house.of_domain(self.domain)) and self.is_useful(hass, house))
 
     def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:  # noqa: ARG002 - most are the same everywhere

@@ -53,8 +53,7 @@ from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, redacted, without_secrets
 from ..safety.rules import Verdict
 from ..safety.sanitizer.origins import Origins
-from .automating.files import AutomationRefusedError
-from .automating.own import check_administrator, unattended
+from .automating.kept import AutomationRefusedError, check_administrator, unattended
 from .base import HomeAgentTool, Leaving, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
 from .calls.repair import Adapted, adapt, fit
 from .calls.schema import TOO_LARGE, bounded, with_request

@@ -74,9 +74,22 @@ class Messages:
     @callback
     def devices(self) -> list[Speaking]:
         """Return the devices that can announce something, without the speakers of satellites."""
-        found = [self._device(entity_id) for entity_id in self._entities()]
-        taken = {one.device_id for one in found if one.is_satellite and one.device_id}
-        return [one for one in found if one.is_satellite or one.device_id not in taken]
+        devices: list[Speaking] = []
+        for entity_id in self._entities():
+            state, entry = self._hass.states.get(entity_id), er.async_get(self._hass).async_get(entity_id)
+            area_id = er.async_get_effective_area_id(self._hass, entry) if entry else None
+            area = ar.async_get(self._hass).async_get_area(area_id) if area_id else None
+            devices.append(
+                Speaking(
+                    entity_id=entity_id,
+                    name=state.name if state else entity_id,
+                    area_id=area_id,
+                    floor_id=area.floor_id if area else None,
+                    device_id=entry.device_id if entry else None,
+                )
+            )
+        taken = {device.device_id for device in devices if device.is_satellite and device.device_id}
+        return [device for device in devices if device.is_satellite or device.device_id not in taken]
 
     @callback
     def is_online(self, device: Speaking) -> bool:
@@ -87,20 +100,21 @@ class Messages:
     @callback
     def call_on(self, device: Speaking, message: str, language: str) -> ServiceCall:
         """Return the call that announces a message in a language on a device."""
+        data: dict[str, Any] = {"message": message}
         if device.is_satellite:
             domain, service = ANNOUNCE
-            return ServiceCall(
-                domain=domain, service=service, entity_ids=(device.entity_id,), data={"message": message}
-            )
+            return ServiceCall(domain=domain, service=service, entity_ids=(device.entity_id,), data=data)
         domain, service = SPEAK
-        voice = self._voice()
-        spoken = _spoken_by(self._hass, voice, language)
-        return ServiceCall(
-            domain=domain,
-            service=service,
-            entity_ids=tuple(filter(None, (voice,))),
-            data={SPEAKERS: [device.entity_id], "message": message, **spoken},
-        )
+        data[SPEAKERS] = [device.entity_id]
+        if (voice := self._voice()) and "tts" in self._hass.config.components:
+            from homeassistant.components.tts.const import DATA_COMPONENT  # noqa: PLC0415 - only with voices
+
+            voices = self._hass.data.get(DATA_COMPONENT)
+            engine = voices.get_entity(voice) if voices else None
+            languages = engine.supported_languages if engine else []
+            if known := matches(language, languages, self._hass.config.country):
+                data[LANGUAGE] = known[0]
+        return ServiceCall(domain=domain, service=service, entity_ids=(voice,) if voice else (), data=data)
 
     def check(self, call: ServiceCall, user: User | None) -> None:
         """Raise PermissionDenied for a message to anybody else, and for a secret that a room would hear.
@@ -156,19 +170,6 @@ class Messages:
     def _may_use(self, entity_id: str) -> bool:
         return entity_id not in self._excluded and self._view.may_control(entity_id)
 
-    def _device(self, entity_id: str) -> Speaking:
-        state = self._hass.states.get(entity_id)
-        entry = er.async_get(self._hass).async_get(entity_id)
-        area_id = er.async_get_effective_area_id(self._hass, entry) if entry else None
-        area = ar.async_get(self._hass).async_get_area(area_id) if area_id else None
-        return Speaking(
-            entity_id=entity_id,
-            name=state.name if state else entity_id,
-            area_id=area_id,
-            floor_id=area.floor_id if area else None,
-            device_id=entry.device_id if entry else None,
-        )
-
     def _voice(self) -> str | None:
         """Return the voice for speakers: that of the preferred voice assistant, else the first one."""
         voices = sorted(self._hass.states.async_entity_ids(VOICE))
@@ -190,17 +191,6 @@ def judged_as(call: ServiceCall) -> Iterator[tuple[str, str, Sequence[str]]]:
 def heard_on(call: ServiceCall | FrozenCall) -> Sequence[str]:
     """Return the devices on which an announcement is heard."""
     return call.data.get(SPEAKERS, ()) if call.domain == VOICE else call.entity_ids
-
-
-def _spoken_by(hass: HomeAssistant, voice: str | None, language: str) -> dict[str, str]:
-    """Return the language that a voice is told to speak; nothing where it does not know the language."""
-    if voice is None or "tts" not in hass.config.components:
-        return {}
-    from homeassistant.components.tts.const import DATA_COMPONENT  # noqa: PLC0415 - only where there are voices
-
-    engine = hass.data[DATA_COMPONENT].get_entity(voice) if DATA_COMPONENT in hass.data else None
-    known = matches(language, engine.supported_languages, hass.config.country) if engine else []
-    return {LANGUAGE: known[0]} if known else {}
 
 
 @callback

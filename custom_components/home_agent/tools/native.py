@@ -25,24 +25,18 @@ from .ha_query import QueryTool
 from .knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .outside.external_llm import ExternalModelTool
 from .outside.web_search import SearchTool
-from .remembering import (
-    ForgetMemoryTool,
-    GetProfileTool,
-    MemoryTool,
-    RecallMemoryTool,
-    StoreMemoryTool,
-    UpdateProfileTool,
-)
+from .remembering import EARLIER, EarlierMemoryTool, MemoryTool
+
+
+def _by_name(*tools: type[HomeAgentTool]) -> dict[str, type[HomeAgentTool]]:
+    return {tool.name: tool for tool in tools}
+
 
 NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
-    tool.name: tool
-    for tool in (
-        *(ControlTool, QueryTool, ActivityTool, RetrieveKnowledgeTool, GetEntitiesTool),
-        *(MemoryTool, StoreMemoryTool, RecallMemoryTool, ForgetMemoryTool),
-        *(GetProfileTool, UpdateProfileTool, ExternalModelTool, SearchTool),
-        *(TodoTool, CalendarTool, WeatherTool, TimerTool, NotifyTool, CameraTool, MediaTool),
-        *(EnergyTool, AutomationTool),
-    )
+    **_by_name(ControlTool, QueryTool, ActivityTool, RetrieveKnowledgeTool, GetEntitiesTool, MemoryTool),
+    **dict.fromkeys(EARLIER, EarlierMemoryTool),
+    **_by_name(ExternalModelTool, SearchTool, TodoTool, CalendarTool, WeatherTool, TimerTool, NotifyTool),
+    **_by_name(CameraTool, MediaTool, EnergyTool, AutomationTool),
 }
 """All native tools by name; no other tool may have one of these names."""
 

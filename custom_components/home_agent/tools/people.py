@@ -60,6 +60,13 @@ class Route:
         """Return the target as the service takes it."""
         return {ATTR_ENTITY_ID: self.entity_id} if self.entity_id else {}
 
+    def call(self, message: str) -> ServiceCall:
+        """Return the call that sends a message."""
+        entity_ids = (self.entity_id,) if self.entity_id else ()
+        return ServiceCall(
+            domain=NOTIFY, service=self.service, entity_ids=entity_ids, data={"message": message}
+        )
+
 
 def read_targets(stored: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return the notify targets of each person."""
@@ -82,16 +89,12 @@ def route_to(hass: HomeAssistant, target: str) -> Route | None:
     name = target.removeprefix(f"{NOTIFY}.")
     if name != SEND_MESSAGE and hass.services.has_service(NOTIFY, name):
         return Route(name)
-    if (service := _app_service(hass, target)) and hass.services.has_service(NOTIFY, service):
+    registered = er.async_get(hass).async_get(target)
+    service = service_of_phone(hass, registered.config_entry_id) if registered else None
+    if service and hass.services.has_service(NOTIFY, service):
         return Route(service)
     known = hass.states.get(target) is not None and hass.services.has_service(NOTIFY, SEND_MESSAGE)
     return Route(SEND_MESSAGE, target) if known else None
-
-
-@callback
-def _app_service(hass: HomeAssistant, entity_id: str) -> str | None:
-    registered = er.async_get(hass).async_get(entity_id)
-    return service_of_phone(hass, registered.config_entry_id) if registered else None
 
 
 @callback
@@ -118,9 +121,8 @@ def route_to_own_phone(hass: HomeAssistant, device_id: str | None, user_id: str 
     """Return how a phone is reached by its device; None for a device that is not a phone of this user."""
     device = dr.async_get(hass).async_get(device_id) if device_id and user_id else None
     entry_id = device.config_entry_id if device is not None else None
-    service = service_of_phone(hass, entry_id)
-    phone = hass.config_entries.async_get_entry(entry_id) if service and entry_id else None
-    if phone is None or service is None or phone.data.get(CONF_USER_ID) != user_id:
+    service, phone = service_of_phone(hass, entry_id), hass.config_entries.async_get_entry(entry_id or "")
+    if service is None or phone is None or phone.data.get(CONF_USER_ID) != user_id:
         return None
     return Route(service) if hass.services.has_service(NOTIFY, service) else None
 
@@ -201,17 +203,17 @@ class People:
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
         chats = settings[CONF_TELEGRAM_CHATS] if settings[CONF_TELEGRAM] else ()
         self._in_chats = tuple(item[PERSON] for item in chats)
+        self._reached = tuple(dict.fromkeys((*self._targets, *self._in_chats)))
         self._owners = {item[DEVICE]: item[PERSON] for item in settings[CONF_DEVICE_PERSONS]}
 
     def __bool__(self) -> bool:
         """Return whether anyone can be reached."""
-        return bool(self._targets or self._in_chats)
+        return bool(self._reached)
 
     @callback
     def names(self) -> dict[str, str]:
         """Return the entity id of each person who has a phone or a chat, by name."""
-        reached = dict.fromkeys((*self._targets, *self._in_chats))
-        states = {person: self._hass.states.get(person) for person in reached}
+        states = {person: self._hass.states.get(person) for person in self._reached}
         return {state.name if state else person: person for person, state in states.items()}
 
     @callback
@@ -222,30 +224,25 @@ class People:
     @callback
     def calls_to_phones(self, person: str, message: str) -> list[ServiceCall]:
         """Return the calls that send a message to the phones of a person."""
-        return [
-            ServiceCall(
-                domain=NOTIFY, service=route.service, entity_ids=entity_ids(route), data={"message": message}
-            )
-            for route in self.routes(person)
-        ]
+        return [route.call(message) for route in self.routes(person)]
 
     @callback
     def calls_to_chats(self, person: str, message: str) -> list[ServiceCall]:
         """Return the calls that write a message to the chats of a person."""
-        chats = chats_of(self._hass, self._entry_id)
-        numbers = chats.of_person(person) if chats is not None else ()
+        if (chats := chats_of(self._hass, self._entry_id)) is None:
+            return []
         domain, service = TELEGRAM
         return [
             ServiceCall(domain=domain, service=service, entity_ids=(), data=chats.message(number, message))
-            for number in numbers
-            if chats is not None
+            for number in chats.of_person(person)
         ]
 
     @callback
     def person_of(self, user_id: str | None) -> str | None:
         """Return the person of a user, if there is a target of theirs."""
-        reached = (*self._targets, *self._in_chats)
-        return next((one for one in reached if user_id and user_id_of(self._hass, one) == user_id), None)
+        return next(
+            (one for one in self._reached if user_id and user_id_of(self._hass, one) == user_id), None
+        )
 
     @callback
     def routes(self, person: str) -> list[Route]:
@@ -277,7 +274,7 @@ class People:
         if "data" in call.data and not shows_camera(call.data["data"]):
             return False
         return any(
-            call.service == route.service and call.entity_ids == entity_ids(route)
+            (call.service, call.entity_ids) == ((made := route.call("")).service, made.entity_ids)
             for person in self._targets
             for route in self.routes(person)
         )
@@ -286,8 +283,3 @@ class People:
 def shows_camera(data: object) -> bool:
     """Return whether the data of a message is the picture of a camera only."""
     return isinstance(data, Mapping) and data.keys() == {"image"} and bool(_CAMERA.fullmatch(data["image"]))
-
-
-def entity_ids(route: Route) -> tuple[str, ...]:
-    """Return the entity of a route that has one."""
-    return (route.entity_id,) if route.entity_id else ()

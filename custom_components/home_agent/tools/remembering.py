@@ -3,11 +3,11 @@
 Five earlier tools keep their names and their arguments; they do the same work for one of both stores.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 import re
-from typing import Any, Final, NotRequired, TypedDict, override
+from typing import Any, Final, override
 
 import probatio
 
@@ -54,6 +54,11 @@ from .results import ToldAct
 REMEMBER: Final = "remember"
 RECALL: Final = "recall"
 FORGET: Final = "forget"
+STORE_MEMORY: Final = "store_memory"
+RECALL_MEMORY: Final = "recall_memory"
+FORGET_MEMORY: Final = "forget_memory"
+GET_USER_PROFILE: Final = "get_user_profile"
+UPDATE_USER_PROFILE: Final = "update_user_profile"
 DEFAULT_LIMIT: Final = 5
 MAX_LISTED: Final = 20
 MOST: Final = 50
@@ -84,41 +89,44 @@ _PAIR: Final = lazy_regex(rf"(?:[^\d:]{{1,{MAX_NAME}}}, )?([^\d:,]{{1,{MAX_NAME}
 _ENTITY_ID: Final = lazy_regex(r"\b[a-z_]+\.[a-z0-9_]+\b")
 
 
-class Remembered(TypedDict):
-    """What was kept, and what a model outside the home must know about it."""
-
-    remembered: str
-    known_before: NotRequired[bool]
-    replaced: NotRequired[str]
-    """The earlier memory that was corrected."""
-    also_remembered: NotRequired[list[str]]
-    """What is still remembered of what the sentence takes back."""
-    note: NotRequired[str]
+type Result = dict[str, object]
+"""What is `remembered` (`known_before`, `replaced`, `also_remembered`, with a `note`), or `forgotten`."""
 
 
-class Recalled(TypedDict):
-    """What is known, one line each; `more` counts what is not shown."""
+class MemoryTool(HomeAgentTool):
+    """Remembers, recalls and forgets, in whichever store is meant."""
 
-    remembered: list[str]
-    more: NotRequired[int]
-
-
-class Forgotten(TypedDict):
-    """What is no longer known."""
-
-    forgotten: list[str]
-
-
-class Remembering(HomeAgentTool):
-    """What the tools for memories and profiles do, in the stores that they are given."""
-
+    name = "memory"
+    stores_memory = True
+    title = "Memory"
+    description = "What people want remembered about themselves or the household."
     discloses = DataCategory.PEOPLE
     max_text = MAX_CONTENT
     private = True
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
 
-    def __init__(self, memories: Memories | None, profile: Profile | None) -> None:
-        self._store = self._recall = self._forget = memories
-        self._profile = self._noting = profile
+    def __init__(
+        self, memories: Memories | None, profile: Profile | None, disabled: Collection[str] = ()
+    ) -> None:
+        """Take the stores; the names of earlier tools in `disabled` mean the part that those were."""
+        self._store = None if STORE_MEMORY in disabled else memories
+        self._recall = None if RECALL_MEMORY in disabled else memories
+        self._forget = None if FORGET_MEMORY in disabled else memories
+        self._profile = None if GET_USER_PROFILE in disabled else profile
+        self._noting = None if UPDATE_USER_PROFILE in disabled else profile
+        stores = {
+            REMEMBER: (self._store, self._noting),
+            RECALL: (self._recall, self._profile),
+            FORGET: (self._forget, self._noting),
+        }
+        self.actions = [action for action, either in stores.items() if either != (None, None)]
+        self.parameters = probatio.Schema(
+            {
+                probatio.Required("action"): probatio.In(self.actions),
+                probatio.Required("text", description="one sentence, or nickname: Ann; * recalls all"): str,
+                probatio.Optional("household"): bool,
+            }
+        )
 
     async def async_store(
         self,
@@ -128,7 +136,7 @@ class Remembering(HomeAgentTool):
         household: bool,
         kind: MemoryType = MemoryType.FACT,
         importance: float = DEFAULT_IMPORTANCE,
-    ) -> Remembered:
+    ) -> Result:
         """Store a memory. Raises PermissionDenied and ValidationError for what must not be kept."""
         assert self._store is not None
         speaker = run.speaker
@@ -139,17 +147,8 @@ class Remembering(HomeAgentTool):
         wrong = earlier[0] if len(earlier) == 1 else None
         if wrong is None:  # a correction consists of the person's words only
             check_said(run, content)
-        if secret:
-            _check_secret(content, run, asked=asked)
         shared = household and not secret and is_households(content, run.sentence, speaker.person or "")
-        if speaker.person_id is None and not (asked or shared):
-            raise PermissionDenied(
-                "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
-            )
-        if speaker.person_id is None and firewall.clean(content, addressed=True).found:
-            raise PermissionDenied(
-                "It reads like an order to the assistant. Of that only what a known person says is kept"
-            )
+        _check_keepable(content, run, asked=asked, secret=secret, shared=shared)
         heard = Provenance(
             at=dt_util.utcnow(),
             person=speaker.person_id,
@@ -172,14 +171,18 @@ class Remembering(HomeAgentTool):
             outcome, memory = await self._store.async_remember(new, speaker.context)
         if outcome is SaveOutcome.FULL:
             raise ValidationError("There is no room for it; everything that is remembered counts more")
-        result: Remembered = {"remembered": memory.content}
+        result: Result = {"remembered": memory.content}
         if outcome is SaveOutcome.MERGED:
             result["known_before"] = True
         if wrong is not None:
             result["replaced"] = wrong.content
-        if not secret and (others := await self._async_touched(memory, run)):
-            result["also_remembered"] = others
-        if not run.disclosure.home and not is_visible(memory, speaker.person_id, run.disclosure):
+        if not secret and run.disclosure.people and corrects(run.sentence):
+            rows = await self._store.async_search(run.sentence, DEFAULT_LIMIT, may_see=_may_see(run))
+            near = [row.memory for row in rows if row.memory.id != memory.id and not row.memory.private]
+            texts = [each.content for each in near if touched(each.content, content, run.sentence)]
+            if texts:
+                result["also_remembered"] = texts[:MAX_TOUCHED]
+        if not run.disclosure.home and not _may_see(run)(memory):
             result["note"] = _withheld(run)
         return result
 
@@ -192,27 +195,17 @@ class Remembering(HomeAgentTool):
         speaker = run.speaker
         if speaker.person_id is None or self._store is None or not corrects(run.sentence):
             return []
-        may_see = partial(is_visible, person_id=speaker.person_id, model=run.disclosure)
         return [
             memory
-            for memory in self._store.alike(content, ALIKE, may_see=may_see)
+            for memory in self._store.alike(content, ALIKE, may_see=_may_see(run))
             if not memory.private
             and memory.origin is not Origin.OBSERVED
             and takes_back(memory.content, content, run.sentence, speaker.person or "")
         ]
 
-    async def _async_touched(self, stored: Memory, run: ToolRun) -> list[str]:
-        if not run.disclosure.people or self._store is None or not corrects(run.sentence):
-            return []
-        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
-        rows = await self._store.async_search(run.sentence, DEFAULT_LIMIT, may_see=may_see)
-        others = (row.memory for row in rows if row.memory.id != stored.id and not row.memory.private)
-        texts = [other.content for other in others if touched(other.content, stored.content, run.sentence)]
-        return texts[:MAX_TOUCHED]
-
     async def async_note(
         self, category: str, key: str, value: str, run: ToolRun, sensitivity: str | None = None
-    ) -> Remembered | Forgotten:
+    ) -> Result:
         """Note a value in the profile of the speaker or the household; an empty one deletes the entry.
 
         Raises PermissionDenied and ValidationError for what must not be kept.
@@ -246,27 +239,28 @@ class Remembering(HomeAgentTool):
         elif old is not None:
             new = replace(new, sensitivity=old.sensitivity)
         kept = await self._noting.async_note(new)
-        result: Remembered = {"remembered": f"{kept.key}: {kept.value}"}
-        if not run.disclosure.home and not is_entry_visible(kept, run.speaker.person_id, run.disclosure):
+        result: Result = {"remembered": f"{kept.key}: {kept.value}"}
+        if not run.disclosure.home and not _may_see_entry(run)(kept):
             result["note"] = _withheld(run)
         return result
 
-    async def async_recall(self, text: str, run: ToolRun, limit: int | None = None) -> Recalled | str:
+    async def async_recall(self, text: str, run: ToolRun, limit: int | None = None) -> Result | str:
         """Return what is known of something, the best first, or all. Raises PermissionDenied."""
         if not run.disclosure.people:
             raise PermissionDenied(OUTSIDE)
-        is_all = text.strip().casefold() in EVERYTHING or _is_speaker(text, run)
+        said = set(words(without_article(text)))
+        is_speaker = bool(said) and said <= {*_speaker_words(), *words(run.speaker.person or "")}
+        is_all = is_speaker or text.strip().casefold() in EVERYTHING
         limit = limit or (MAX_LISTED if is_all else DEFAULT_LIMIT)
         entries = self._entries(run) if self._profile is not None else []
         if self._profile is not None and not is_all:
             wanted = fold_letters(text)
             named = [e for e in entries if wanted in (fold_letters(e.key), fold_letters(e.category))]
-            may_see_entry = partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
-            near = await self._profile.async_search(text, limit, may_see=may_see_entry)
+            near = await self._profile.async_search(text, limit, may_see=_may_see_entry(run))
             entries = list({entry.id: entry for entry in (*named, *near)}.values())[:limit]
         memories: list[Memory] = []
         if self._recall is not None:
-            may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+            may_see = _may_see(run)
             if is_all:
                 memories = [memory for memory in self._recall.all() if may_see(memory)]
             else:
@@ -277,15 +271,19 @@ class Remembering(HomeAgentTool):
         names = {person.id: person.name for person in persons(run.hass)}
         if run.speaker.person_id and run.speaker.person:
             names.setdefault(run.speaker.person_id, run.speaker.person)
-        lines = [*map(_entry_line, entries), *(_memory_line(memory, names) for memory in memories)]
+        lines = [
+            f"{entry.key}: {entry.value}" + (f" ({HOUSEHOLD})" if entry.person is None else "")
+            for entry in entries
+        ]
+        lines += [_memory_line(memory, names) for memory in memories]
         if not lines:
             return "Nothing is remembered about that." + ("" if is_all else " Recall * for everything.")
-        result: Recalled = {"remembered": lines[:limit]}
+        result: Result = {"remembered": lines[:limit]}
         if is_all and len(lines) > limit:
             result["more"] = len(lines) - limit
         return result
 
-    async def async_forget(self, text: str, run: ToolRun) -> Forgotten:
+    async def async_forget(self, text: str, run: ToolRun) -> Result:
         """Forget the one entry and the one memory that a text means.
 
         The text is an id, a key of the profile, or words. Raises ValidationError if it is not clear what is
@@ -293,7 +291,16 @@ class Remembering(HomeAgentTool):
         """
         if not run.disclosure.people:
             raise PermissionDenied(OUTSIDE)
-        entries = self._entries_meant(text, run) if self._noting is not None else []
+        entries: list[ProfileEntry] = []
+        if self._noting is not None:  # an id, a key, or a sentence with the value
+            seen, said = self._entries(run), set(words(text))
+            key = text.partition(":")[0].rpartition(",")[2].strip()
+            entries = [entry for entry in seen if entry.id == text or _has_key(entry, key)] or [
+                entry
+                for entry in seen
+                if said.issuperset(value := words(entry.value))
+                and any(len(word) >= LEAST_LETTERS or not word.isascii() or word.isdigit() for word in value)
+            ]
         if len(entries) > 1:
             listed = "; ".join(f"{entry.key}: {entry.value[:60]}" for entry in entries[:3])
             raise ValidationError(f"text: which is meant? {listed}")
@@ -310,24 +317,12 @@ class Remembering(HomeAgentTool):
             raise ValidationError(f"text: nothing is remembered about {text[:80]!r}")
         return await self._async_erase(memories, entries, run)
 
-    def _entries_meant(self, text: str, run: ToolRun) -> list[ProfileEntry]:
-        """Return the entries that an id, a key or a sentence with their value means."""
-        entries, said = self._entries(run), set(words(text))
-        key = text.partition(":")[0].rpartition(",")[2].strip()
-        return [entry for entry in entries if entry.id == text or _has_key(entry, key)] or [
-            entry
-            for entry in entries
-            if said.issuperset(value := words(entry.value))
-            and any(len(word) >= LEAST_LETTERS or not word.isascii() or word.isdigit() for word in value)
-        ]
-
     async def _async_memory_meant(self, text: str, memories: Memories, run: ToolRun) -> Memory:
-        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
-        if (memory := memories.get(text.strip())) is not None and may_see(memory):
+        if (memory := memories.get(text.strip())) is not None and _may_see(run)(memory):
             check_said(run, memory.content)
             return memory
         check_said(run, text)
-        rows = await memories.async_search(text, DEFAULT_LIMIT, may_see=may_see)
+        rows = await memories.async_search(text, DEFAULT_LIMIT, may_see=_may_see(run))
         if not rows:
             raise ValidationError(f"nothing is remembered about {text[:80]!r}")
         best = max(rows, key=lambda row: row.relevance)
@@ -339,7 +334,7 @@ class Remembering(HomeAgentTool):
 
     async def _async_erase(
         self, memories: Sequence[Memory], entries: Sequence[ProfileEntry], run: ToolRun
-    ) -> Forgotten:
+    ) -> Result:
         """Forget, and write it at once. Raises PartlyFailed where a file cannot be written."""
         forgotten: list[str] = []
         is_written = True
@@ -361,42 +356,7 @@ class Remembering(HomeAgentTool):
         """Return the entries that the speaker may see with this model."""
         profile = self._noting if self._noting is not None else self._profile
         assert profile is not None
-        return profile.entries(
-            partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
-        )
-
-
-class MemoryTool(Remembering):
-    """Remembers, recalls and forgets, in whichever store is meant."""
-
-    name = "memory"
-    stores_memory = True
-    title = "Memory"
-    description = "What people want remembered about themselves or the household."
-    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
-
-    def __init__(
-        self, memories: Memories | None, profile: Profile | None, disabled: Collection[str] = ()
-    ) -> None:
-        """Take the stores; the names of earlier tools in `disabled` mean the part that those were."""
-        self._store = None if StoreMemoryTool.name in disabled else memories
-        self._recall = None if RecallMemoryTool.name in disabled else memories
-        self._forget = None if ForgetMemoryTool.name in disabled else memories
-        self._profile = None if GetProfileTool.name in disabled else profile
-        self._noting = None if UpdateProfileTool.name in disabled else profile
-        stores = {
-            REMEMBER: (self._store, self._noting),
-            RECALL: (self._recall, self._profile),
-            FORGET: (self._forget, self._noting),
-        }
-        self.actions = [action for action, either in stores.items() if either != (None, None)]
-        self.parameters = probatio.Schema(
-            {
-                probatio.Required("action"): probatio.In(self.actions),
-                probatio.Required("text", description="one sentence, or nickname: Ann; * recalls all"): str,
-                probatio.Optional("household"): bool,
-            }
-        )
+        return profile.entries(_may_see_entry(run))
 
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -464,112 +424,93 @@ class MemoryTool(Remembering):
         return await self.async_store(text, run, household=household)
 
 
-class StoreMemoryTool(Remembering):
-    """Stores a memory."""
+def _may_see(run: ToolRun) -> Callable[[Memory], bool]:
+    return partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
 
-    name = "store_memory"
-    offered = False
-    stores_memory = True
-    title = "Remember"
-    description = "Remember a lasting fact or wish, as one sentence."
-    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
-    parameters = probatio.Schema(
+
+def _may_see_entry(run: ToolRun) -> Callable[[ProfileEntry], bool]:
+    return partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
+
+
+type _Run = Callable[[MemoryTool, dict[str, Any], ToolRun], Awaitable[ToolOutput]]
+
+_ADDS: Final = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
+_READS: Final = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+EARLIER: Final[Mapping[str, tuple[str, llm.ToolAnnotations, dict[Any, Any], _Run]]] = {
+    STORE_MEMORY: (
+        "Remember a lasting fact or wish, as one sentence.",
+        _ADDS,
         {
             probatio.Required("content"): str,
             probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
             probatio.Optional("importance", description="0 to 1"): probatio.Coerce(float),
             probatio.Optional("household", description="for everybody"): bool,
-        }
-    )
-
-    @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Store one memory."""
-        return await self.async_store(
+        },
+        lambda tool, args, run: tool.async_store(
             args["content"],
             run,
             household=args.get("household", False),
             kind=MemoryType(args.get("memory_type", MemoryType.FACT)),
             importance=args.get("importance", DEFAULT_IMPORTANCE),
-        )
-
-
-class RecallMemoryTool(Remembering):
-    """Finds memories."""
-
-    name = "recall_memory"
-    offered = False
-    title = "Recall"
-    description = "Search memories; '*' lists all."
-    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-    parameters = probatio.Schema(
-        {probatio.Required("query"): str, probatio.Optional("limit"): probatio.Coerce(int)}
-    )
-
-    @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Answer one search."""
-        limit = min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
-        return await self.async_recall(args["query"], run, limit)
-
-
-class ForgetMemoryTool(Remembering):
-    """Forgets a memory."""
-
-    name = "forget_memory"
-    offered = False
-    title = "Forget"
-    description = "Forget a memory: its id, or words."
-    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
-    parameters = probatio.Schema({probatio.Required("memory"): str})
-
-    @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Forget one memory."""
-        return await self.async_forget(args["memory"], run)
-
-
-class GetProfileTool(Remembering):
-    """Tells what is known of the speaker and the household."""
-
-    name = "get_user_profile"
-    offered = False
-    title = "Read the profile"
-    description = "Profile of speaker and household."
-    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-    parameters = probatio.Schema({probatio.Optional("category"): str})
-
-    @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Answer one question."""
-        return await self.async_recall(args.get("category") or "*", run, MOST)
-
-
-class UpdateProfileTool(Remembering):
-    """Notes what is known about the speaker or the household."""
-
-    name = "update_user_profile"
-    offered = False
-    title = "Note in the profile"
-    description = (
-        f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes."
-    )
-    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
-    parameters = probatio.Schema(
+        ),
+    ),
+    RECALL_MEMORY: (
+        "Search memories; '*' lists all.",
+        _READS,
+        {probatio.Required("query"): str, probatio.Optional("limit"): probatio.Coerce(int)},
+        lambda tool, args, run: tool.async_recall(
+            args["query"], run, min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
+        ),
+    ),
+    FORGET_MEMORY: (
+        "Forget a memory: its id, or words.",
+        MemoryTool.annotations,
+        {probatio.Required("memory"): str},
+        lambda tool, args, run: tool.async_forget(args["memory"], run),
+    ),
+    GET_USER_PROFILE: (
+        "Profile of speaker and household.",
+        _READS,
+        {probatio.Optional("category"): str},
+        lambda tool, args, run: tool.async_recall(args.get("category") or "*", run, MOST),
+    ),
+    UPDATE_USER_PROFILE: (
+        f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes.",
+        _ADDS,
         {
             probatio.Required("category"): str,
             probatio.Required("key"): str,
             probatio.Required("value"): str,
             probatio.Optional("sensitivity"): probatio.In([level.value for level in Sensitivity]),
-        }
-    )
+        },
+        lambda tool, args, run: tool.async_note(
+            args["category"], args["key"], args["value"], run, args.get("sensitivity")
+        ),
+    ),
+}
+"""Earlier tools by name, each for one of both stores: description, annotations, parameters, what it does."""
+
+
+class EarlierMemoryTool(HomeAgentTool):
+    """A tool that `memory` replaces."""
+
+    offered = False
+    discloses = DataCategory.PEOPLE
+    max_text = MAX_CONTENT
+    private = True
+
+    def __init__(self, name: str, tool: MemoryTool) -> None:
+        self.name = name
+        self.title = name.replace("_", " ").capitalize()
+        self.description, self.annotations, parameters, self._run = EARLIER[name]
+        self.parameters = probatio.Schema(parameters)
+        self.stores_memory = name == STORE_MEMORY
+        self._tool = tool
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
-        """Note one value."""
-        return await self.async_note(
-            args["category"], args["key"], args["value"], run, args.get("sensitivity")
-        )
+        """Do what it did, in the stores of the tool that replaces it."""
+        return await self._run(self._tool, args, run)
 
 
 def check_said(run: ToolRun, *texts: str) -> None:
@@ -590,13 +531,22 @@ def _withheld(run: ToolRun) -> str:
     return WITHHELD if run.disclosure.people else f"{WITHHELD}. {SWITCH}"
 
 
-def _check_secret(content: str, run: ToolRun, *, asked: bool) -> None:
-    """Raise unless a known person has just said this very secret and asked to remember it."""
-    if run.speaker.person_id is None:
+def _check_keepable(content: str, run: ToolRun, *, asked: bool, secret: bool, shared: bool) -> None:
+    """Raise PermissionDenied for a secret, or words of an unknown voice, that may not be kept."""
+    if secret and run.speaker.person_id is None:
         raise PermissionDenied("A code or password is remembered only for a known person")
-    digits = re.findall(r"\d+", content)
-    if not asked or any(number not in run.sentence for number in digits):
+    if secret and not (asked and all(digits in run.sentence for digits in re.findall(r"\d+", content))):
         raise PermissionDenied("It looks like a code or password. It is kept only if the person asks for it")
+    if run.speaker.person_id is not None:
+        return
+    if not (asked or shared):
+        raise PermissionDenied(
+            "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
+        )
+    if firewall.clean(content, addressed=True).found:
+        raise PermissionDenied(
+            "It reads like an order to the assistant. Of that only what a known person says is kept"
+        )
 
 
 def _has_key(entry: ProfileEntry, key: str) -> bool:
@@ -619,10 +569,6 @@ def _about_device(text: str) -> str:
     return f"{name} means {found[0]}"
 
 
-def _entry_line(entry: ProfileEntry) -> str:
-    return f"{entry.key}: {entry.value}" + (f" ({HOUSEHOLD})" if entry.person is None else "")
-
-
 def _memory_line(memory: Memory, names: Mapping[str, str]) -> str:
     """Return a memory with who said it and when, and how it was learned unless it was told."""
     sayers = dict.fromkeys(names[by] for heard in memory.provenance if (by := heard.person) and by in names)
@@ -638,11 +584,6 @@ def _speaker_words() -> frozenset[str]:
     return frozenset(word for entry in entries for word in words(entry))
 
 
-def _is_speaker(text: str, run: ToolRun) -> bool:
-    said = set(words(without_article(text)))
-    return bool(said) and said <= {*_speaker_words(), *words(run.speaker.person or "")}
-
-
 def remembering_tools(
     memories: Memories | None, profile: Profile | None, disabled: Collection[str]
 ) -> list[HomeAgentTool]:
@@ -650,9 +591,8 @@ def remembering_tools(
     tool = MemoryTool(memories, profile, disabled)
     if tool.name in disabled or not tool.actions:
         return []
-    earlier: list[HomeAgentTool] = []
-    if memories is not None:
-        earlier += [kind(memories, None) for kind in (StoreMemoryTool, RecallMemoryTool, ForgetMemoryTool)]
-    if profile is not None:
-        earlier += [kind(None, profile) for kind in (GetProfileTool, UpdateProfileTool)]
-    return [tool, *earlier]
+    tools: list[HomeAgentTool] = [tool]
+    for name in EARLIER:
+        store = (None, profile) if name.endswith("profile") else (memories, None)
+        tools += [] if store == (None, None) else [EarlierMemoryTool(name, MemoryTool(*store))]
+    return tools

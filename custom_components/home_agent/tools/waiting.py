@@ -1,9 +1,10 @@
 """The subject of a pending call: what a question has to name, and whether it is unchanged."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
@@ -26,7 +27,6 @@ from ..safety.frozen import (
 from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import cut, leaves, visible
-from .automating.records import entities_of_clause
 from .intents import inner_name
 from .people import is_message
 
@@ -194,6 +194,19 @@ def _is_visible(call: Frozen) -> bool:
             data = ()
     texts = (leaf for leaf in leaves(data, keys=True) if isinstance(leaf, str))
     return all(visible(text) == " ".join(text.split()) for text in texts)
+
+
+def entities_of_clause(clause: Mapping[str, Any]) -> list[str]:
+    """Return the entities that a trigger or a condition is about."""
+    inner = [each for each in as_values(clause.get("conditions")) if isinstance(each, Mapping)]
+    return [str(each) for part in (clause, *inner) for each in as_values(part.get(ATTR_ENTITY_ID))]
+
+
+def as_values(value: Any) -> Sequence[Any]:
+    """Return a value, or the values of a list; none for nothing."""
+    if value is None:
+        return ()
+    return value if isinstance(value, list | tuple) else (value,)
 
 
 def _things(call: Frozen) -> Iterator[str]:

@@ -15,9 +15,14 @@ from homeassistant.helpers.start import async_at_started
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..runtime import Agent
-from ..tools.automating.files import AutomationRefusedError, async_read, entity_of
-from ..tools.automating.own import calls_in, entities_in_clauses
-from ..tools.automating.records import OwnAutomation
+from ..tools.automating.kept import (
+    AutomationRefusedError,
+    OwnAutomation,
+    async_read,
+    calls_in,
+    entities_in_clauses,
+    entity_of,
+)
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before automations are looked at."""

@@ -1,7 +1,7 @@
 """Messages to persons and looks through cameras: whom they reach, what they wait for, what is sent."""
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.checks import every
-from tests.helpers.everyday_house import async_add_demo
+from tests.helpers.everyday_house import async_add_demo, call
 from tests.helpers.phones import Phones, push_service
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -42,13 +42,6 @@ async def phones(hass: HomeAssistant, hass_client_no_auth: ClientSessionGenerato
             user.mock_policy({"entities": True})
             await service.async_register(f"{name.lower()}_phone", user)
         yield service
-
-
-async def call(agent: Agent, name: str, /, sentence: str = "Do it", **args: Any) -> dict[str, Any]:
-    """Let a turn make one call and return what the model was told."""
-    agent.server.script([tool_calls([(name, args)]), text("Okay.")])
-    await agent.say(sentence)
-    return tool_results(agent.server.chats[-1])[-1]
 
 
 def said(phones: Phones, name: str) -> list[str]:
@@ -94,13 +87,19 @@ async def test_messages_can_be_restricted(
     assert said(phones, "ben_phone") == ["Dinner is ready"]
 
 
-async def async_agent_with_camera(
-    hass: HomeAssistant, server: ModelServer, monkeypatch: pytest.MonkeyPatch, **options: Any
-) -> Agent:
-    """Return an agent and a camera that really gives pictures."""
-    agent = await async_agent(hass, server, options)
-    await async_add_demo(hass, monkeypatch, Platform.CAMERA)
-    return agent
+type MakeAgent = Callable[..., Coroutine[Any, Any, Agent]]
+
+
+@pytest.fixture
+def with_camera(hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> MakeAgent:
+    """Return what makes an agent with options, and a camera that really gives pictures."""
+
+    async def make(**options: Any) -> Agent:
+        agent = await async_agent(hass, model_server, options)
+        await async_add_demo(hass, monkeypatch, Platform.CAMERA)
+        return agent
+
+    return make
 
 
 def picture(request: Any) -> bytes:
@@ -111,11 +110,9 @@ def picture(request: Any) -> bytes:
     return base64.b64decode(url.partition(",")[2])
 
 
-async def test_a_camera_waits_for_a_word(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_camera_waits_for_a_word(model_server: ModelServer, with_camera: MakeAgent) -> None:
     """After a yes one picture goes to the model, and what it sees is said."""
-    agent = (await async_agent_with_camera(hass, model_server, monkeypatch)).at_satellite()
+    agent = (await with_camera()).at_satellite()
     args = {"camera": CAMERA, "question": "Who is at the door?"}
     model_server.script([tool_calls([("look_at_camera", args)])])
     asked = await agent.say("Who is at the door?")
@@ -129,10 +126,8 @@ async def test_a_camera_waits_for_a_word(
     assert "Who is at the door?" in str(model_server.chats[-1].messages[0]["content"][0])
 
 
-async def test_a_camera_that_the_household_allows(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch, policy_allowed=["camera.snapshot"])
+async def test_a_camera_that_the_household_allows(model_server: ModelServer, with_camera: MakeAgent) -> None:
+    agent = await with_camera(policy_allowed=["camera.snapshot"])
     model_server.script(
         [tool_calls([("look_at_camera", {"camera": CAMERA})]), text("A cat."), text("There is a cat.")]
     )
@@ -143,10 +138,8 @@ async def test_a_camera_that_the_household_allows(
     assert any(item.get("service") == "camera.snapshot" for item in audit)
 
 
-async def test_a_model_that_cannot_see(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch, policy_allowed=["camera.snapshot"])
+async def test_a_model_that_cannot_see(model_server: ModelServer, with_camera: MakeAgent) -> None:
+    agent = await with_camera(policy_allowed=["camera.snapshot"])
     model_server.script(
         [
             tool_calls([("look_at_camera", {"camera": CAMERA})]),
@@ -158,10 +151,8 @@ async def test_a_model_that_cannot_see(
     assert "takes no pictures" in tool_results(model_server.chats[-1])[-1]["error"]
 
 
-async def test_a_blocked_camera_is_not_looked_through(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch, policy_blocked=["camera"])
+async def test_a_blocked_camera_is_not_looked_through(with_camera: MakeAgent) -> None:
+    agent = await with_camera(policy_blocked=["camera"])
     answer = await call(agent, "look_at_camera", camera=CAMERA)
     assert "does not allow" in answer["error"]
 
@@ -183,10 +174,10 @@ def user_of(hass: HomeAssistant, name: str) -> Context:
 
 
 async def test_a_picture_for_the_phone(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, phones: Phones
+    hass: HomeAssistant, model_server: ModelServer, with_camera: MakeAgent, phones: Phones
 ) -> None:
     """Who asks for it gets the picture on their own phone, beside the answer, and nobody else does."""
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
+    agent = await with_camera(**ALLOWED)
     model_server.script(
         [
             tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})]),
@@ -203,10 +194,10 @@ async def test_a_picture_for_the_phone(
 
 
 async def test_a_picture_waits_for_a_word(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, phones: Phones
+    hass: HomeAssistant, model_server: ModelServer, with_camera: MakeAgent, phones: Phones
 ) -> None:
     """The question says where the picture goes; nothing goes there before the yes."""
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch, notify_targets=TARGETS)
+    agent = await with_camera(notify_targets=TARGETS)
     anna = user_of(hass, "anna")
     model_server.script([tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})])])
     asked = await agent.say("Show me the garden on my phone", context=anna)
@@ -221,10 +212,10 @@ async def test_a_picture_waits_for_a_word(
 
 
 async def test_a_picture_that_does_not_arrive(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, phones: Phones
+    hass: HomeAssistant, model_server: ModelServer, with_camera: MakeAgent, phones: Phones
 ) -> None:
     """What was seen is said all the same."""
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
+    agent = await with_camera(**ALLOWED)
 
     async def broken(_call: ServiceCall) -> None:
         raise HomeAssistantError("no network")
@@ -243,13 +234,13 @@ async def test_a_picture_that_does_not_arrive(
 async def test_asked_from_the_phone(
     hass: HomeAssistant,
     model_server: ModelServer,
-    monkeypatch: pytest.MonkeyPatch,
+    with_camera: MakeAgent,
     phones: Phones,
     args: dict[str, bool],
     sent: int,
 ) -> None:
     """Who speaks to the phone gets the picture there without asking for it, unless it is not wanted."""
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
+    agent = await with_camera(**ALLOWED)
     device = next(
         device
         for device in dr.async_get(hass).devices
@@ -264,10 +255,10 @@ async def test_asked_from_the_phone(
 
 
 async def test_no_phone_for_the_picture(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, phones: Phones
+    hass: HomeAssistant, model_server: ModelServer, with_camera: MakeAgent, phones: Phones
 ) -> None:
     """A voice that nobody knows sends pictures nowhere; a household without phones is not offered it."""
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
+    agent = await with_camera(**ALLOWED)
     answer = await call(agent, "look_at_camera", camera=CAMERA, send=True)
     assert "no phone of the speaker" in answer["error"]
     await agent.set_options(policy_blocked=["notify"])

@@ -16,39 +16,35 @@ from homeassistant.util.ulid import ulid_now
 
 from ...const import CONF_ALLOW_AUTOMATIONS, CONF_ALLOW_SCRIPTS
 from ...errors import WAITS, ChangedSinceAsked, PermissionDenied, ValidationError
-from ...knowledge.house import HouseSnapshot
-from ...safety.frozen import AutomationChange, FrozenAutomation, FrozenPlan, ServiceCall, frozen_call
-from ...safety.journal import AuditKind
+from ...safety.frozen import AutomationChange, FrozenAutomation, ServiceCall, frozen_call
 from ...safety.rules import Verdict
 from ...texts import leaves
-from ..automating import actions
-from ..automating.actions import ActionReader
-from ..automating.clauses import CONDITION, FORMS, TRIGGER
-from ..automating.drafting import PARTS, alias_of, as_yaml, async_draft, described
-from ..automating.files import (
+from ..automating.kept import (
     AUTOMATION,
+    ID_PREFIX,
+    AutomationEdit,
+    KnownAutomation,
+    OwnAutomation,
+    OwnAutomations,
     async_add,
     async_check,
-    async_check_included,
+    async_check_allowed,
     async_read,
     async_remove,
-)
-from ..automating.own import (
-    Known,
-    async_check_allowed,
     calls_in,
     check_administrator,
     choose_automation,
     judge_switch,
     known_automations,
+    note_in_journal,
     seen_automations,
 )
-from ..automating.records import ID_PREFIX, Change, OwnAutomation, OwnAutomations
+from ..automating.writing import PARTS, alias_of, as_yaml, async_write, described
 from ..base import HomeAgentTool, TargetsFailed, ToolRun
 from ..ha_control import ControlTool
 from ..own_calls import async_switch_automation
 from ..planned_rows import OUTSIDE
-from ..waiting import freeze
+from ..waiting import as_values, freeze
 from .notify_tool import NotifyTool
 
 ACTIONS: Final = ("create", "list", "change", "delete", "on", "off")
@@ -56,7 +52,6 @@ MAX_LISTED: Final = 15
 MAX_OTHERS: Final = 30
 MINE: Final = "made_by_you"
 SILENT: Final = ("not_from", "not_to")
-"""Parts of triggers that only leave out devices that come back, of which nobody has asked."""
 FOREIGN: Final = (
     "was not made by this assistant, so it is not changed or deleted here; an administrator edits it in Home "
     "Assistant under Settings, Automations. Nothing was done; say so"
@@ -70,12 +65,11 @@ SLOT_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("alias", "title", "automation", "id", "automation_id", "entity_id"), "name"),
 }
 ACTION_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("add", "new", "make", "set", "save", "write", "create_automation"), "create"),
-    **dict.fromkeys(("show", "get", "read", "list_automations"), "list"),
-    **dict.fromkeys(("edit", "update", "modify", "change_automation", "replace"), "change"),
-    **dict.fromkeys(("remove", "cancel", "delete_automation"), "delete"),
-    **dict.fromkeys(("turn_on", "enable", "switch_on", "activate", "resume"), "on"),
-    **dict.fromkeys(("turn_off", "disable", "switch_off", "deactivate", "pause", "stop"), "off"),
+    "add": "create",
+    "update": "change",
+    "remove": "delete",
+    **dict.fromkeys(("turn_on", "enable"), "on"),
+    **dict.fromkeys(("turn_off", "disable"), "off"),
 }
 
 
@@ -85,11 +79,12 @@ class AutomationTool(HomeAgentTool):
     name = "automation"
     title = "Automations"
     description = (
-        f"Automations in Home Assistant's form. triggers: {', '.join(FORMS[TRIGGER].values())}. "
-        f"conditions: {FORMS[CONDITION]['state']}, {FORMS[CONDITION]['time']}. "
-        f"actions: as ha_control, {actions.FORMS}."
+        "triggers, conditions of Home Assistant: state, numeric_state, time, sun, zone, "
+        "{trigger: state, person: me or nobody, to: home}. "
+        "actions as ha_control, {delay: '00:05:00'}, {tell: me, message}."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    component = AUTOMATION
     max_text = 1000
     slot_words = SLOT_WORDS
     parameters = probatio.Schema(
@@ -112,11 +107,6 @@ class AutomationTool(HomeAgentTool):
         self._control = control
         self._messages = messages
         self._gated = gated
-
-    @override
-    def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether Home Assistant has automations."""
-        return AUTOMATION in hass.config.components
 
     @override
     def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -149,53 +139,57 @@ class AutomationTool(HomeAgentTool):
         action, name = args["action"], str(args.get("name") or "")
         if action == "list":
             return await self._async_list(run, user)
+        every = seen_automations(run, self.own, user)
         if action in ("on", "off"):
-            return await self._async_switch(name, run, user, on=action == "on")
+            if not every:
+                check_administrator(user)
+            known = choose_automation(every, name, self.own, run)
+            return await self._async_switch(known, run, user, on=action == "on")
         check_administrator(user)
         if action == "create":
             return await self._async_write(None, args, run)
-        known = self._choose_own(name, run, user)
-        if action == "change":
-            return await self._async_write(known, args, run)
-        own = known.own
-        assert own is not None
-
-        async def delete() -> None:
-            await async_remove(run.hass, own.id)
-            self._note(run, AutomationChange.DELETE, Change.by(run.speaker, own, None), known.entity_id)
-
-        return self._ask(run, FrozenAutomation(change=AutomationChange.DELETE, name=known.name, begin=delete))
-
-    def _choose_own(self, name: str, run: ToolRun, user: User | None) -> Known:
-        """Return the automation that is changed or deleted. Raises PermissionDenied for others."""
-        every = seen_automations(run, self.own, user)
         try:
-            return choose_automation([each for each in every if each.own is not None], name, self.own, run)
+            known = choose_automation([each for each in every if each.own is not None], name, self.own, run)
         except ValidationError:
             others = [each for each in every if each.own is None] if name else []
             with suppress(ValidationError):
                 other = choose_automation(others, name, self.own, run)
                 raise PermissionDenied(f"{other.name} {FOREIGN}") from None
             raise
+        if action == "change":
+            return await self._async_write(known, args, run)
 
-    async def _async_write(self, known: Known | None, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
+        async def delete() -> None:
+            await async_remove(run.hass, known.id)
+            self.own.note(AutomationEdit.by(run.speaker, known.own, None))
+            note_in_journal(run, action, known.name, known.own.sentence if known.own else "")
+
+        return self._ask(run, FrozenAutomation(change=AutomationChange.DELETE, name=known.name, begin=delete))
+
+    async def _async_write(
+        self, known: KnownAutomation | None, args: Mapping[str, Any], run: ToolRun
+    ) -> JsonValueType:
         """Ask about a new automation, or about a change of one that is known."""
-        actions = ActionReader(run, self._control, self._messages, gated=self._gated)
-        before: OwnAutomation | None = None
+        change = AutomationChange.CREATE if known is None else AutomationChange.CHANGE
+        earlier = before = None
         if known is None:
-            change = AutomationChange.CREATE
             if self.own.full:
                 raise ValidationError("There are too many automations; delete some first")
-            await async_check_included(run.hass)
-            draft = await async_draft(args, run, actions)
+        else:
+            earlier = await async_read(run.hass, known.id)
+            if known.own is None or earlier is None:
+                raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
+            before = replace(known.own, config=earlier)
+        written = await async_write(args, run, self._control, self._messages, earlier, gated=self._gated)
+        if before is None:
             others = known_automations(run.hass, self.own)
             for other in others:
-                if other.own and all(other.own.config.get(part) == draft.config[part] for part in PARTS):
+                if other.own and all(other.own.config.get(part) == written.config[part] for part in PARTS):
                     raise ValidationError(
                         f"This automation exists already: {other.name}. Nothing was created; say so"
                     )
             names = [other.name for other in others]
-            config = described(draft.config, alias_of(args, run), run, changed=False, taken=names)
+            config = described(written.config, alias_of(args, run), run, changed=False, taken=names)
             after = OwnAutomation(
                 id=f"{ID_PREFIX}{ulid_now().lower()}",
                 alias=str(config["alias"]),
@@ -205,16 +199,11 @@ class AutomationTool(HomeAgentTool):
                 config=config,
                 outside=run.tainted,
             )
-            calls: Sequence[ServiceCall] = draft.calls
+            calls: Sequence[ServiceCall] = written.calls
         else:
-            change = AutomationChange.CHANGE
-            written = await async_read(run.hass, known.id)
-            if known.own is None or written is None:
-                raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
-            draft = await async_draft(args, run, actions, written)
-            alias = str(written.get("alias") or known.name)
-            config = described(draft.config, alias, run, changed=True, taken=())
-            before = replace(known.own, config=written)
+            config = described(
+                written.config, str(written.config.get("alias") or before.alias), run, changed=True
+            )
             outside = before.outside or run.tainted
             after = replace(before, alias=str(config["alias"]), config=config, outside=outside)
             # A part that stays may call what nobody may have called now.
@@ -226,20 +215,15 @@ class AutomationTool(HomeAgentTool):
             if before is not None and await async_read(run.hass, before.id) != before.config:
                 raise ChangedSinceAsked
             entity_id = await async_add(run.hass, after.id, config, run.speaker.context)
-            self._note(run, change, Change.by(run.speaker, before, after), entity_id)
-
-        async def begin_nothing() -> None:
-            """A step is a part of what is asked about."""
+            self.own.note(AutomationEdit.by(run.speaker, before, after))
+            note_in_journal(run, change.value, entity_id, after.sentence)
 
         item = FrozenAutomation(
             change=change,
             name=after.alias,
-            triggers=tuple(draft.triggers),
-            conditions=tuple(draft.conditions),
-            steps=tuple(
-                FrozenPlan(calls=tuple(map(frozen_call, step.calls)), hold=step.seconds, begin=begin_nothing)
-                for step in draft.steps
-            ),
+            triggers=tuple(written.triggers),
+            conditions=tuple(written.conditions),
+            steps=tuple(written.steps),
             calls=tuple(map(frozen_call, calls)),
             yaml=as_yaml(config),
             begin=write,
@@ -249,21 +233,19 @@ class AutomationTool(HomeAgentTool):
     def _ask(self, run: ToolRun, item: FrozenAutomation) -> JsonValueType:
         """Let a change wait for a yes. Raises TargetsFailed that tells the model so, with the YAML."""
         freeze(run.hass, run.draft, item)
-        shown: dict[str, JsonValueType] = {"name": item.name}
-        if item.yaml:
-            shown["yaml"] = item.yaml
-        raise TargetsFailed(f"{item.name}: {WAITS}", shown)
+        shown = {"name": item.name, "yaml": item.yaml} if item.yaml else {"name": item.name}
+        raise TargetsFailed(f"{item.name}: {WAITS}", dict[str, JsonValueType](shown))
 
-    async def _async_switch(self, said: str, run: ToolRun, user: User | None, *, on: bool) -> JsonValueType:
+    async def _async_switch(
+        self, known: KnownAutomation, run: ToolRun, user: User | None, *, on: bool
+    ) -> JsonValueType:
         """Switch an automation on or off: an administrator any of them, others those that are exposed."""
-        if not (may := seen_automations(run, self.own, user)):
-            check_administrator(user)
-        known = choose_automation(may, said, self.own, run)
         change = AutomationChange.ON if on else AutomationChange.OFF
+        result: JsonValueType = {"switched": change.value, "name": known.name}
         if run.guard.is_exposed(known.entity_id):
             ids = (known.entity_id,)
             await run.call(ServiceCall(domain=AUTOMATION, service=f"turn_{change.value}", entity_ids=ids))
-            return {"switched": change.value, "name": known.name}
+            return result
 
         async def switch() -> None:
             judge_switch(run, known.entity_id, user, on=on)
@@ -272,41 +254,43 @@ class AutomationTool(HomeAgentTool):
             await async_switch_automation(run.hass, known.entity_id, run.speaker.context, on=on)
             kept = known.own or OwnAutomation(id=known.id, alias=known.name)
             if was_on is not on:
-                self._note(run, change, Change.by(run.speaker, kept, kept, on), known.entity_id)
+                self.own.note(AutomationEdit.by(run.speaker, kept, kept, on))
+                note_in_journal(run, change.value, known.entity_id, kept.sentence)
 
         if judge_switch(run, known.entity_id, user, on=on) is Verdict.CONFIRM or run.tainted:
             self._ask(run, FrozenAutomation(change=change, name=known.name, begin=switch))
         await switch()
-        return {"switched": change.value, "name": known.name}
+        return result
 
     async def _async_list(self, run: ToolRun, user: User | None) -> JsonValueType:
         """Return the automations: all for an administrator, for others those that are exposed."""
-        seen = seen_automations(run, self.own, user)
-        rows: list[JsonValueType] = []
-        for known in [each for each in seen if each.own is not None][:MAX_LISTED]:
-            assert known.own is not None
-            config = await async_read(run.hass, known.id) or known.own.config
-            outside = {"from": OUTSIDE} if known.own.outside else {}
-            shown = {part: _shown(config[part]) for part in PARTS if config.get(part)}
-            rows.append({**_row(known, run.hass), **shown, **outside})
-        others: list[JsonValueType] = [_row(each, run.hass) for each in seen if each.own is None]
-        result: dict[str, JsonValueType] = {MINE: rows} if rows else {}
+        mine: list[JsonValueType] = []
+        others: list[JsonValueType] = []
+        for known in seen_automations(run, self.own, user):
+            state = run.hass.states.get(known.entity_id)
+            row: dict[str, Any] = {"name": known.name, "on": state is not None and state.state == STATE_ON}
+            if known.own is None:
+                others.append(row)
+            elif len(mine) < MAX_LISTED:
+                config = await async_read(run.hass, known.id) or known.own.config
+                # What only leaves out devices that come back says nothing to a person.
+                row |= {
+                    part: [
+                        {key: value for key, value in item.items() if key not in SILENT}
+                        if isinstance(item, dict)
+                        else item
+                        for item in as_values(config[part])
+                    ]
+                    for part in PARTS
+                    if config.get(part)
+                }
+                mine.append({**row, "from": OUTSIDE} if known.own.outside else row)
+        result: dict[str, JsonValueType] = {MINE: mine} if mine else {}
         if others:
             result["of_the_household"] = others[:MAX_OTHERS]
         if len(others) > MAX_OTHERS:
             result["more"] = len(others) - MAX_OTHERS
         return result or "There are no automations that this person may know of."
-
-    def _note(self, run: ToolRun, change: AutomationChange, made: Change, entity_id: str) -> None:
-        self.own.note(made)
-        run.guard.journal.note(
-            AuditKind.ACTION,
-            run.speaker,
-            service=f"{AUTOMATION}.{change.value}",
-            targets=(made.automation.alias,) if made.after is None else (entity_id,),
-            success=True,
-            text=made.automation.sentence,
-        )
 
 
 def automation_tools(
@@ -325,18 +309,3 @@ def automation_tools(
         )
         tools.append(AutomationTool(own, *used, gated=settings[CONF_ALLOW_SCRIPTS]))
     return tools
-
-
-def _row(known: Known, hass: HomeAssistant) -> dict[str, JsonValueType]:
-    state = hass.states.get(known.entity_id)
-    return {"name": known.name, "on": state is not None and state.state == STATE_ON}
-
-
-def _shown(part: Any) -> Any:
-    """Return a part of an automation without what says nothing to a person."""
-    if not isinstance(part, list):
-        return part
-    return [
-        {key: value for key, value in item.items() if key not in SILENT} if isinstance(item, dict) else item
-        for item in part
-    ]

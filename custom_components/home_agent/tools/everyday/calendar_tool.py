@@ -42,7 +42,7 @@ class CalendarTool(HomeAgentTool):
     name = "calendar"
     max_text = 4 * MAX_TITLE
     title = "Calendar"
-    description = "Read events from start to end; with a title, create one."
+    description = "Read events; with a title, create one."
     unoffered = ("repeat", "calendar")
     domain = DOMAIN
     untrusted = True
@@ -65,26 +65,24 @@ class CalendarTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Read or create. Raises ValidationError for a time or a calendar that is not clear."""
-        language = run.speaker.language
-        said, until = ((args.get(key) or "").strip() for key in ("start", "end"))
+        language, name = run.speaker.language, args.get("calendar")
+        text, until = ((args.get(key) or "").strip() for key in ("start", "end"))
         title = one_line(str(args.get("title") or "").strip(), MAX_TITLE)
+        if not title and isinstance(period := read(text, language), Period):
+            last = _end(until, period.start, language) or period.end
+            return await _async_read(run, period.start, last, name)
+        start = read_moment(text, language, "start") if text else None
+        end = _end(until, start, language)
         if not title:
-            period = read(said, language)
-            if isinstance(period, Period):
-                end = _end(until, period.start, language) or period.end
-                return await _async_read(run, period.start, end, args.get("calendar"))
-            start = read_moment(said, language, "start") if said else None
-            return await _async_read(run, start, _end(until, start, language), args.get("calendar"))
-        if not said:
+            return await _async_read(run, start, end, name)
+        if start is None:
             raise ValidationError("start: say when it begins")
         if (args.get("repeat") or "").strip().casefold() not in ONCE:
             raise ValidationError(
                 "repeat: Home Assistant creates single events only. Say so, and offer the first one, "
                 "or a reminder that is repeated"
             )
-        begins = read_moment(said, language, "start")
-        ends = _end(until, begins, language)
-        return await _async_create(run, title, begins, ends, args.get("calendar"))
+        return await _async_create(run, title, start, end, name)
 
 
 async def _async_read(

@@ -10,7 +10,7 @@ import probatio
 
 from homeassistant.components.media_player.const import MediaPlayerDeviceClass
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_SUPPORTED_FEATURES, STATE_BUFFERING, STATE_PLAYING
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
@@ -78,6 +78,10 @@ class MediaMatch:
     content_id: str
     content_type: str
 
+    def as_result(self) -> dict[str, JsonValueType]:
+        """Return what the model is told of it."""
+        return {"title": one_line(self.title, MAX_TITLE), "kind": self.kind}
+
 
 async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
     """Return the matches of a player, the best first: of its own search, else of its folders.
@@ -88,9 +92,7 @@ async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None)
         return await _async_browse(run, entity_id, query, kind)
     matches: list[MediaMatch] = []
     for classes in ([list(KINDS[kind])] if kind else []) + [[]]:
-        data: dict[str, Any] = {"search_query": query}
-        if classes:
-            data["media_filter_classes"] = classes
+        data = {"search_query": query, **({"media_filter_classes": classes} if classes else {})}
         call = ServiceCall(domain=DOMAIN, service="search_media", entity_ids=(entity_id,), data=data)
         result = (await run.read(call)).get(entity_id)
         if matches := list(_playable(getattr(result, "result", ()))):
@@ -126,11 +128,11 @@ async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | No
                         continue
                     classes = {str(child.media_class), str(child.children_media_class)}
                     rank = 0 if kind and classes & set(KINDS[kind]) else 1
-                    own = {
+                    opens = {
                         "media_content_id": content_id,
                         "media_content_type": str(child.media_content_type),
                     }
-                    folders.append((rank, depth + 1, own))
+                    folders.append((rank, depth + 1, opens))
     return sorted(fits, key=lambda match: -fits[match])
 
 
@@ -138,12 +140,8 @@ def _playable(items: Iterable[Any]) -> Iterator[MediaMatch]:
     """Yield the playable media that is music or film, not a camera."""
     for item in items:
         if item.can_play and is_harmless(str(item.media_content_id)):
-            yield MediaMatch(
-                str(item.title),
-                str(item.media_class),
-                str(item.media_content_id),
-                str(item.media_content_type),
-            )
+            facts = (item.title, item.media_class, item.media_content_id, item.media_content_type)
+            yield MediaMatch(*map(str, facts))
 
 
 def is_harmless(content_id: str) -> bool:
@@ -170,7 +168,7 @@ class MediaTool(HomeAgentTool):
     name = "play_media"
     names_targets = True
     title = "Play music and films"
-    description = "Find a title, artist, album, genre, station or film and play it. player: its name or room."
+    description = "Play a title, artist, album, genre, station or film. player: name or room."
     unoffered = ("kind",)
     domain = DOMAIN
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
@@ -247,13 +245,26 @@ class MediaTool(HomeAgentTool):
             raise ToolExecutionError("The player finds nothing of that name that it can play")
         on = one_line(player.name, MAX_TITLE)
         if action == "search":
-            return {"found": [_as_match(item) for item in found[:MAX_FOUND]], "on": on}
-        state = await _async_play(run, player.entity_id, found[0], queue=action == "queue")
-        result: dict[str, JsonValueType] = {"started": _as_match(found[0]), "on": on, "state": state}
+            return {"found": [item.as_result() for item in found[:MAX_FOUND]], "on": on}
+        data = {"media_content_id": found[0].content_id, "media_content_type": found[0].content_type}
+        data |= {"enqueue": "add"} if action == "queue" else {}
+        expected = Expectation(frozenset((STATE_PLAYING,)), passing=frozenset((STATE_BUFFERING,)))
+        settling = Settling(run.hass, {player.entity_id: expected})
+        try:
+            await run.call(
+                ServiceCall(domain=DOMAIN, service="play_media", entity_ids=(player.entity_id,), data=data)
+            )
+            if action != "queue":
+                await settling.async_wait()
+        finally:
+            settling.stop()
+        state = run.hass.states.get(player.entity_id)
+        shows = one_line(state.state, MAX_TITLE) if state else "unknown"
+        result: dict[str, JsonValueType] = {"started": found[0].as_result(), "on": on, "state": shows}
         if action == "queue":
             result["queued"] = True
         if others := found[1 : 1 + MAX_OTHERS]:
-            result["others"] = [_as_match(item) for item in others]
+            result["others"] = [item.as_result() for item in others]
         return result
 
 
@@ -264,41 +275,19 @@ def _player(run: ToolRun, args: Mapping[str, Any], *, needed: str) -> EntityReco
     everything else, then the one that is playing.
     """
     wants_screen = args.get("kind") in WATCHED
-
-    def state(record: EntityRecord) -> State | None:
-        return run.hass.states.get(record.entity_id)
+    records = records_of(
+        run, DOMAIN, lambda state: all(supports(state, features) for features in (FINDING, PLAY, needed))
+    )
+    states = {record: run.hass.states.get(record.entity_id) for record in records}
 
     def shows(record: EntityRecord) -> bool:
-        attributes = found.attributes if (found := state(record)) else {}
-        return (attributes.get(ATTR_DEVICE_CLASS) == MediaPlayerDeviceClass.TV) == wants_screen
+        state = states[record]
+        screen = state is not None and state.attributes.get(ATTR_DEVICE_CLASS) == MediaPlayerDeviceClass.TV
+        return screen == wants_screen
 
     def plays(record: EntityRecord) -> bool:
-        return (found := state(record)) is not None and found.state == STATE_PLAYING
+        state = states[record]
+        return state is not None and state.state == STATE_PLAYING
 
-    able = records_of(
-        run, DOMAIN, lambda found: all(supports(found, features) for features in (FINDING, PLAY, needed))
-    )
-    better = (lambda record: supports(state(record), SEARCH), shows, plays)
-    return choose_one(run, able, args.get("player"), "player", better=better)
-
-
-async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue: bool) -> str:
-    """Play or queue a match, and return the state of the player after at most a second."""
-    data = {"media_content_id": found.content_id, "media_content_type": found.content_type}
-    if queue:
-        data["enqueue"] = "add"
-    call = ServiceCall(domain=DOMAIN, service="play_media", entity_ids=(entity_id,), data=data)
-    expected = Expectation(frozenset((STATE_PLAYING,)), passing=frozenset((STATE_BUFFERING,)))
-    settling = Settling(run.hass, {entity_id: expected})
-    try:
-        await run.call(call)
-        if not queue:
-            await settling.async_wait()
-    finally:
-        settling.stop()
-    state = run.hass.states.get(entity_id)
-    return one_line(state.state, MAX_TITLE) if state else "unknown"
-
-
-def _as_match(found: MediaMatch) -> dict[str, JsonValueType]:
-    return {"title": one_line(found.title, MAX_TITLE), "kind": found.kind}
+    better = (lambda record: supports(states[record], SEARCH), shows, plays)
+    return choose_one(run, records, args.get("player"), "player", better=better)

@@ -1,11 +1,8 @@
-"""notify_person: something for people, announced in rooms or sent to phones and chats.
-
-`Finder` says who hears a message: the devices of a room, of a person or of the whole home, and phones.
-"""
+"""notify_person: something for people, announced in rooms or sent to phones and chats."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from typing import Any, Final, override
@@ -67,41 +64,30 @@ NEEDS_WHEN: Final = (
 )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
+class Way:
+    """One way on which a message reaches people, and what became of it."""
+
+    name: str = ""
+    """Who gets it; empty where a room hears it that was named."""
+    person: str = ""
+    """The entity of that person."""
+    device: Speaking | None = None
+    """What announces it; None for the phone or the chats of the person."""
+    is_spare: bool = False
+    """Whether it is used only if nothing announces the message."""
+    is_secret: bool = False
+    """Whether the speaker may not learn where the person is."""
+    where: str = ""
+    """The room where it was announced."""
+    is_done: bool = False
+    problem: str = ""
+    denied: PermissionDenied | None = None
+    waits: ConfirmationNeeded | None = None
+
+
 class Audience:
-    """Where a message goes."""
-
-    devices: dict[str, Speaking] = field(default_factory=dict)
-    """By entity id."""
-    phones: dict[str, str] = field(default_factory=dict)
-    """The persons who get it on the phone, by name."""
-    instead: dict[str, str] = field(default_factory=dict)
-    """The persons who have a phone and hear the message, by name."""
-    near: dict[str, set[str]] = field(default_factory=dict)
-    """The devices that announce it only because a person is near, by name."""
-    unreached: list[str] = field(default_factory=list)
-    """Why somebody is not reached."""
-    concealed: set[str] = field(default_factory=set)
-    """Persons of whom the speaker may not learn where they are."""
-    unnamed: set[str] = field(default_factory=set)
-    """Persons of whom the speaker has not said the name and may not learn it."""
-
-    def add(self, devices: Iterable[Speaking]) -> None:
-        """Let devices announce the message."""
-        found = {one.entity_id: one for one in devices}
-        self.devices |= found
-        for near in self.near.values():
-            near.difference_update(found)
-
-    def add_near(self, name: str, devices: Iterable[Speaking]) -> None:
-        """Let devices near a person announce the message."""
-        found = {one.entity_id: one for one in devices}
-        self.near[name] = found.keys() - self.devices.keys()
-        self.devices |= found
-
-
-class Finder:
-    """Finds the audience of one call."""
+    """Who gets the message of one call: the devices of rooms and persons, and phones."""
 
     def __init__(
         self,
@@ -117,6 +103,9 @@ class Finder:
         A speaker who is no member of the household learns neither names nor where people are. For a message
         that is told `later`, all ways to reach a person count, wherever they are now.
         """
+        self.ways: list[Way] = []
+        self.unreached: list[str] = []
+        """Why somebody is not reached."""
         self._people, self._messages, self._run = people, messages, run
         self._knows = is_member and not run.guard.policy.view.narrows
         self._later = later
@@ -131,47 +120,53 @@ class Finder:
         """The entities of persons by their names."""
         self._reachable = frozenset(people.names().values())
 
-    def find(self, said: str, *, to_phone: bool) -> Audience:
-        """Return who is meant. Raises ValidationError for somebody who is not clear or not known."""
-        found = Audience()
-        for part in [part.strip() for part in said.split(",") if part.strip()] or [said]:
-            self._add(found, part, to_phone=to_phone)
-        return found
+    @property
+    def devices(self) -> list[Speaking]:
+        """Return what announces the message."""
+        return [way.device for way in self.ways if way.device is not None]
 
-    def _add(self, found: Audience, said: str, *, to_phone: bool) -> None:
-        """Add those whom one name means: the speaker, a person, a room, a device, or all."""
-        name = squash(said.removeprefix(f"{PERSON}."))
-        named = {
-            called: person
+    def _announce(self, devices: Iterable[Speaking], **whose: Any) -> None:
+        """Let devices announce it, each once; where a room was named, nothing about it is secret."""
+        for device in devices:
+            same = next((way for way in self.ways if way.device == device), None)
+            if same is None:
+                self.ways.append(Way(device=device, **whose))
+            elif not whose:
+                same.name, same.person, same.is_secret = "", "", False
+
+    def add(self, named: str, *, to_phone: bool) -> None:
+        """Add those whom a name means: the speaker, a person, a room, a device, or all.
+
+        Raises ValidationError for somebody who is not clear or not known.
+        """
+        name = squash(named.removeprefix(f"{PERSON}."))
+        persons_named = [
+            (called, person)
             for called, person in self._persons.items()
             if name in (squash(called), squash(person.partition(".")[2]), squash(first_name(called)))
-        }
-        if len(named) == 1:
-            for called, person in named.items():
-                if self._knows or self._run.reader.sees(person):
-                    self._add_person(found, called, person, to_phone=to_phone)
-                else:
-                    found.concealed.add(said)
-                    self._add_person(found, said, person, to_phone=to_phone)
+        ]
+        if len(persons_named) == 1:
+            ((called, person),) = persons_named
+            is_known = self._knows or self._run.reader.sees(person)
+            self._add_person(called if is_known else named, person, to_phone=to_phone, is_secret=not is_known)
             return
         if name in self_words():  # who hears the answer anyway: on the phone
             own = self._people.person_of(user_of(self._run))
             names = (called for called, person in self._persons.items() if person == own)
             speaker = self._persons.get(called := next(names, self._run.speaker.person) or "")
             if speaker is None or speaker not in self._reachable:
-                raise self._unclear(said)
-            found.phones[called] = speaker
+                raise self._unclear(named)
+            self.ways.append(Way(name=called, person=speaker))
             return
-        place = find_place(self._run.house, said, "area")
-        is_sure = place is not None and not place.repaired
-        if not is_sure and _means_everybody(said):
-            self._add_everybody(found, to_phone=to_phone)
+        place = find_place(self._run.house, named, "area")
+        if (place is None or place.repaired) and _means_everybody(named):
+            self._add_everybody(to_phone=to_phone)
             return
-        devices = [one for one in self._all if one.entity_id == said or (name and name in squash(one.name))]
+        devices = [one for one in self._all if one.entity_id == named or (name and name in squash(one.name))]
         if len(devices) == 1:
             where = plain(devices[0].name)
         elif place is None:
-            raise self._unclear(said)
+            raise self._unclear(named)
         else:
             where = plain(place.name)
             devices = self._one_way_per_room(
@@ -188,46 +183,30 @@ class Finder:
             raise ValidationError(
                 f"person: the person speaks in {where}; say it in your answer, without a call"
             )
-        found.add(elsewhere)
+        self._announce(elsewhere)
 
-    def _add_person(self, found: Audience, name: str, person: str, *, to_phone: bool) -> None:
+    def _add_person(self, name: str, person: str, *, to_phone: bool, is_secret: bool) -> None:
         """Add a person: at home by voice, else on the phone; where that is not known, both ways.
 
         In quiet hours the phone goes before the voice.
         """
         state = self._run.hass.states.get(person)
         where = state.state if state and self._later is None else STATE_UNKNOWN
+        whose: dict[str, Any] = {"name": name, "person": person, "is_secret": is_secret}
         devices = [] if to_phone or where not in {STATE_HOME, *NOWHERE} else self._near(person)
         has_phone = person in self._reachable
-        if devices and not (has_phone and self._messages.are_quiet_hours(self._later)):
-            found.add_near(name, devices)
-            if where == STATE_HOME or not has_phone:
-                found.instead |= {name: person} if has_phone else {}
-                return
+        hears = bool(devices) and not (has_phone and self._messages.are_quiet_hours(self._later))
+        if hears:
+            self._announce(devices, **whose)
         if has_phone:
-            found.phones[name] = person
-        elif name in found.concealed and not devices:
-            found.unreached.append(f"{plain(name)} is not reached")
-        elif where == STATE_NOT_HOME or not self._all:
-            found.unreached.append(f"{plain(name)} is not reached: no phone is set up for {plain(name)}")
-        else:
-            found.unreached.append(f"{plain(name)} is not reached: no device is near and no phone is set up")
-
-    def _add_everybody(self, found: Audience, *, to_phone: bool) -> None:
-        """Add every room, and the phones of those who are not known to be at home."""
-        devices = [] if to_phone else self._one_way_per_room(self._all)
-        found.add(one for one in devices if one.entity_id not in self._here)
-        for name, person in self._persons.items():
-            state = self._run.hass.states.get(person)
-            is_near = bool(devices) and state is not None and state.state == STATE_HOME
-            if person in self._reachable and (self._later is not None or not is_near):
-                found.phones[name] = person
-                if not self._knows and not self._run.reader.sees(person):
-                    found.unnamed.add(name)
-        if devices and not found.devices and not found.phones:
-            raise ValidationError(
-                "person: only the device that the person speaks to could announce it; say so"
-            )
+            self.ways.append(Way(**whose, is_spare=hears and where == STATE_HOME))
+        elif not hears:
+            why = f": no phone is set up for {plain(name)}"
+            if is_secret:
+                why = ""
+            elif where != STATE_NOT_HOME and self._all:
+                why = ": no device is near and no phone is set up"
+            self.unreached.append(f"{plain(name)} is not reached{why}")
 
     def _near(self, person: str) -> list[Speaking]:
         """Return the devices near a person at home: the own ones, else those of shared rooms."""
@@ -245,18 +224,33 @@ class Finder:
         chosen = self._one_way_per_room(online or shared)
         return [one for one in chosen if one.entity_id not in self._here]
 
+    def _add_everybody(self, *, to_phone: bool) -> None:
+        """Add every room, and the phones of those who are not known to be at home."""
+        devices = [] if to_phone else self._one_way_per_room(self._all)
+        self._announce(one for one in devices if one.entity_id not in self._here)
+        for name, person in self._persons.items():
+            state = self._run.hass.states.get(person)
+            is_near = bool(devices) and state is not None and state.state == STATE_HOME
+            if person in self._reachable and (self._later is not None or not is_near):
+                is_secret = not self._knows and not self._run.reader.sees(person)
+                self.ways.append(Way(name="" if is_secret else name, person=person, is_secret=is_secret))
+        if devices and not self.ways:
+            raise ValidationError(
+                "person: only the device that the person speaks to could announce it; say so"
+            )
+
     def _one_way_per_room(self, devices: Iterable[Speaking]) -> list[Speaking]:
         """Return the satellites of each room, else the speakers; offline ones if there is nothing else."""
         rooms: dict[str, list[Speaking]] = {}
         for one in devices:
             rooms.setdefault(one.area_id or one.entity_id, []).append(one)
-        found: list[Speaking] = []
+        chosen: list[Speaking] = []
         for there in rooms.values():
             online = [one for one in there if self._messages.is_online(one)] or there
-            found += [one for one in online if one.is_satellite] or online
-        return found
+            chosen += [one for one in online if one.is_satellite] or online
+        return chosen
 
-    def _unclear(self, said: str) -> ValidationError:
+    def _unclear(self, named: str) -> ValidationError:
         if not self._all and not self._reachable:
             return ValidationError("person: nobody can be reached, no phone is set up for anybody")
         names = [
@@ -266,7 +260,7 @@ class Finder:
         ]
         known = listed([*names, *rooms_of(self._all, self._run.hass)] or ["everybody"], MAX_ERROR)
         return ValidationError(
-            f"person: {said[:40]!r} is not clear. Those who can be reached: {known}"[:MAX_ERROR]
+            f"person: {named[:40]!r} is not clear. Those who can be reached: {known}"[:MAX_ERROR]
         )
 
 
@@ -284,11 +278,9 @@ def self_words() -> frozenset[str]:
     return frozenset((*(squash(entry) for entry in all_words("memory.self")), "speaker"))
 
 
-def names_of(devices: Iterable[Speaking], hass: HomeAssistant) -> Iterator[str]:
-    """Yield where devices are heard: the room, or the name of a device that is in none."""
-    for one in devices:
-        rooms = rooms_of([one], hass)
-        yield plain(rooms[0] if rooms else one.name)
+def name_of(device: Speaking, hass: HomeAssistant) -> str:
+    """Return where a device is heard: the room, or its own name if it is in none."""
+    return plain(next(iter(rooms_of([device], hass)), device.name))
 
 
 async def async_tells_of_people(message: str, memories: Memories, profile: Profile, run: ToolRun) -> bool:
@@ -311,22 +303,20 @@ async def async_tells_of_people(message: str, memories: Memories, profile: Profi
     if not texts and not recalled:
         return False
     said = [*run.calls.origins.said, *names]
-    return await run.hass.async_add_executor_job(_has_words_of, texts, message, said, names, recalled)
 
+    def has_words_of_them() -> bool:
+        written = _stems(message)
+        new = written - frozenset(stem for text in said for stem in _stems(text))
+        if recalled or not new:
+            return bool(new)
+        silent = frozenset(stem for name in names for stem in _stems(name))
+        everyday = _everyday()
+        return any(
+            new & own and (new & own - everyday or len(written & own) >= min(TELLING, len(own)))
+            for own in (_stems(text) - silent for text in texts)
+        )
 
-def _has_words_of(
-    texts: Sequence[str], message: str, said: Iterable[str], names: Iterable[str], recalled: bool
-) -> bool:
-    written = _stems(message)
-    new = written - frozenset(stem for text in said for stem in _stems(text))
-    if recalled or not new:
-        return bool(new)
-    silent = frozenset(stem for name in names for stem in _stems(name))
-    everyday = _everyday()
-    return any(
-        new & own and (new & own - everyday or len(written & own) >= min(TELLING, len(own)))
-        for own in (_stems(text) - silent for text in texts)
-    )
+    return await run.hass.async_add_executor_job(has_words_of_them)
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -344,64 +334,6 @@ def _everyday() -> frozenset[str]:
     numbers = (word for language in languages() for word in number_words(language).parts)
     days = (word for phrase in all_words("privacy.times") for word in words(phrase))
     return frozenset(word[:STEM] for word in (*ordinary_words(names=False), *numbers, *days))
-
-
-@dataclass(slots=True)
-class Delivery:
-    """What became of one message so far."""
-
-    audience: Audience
-    problems: list[str] = field(default_factory=list)
-    """What is known to be wrong before anything is sent."""
-    heard: dict[str, str] = field(default_factory=dict)
-    """The rooms where it was announced, by device."""
-    sent: list[str] = field(default_factory=list)
-    """The persons to whom it was sent."""
-    unheard: dict[str, str] = field(default_factory=dict)
-    """What went wrong, by device."""
-    unsent: dict[str, str] = field(default_factory=dict)
-    """What went wrong, by person."""
-    denied: list[PermissionDenied] = field(default_factory=list)
-    waiting: ConfirmationNeeded | None = None
-
-    def result(self, text: str, *, misfit: bool = False) -> dict[str, JsonValueType]:
-        """Return who got the message and how. Raises an error for what went wrong.
-
-        Of a person of whom the speaker may not learn anything it says only that the message was passed on.
-        `misfit` asks for another call where nobody was reached.
-        """
-        concealed, near = self.audience.concealed, self.audience.near
-        hidden = frozenset().union(*(near.get(name, ()) for name in concealed))
-        unnamed = concealed | self.audience.unnamed
-        passed_on = {
-            name
-            for name in concealed
-            if name in self.sent or not self.heard.keys().isdisjoint(near.get(name, ()))
-        }
-        problems = [
-            *self.problems,
-            *(problem for device, problem in self.unheard.items() if device not in hidden),
-            *(problem for name, problem in self.unsent.items() if name not in unnamed),
-            *(f"{plain(name)} is not reached" for name in sorted(concealed - passed_on)),
-        ]
-        problem = "; ".join(dict.fromkeys(problems))
-        if not self.has_reached_anybody():
-            raise (ValidationError if misfit else ToolExecutionError)(problem or "nobody was reached")
-        rows = {
-            "announced_in": dict.fromkeys(
-                room for device, room in self.heard.items() if device not in hidden
-            ),
-            "sent_to": [name for name in self.sent if name not in unnamed],
-            "told": sorted(passed_on),
-        }
-        result: dict[str, JsonValueType] = {key: [*names] for key, names in rows.items() if names}
-        if problem:
-            raise PartlyFailed(problem, result)
-        return {**result, "message": text}
-
-    def has_reached_anybody(self) -> bool:
-        """Return whether anybody heard or got it."""
-        return bool(self.heard or self.sent)
 
 
 def check_time(message: Notice, timing: Timing | None, run: ToolRun) -> None:
@@ -476,15 +408,16 @@ class NotifyTool(HomeAgentTool):
         check_time(message, timing, run)
         if timing is not None and timing.schedule is not None:
             return await self._async_plan(message, timing.schedule, run)
-        found = await self._async_find(message, run)
-        devices, foreign = self._by_language([*found.devices.values()], text, run)
-        if devices:
+        audience = await self._async_audience(message, run)
+        foreign = self._in_other_languages(audience.devices, text, run)
+        ways = [way for way in audience.ways if way.device not in foreign and not way.is_spare]
+        if any(way.device for way in ways):
             message = await self._async_checked(message, run, is_announced=True)
-        told = Delivery(found, problems=[*foreign, *found.unreached])
-        await self._async_deliver_all(message, devices, found.phones, run, told)
-        if told.waiting is not None:
-            raise told.waiting
-        return told.result(text, misfit=bool(foreign))
+        await asyncio.gather(*(self._async_deliver(way, message, run) for way in ways))
+        for way in ways:
+            if way.waits is not None:
+                raise way.waits
+        return _result(ways, [*foreign.values(), *audience.unreached], text, misfit=bool(foreign))
 
     async def async_run_planned(self, command: PlannedItem, run: ToolRun) -> JsonValueType:
         """Deliver a message that was planned, to where people are now.
@@ -493,35 +426,34 @@ class NotifyTool(HomeAgentTool):
         """
         message = command.message
         assert message is not None
-        found = await self._async_find(message, run)
-        told = Delivery(found, problems=[*found.unreached])
-        devices = [*found.devices.values()]
-        await self._async_deliver_all(message, devices, found.phones, run, told)
-        if not told.heard and found.instead:
-            await self._async_deliver_all(message, [], found.instead, run, told)
-            if told.sent:
-                told.unheard.clear()
-        if told.denied and not told.has_reached_anybody():
-            raise told.denied[0]
-        if told.heard:  # one of several devices may be offline for long
-            told.unheard.clear()
-        return told.result(message.text)
+        audience = await self._async_audience(message, run)
+        ways = [way for way in audience.ways if not way.is_spare]
+        await asyncio.gather(*(self._async_deliver(way, message, run) for way in ways))
+        is_heard = any(way.device and way.is_done for way in ways)
+        spare = [] if is_heard else [way for way in audience.ways if way.is_spare]
+        await asyncio.gather(*(self._async_deliver(way, message, run) for way in spare))
+        ways += spare
+        denied = [way.denied for way in ways if way.denied is not None]
+        if denied and not any(way.is_done for way in ways):
+            raise denied[0]
+        if is_heard or (spare and any(way.is_done for way in ways)):
+            # One of several devices may be offline for long, and a phone makes up for it.
+            for way in ways:
+                way.problem = way.problem if way.device is None else ""
+        return _result(ways, audience.unreached, message.text)
 
     async def async_calls(
-        self, said: str, message: str, run: ToolRun, *, to_phone: bool
+        self, receivers: str, message: str, run: ToolRun, *, to_phone: bool
     ) -> list[ServiceCall]:
         """Return the calls that deliver a message at another time, wherever people are then.
 
         Raises ValidationError for a person or a room that is not clear or cannot be reached.
         """
-        told = Notice(receiver=said, text=message, to_phone=to_phone)
-        found = await self._async_find(told, run)
-        if found.devices:
+        told = Notice(receiver=receivers, text=message, to_phone=to_phone)
+        audience = await self._async_audience(told, run)
+        if audience.devices:
             told = await self._async_checked(told, run, is_announced=True)
-        calls, problems = self._calls(found, told, run)
-        if problems or not calls:
-            raise ValidationError("; ".join(problems) or "person: nobody can be reached")
-        return calls
+        return self._calls(audience, told, run, to_all=True)
 
     async def _async_plan(self, message: Notice, schedule: Schedule, run: ToolRun) -> JsonValueType:
         """Keep a message for later, once a person has confirmed what needs that.
@@ -529,25 +461,21 @@ class NotifyTool(HomeAgentTool):
         What is planned is judged for the time at which it is due, and again at that time. Where a device near
         a person with a phone needs a confirmation, none is asked for: the person gets it on the phone then.
         """
-        if self._planned is None:
+        if (planned := self._planned) is None:
             raise ValidationError("when is not available here")
-        found = await self._async_find(message, run, later=schedule.due)
-        near = frozenset(one for devices in found.near.values() for one in devices)
-        rooms = [one for one in found.devices.values() if one.entity_id not in near]
-        _spoken, foreign = self._by_language(rooms, message.text, run)
-        if foreign:
-            raise ValidationError("; ".join(foreign))
+        audience = await self._async_audience(message, run, later=schedule.due)
+        rooms = [way.device for way in audience.ways if way.device is not None and not way.person]
+        if foreign := self._in_other_languages(rooms, message.text, run):
+            raise ValidationError("; ".join(foreign.values()))
         # Where there are no devices now, there may be some by then.
-        message = await self._async_checked(message, run, is_announced=bool(found.devices))
-        calls, problems = self._calls(found, message, run)
-        if not calls:
-            raise ValidationError("; ".join(problems) or "person: nobody can be reached")
+        message = await self._async_checked(message, run, is_announced=bool(audience.devices))
+        calls = self._calls(audience, message, run)
         if holds_secret(message.text):
             raise ValidationError(NO_CODES)
-        if self._planned.full:
+        if planned.full:
             raise ValidationError(f"{MAX_COMMANDS} commands are planned already; cancel some first")
-        has_phone = {*found.instead, *found.phones}
-        spare = {one for name, near in found.near.items() if name in has_phone for one in near}
+        on_phone = {way.person for way in audience.ways if way.device is None}
+        spare = {way.device.entity_id for way in audience.ways if way.device and way.person in on_phone}
         speaker = replace(run.speaker, due=schedule.due)
         waiting: list[FrozenCall] = []
         denied: list[PermissionDenied] = []
@@ -571,31 +499,36 @@ class NotifyTool(HomeAgentTool):
             approved=tuple(waiting) or None,
             owner=Giver.of(run.speaker, user_of(run)),
         )
-        keep = partial(self._planned.async_put, command)
+        keep = partial(planned.async_put, command)
         if waiting:
             item = FrozenPlan(calls=tuple(waiting), due=schedule.due, repeats=bool(schedule.days), begin=keep)
             raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
         now = dt_util.utcnow()
         notes: list[JsonValueType] = [
             f"also planned: {other.told_at(now)}, id {other.id}; cancel it if this one replaces it"
-            for other in self._planned.all()
+            for other in planned.all()
             if other.message is not None
             and other.message.receiver == message.receiver
             and other.owner.conversation_id == command.owner.conversation_id
             and not other.is_same(command)
         ]
         await keep()
-        planned: dict[str, JsonValueType] = {
+        result: dict[str, JsonValueType] = {
             "planned": f"{command.told_at(now)}: {message.text}",
             "id": command.id,
         }
-        return planned | ({"notes": notes[:MAX_ALIKE]} if notes else {})
+        return result | ({"notes": notes[:MAX_ALIKE]} if notes else {})
 
-    async def _async_find(self, message: Notice, run: ToolRun, *, later: datetime | None = None) -> Audience:
+    async def _async_audience(
+        self, message: Notice, run: ToolRun, *, later: datetime | None = None
+    ) -> Audience:
         """Return who gets a message. Raises ValidationError for somebody who is not clear or not known."""
         is_member = await async_is_member(run.hass, run.speaker)
-        finder = Finder(self._people, self._messages, run, is_member=is_member, later=later)
-        return finder.find(message.receiver, to_phone=message.to_phone)
+        audience = Audience(self._people, self._messages, run, is_member=is_member, later=later)
+        receivers = [part.strip() for part in message.receiver.split(",") if part.strip()]
+        for receiver in receivers or [message.receiver]:
+            audience.add(receiver, to_phone=message.to_phone)
+        return audience
 
     async def _async_checked(self, message: Notice, run: ToolRun, *, is_announced: bool) -> Notice:
         """Return a message with whether a room would hear what is remembered of people.
@@ -607,100 +540,111 @@ class NotifyTool(HomeAgentTool):
         private = await async_tells_of_people(message.text, self._memories, self._profile, run)
         return replace(message, private=private)
 
-    def _calls(self, found: Audience, message: Notice, run: ToolRun) -> tuple[list[ServiceCall], list[str]]:
-        """Return the calls that deliver a message in all ways, and who cannot be reached."""
-        calls = [self._spoken(one, message, run) for one in found.devices.values()]
-        problems = [*found.unreached]
-        for name, person in found.phones.items():
-            sent = self._people.calls_to_phones(person, message.text)
-            if not (sent := sent or self._people.calls_to_chats(person, message.text)):
-                problems.append(_no_phone(name))
-            calls += sent
-        return calls, problems
+    def _calls(
+        self, audience: Audience, message: Notice, run: ToolRun, *, to_all: bool = False
+    ) -> list[ServiceCall]:
+        """Return the calls that deliver a message in all ways.
 
-    def _spoken(self, device: Speaking, message: Notice, run: ToolRun) -> ServiceCall:
+        Raises ValidationError if nobody can be reached, or if somebody cannot who has to be.
+        """
+        calls: list[ServiceCall] = []
+        problems = [*audience.unreached]
+        for way in audience.ways:
+            if not way.is_spare:
+                sent = next(filter(None, self._attempts(way, message, run)), [])
+                problems += [] if sent else [_no_phone(way.name)]
+                calls += sent
+        if not calls or (to_all and problems):
+            raise ValidationError("; ".join(problems) or "person: nobody can be reached")
+        return calls
+
+    def _attempts(self, way: Way, message: Notice, run: ToolRun) -> list[list[ServiceCall]]:
+        """Return the calls of a way; each list makes up for the one before."""
+        if way.device is None:
+            return [
+                self._people.calls_to_phones(way.person, message.text),
+                self._people.calls_to_chats(way.person, message.text),
+            ]
         language = language_of_text(message.text, run.speaker.language) or run.speaker.language
-        call = self._messages.call_on(device, message.text, language)
-        return replace(call, tells_of_people=message.private)
+        call = self._messages.call_on(way.device, message.text, language)
+        return [[replace(call, tells_of_people=message.private)]]
 
-    async def _async_deliver_all(
-        self,
-        message: Notice,
-        devices: Iterable[Speaking],
-        phones: Mapping[str, str],
-        run: ToolRun,
-        told: Delivery,
-    ) -> None:
-        await asyncio.gather(
-            *(self._async_announce(one, message, run, told) for one in devices),
-            *(self._async_send(name, person, message.text, run, told) for name, person in phones.items()),
-        )
-
-    async def _async_announce(self, device: Speaking, message: Notice, run: ToolRun, told: Delivery) -> None:
-        (where,) = names_of([device], run.hass)
-        called = f"the {'satellite' if device.is_satellite else 'speaker'} in {where}"
-        if not self._messages.is_online(device):
-            told.unheard[device.entity_id] = f"{called} is offline"
-            return
-        problem = await self._async_deliver(self._spoken(device, message, run), run, told)
-        if problem is None:
-            told.heard[device.entity_id] = where
-        elif problem:
-            told.unheard[device.entity_id] = f"{called}: {problem}"
-
-    async def _async_send(self, name: str, person: str, message: str, run: ToolRun, told: Delivery) -> None:
-        """Send it to the phones of a person, else to the chats."""
-        phones = self._people.calls_to_phones(person, message)
-        chats = self._people.calls_to_chats(person, message)
-        failed: list[str] = []
-        for calls in (phones, chats):
-            outcomes = [await self._async_deliver(call, run, told) for call in calls]
-            failed += [f"{plain(name)}: {problem}" for problem in outcomes if problem]
-            if None in outcomes:
-                told.sent.append(name)
-                if failed and calls is phones:  # a chat makes up for the phone
-                    told.unsent[name] = "; ".join(failed)
+    async def _async_deliver(self, way: Way, message: Notice, run: ToolRun) -> None:
+        """Deliver a message in one way through the guard, and note what became of it."""
+        label = plain(way.name)
+        if way.device is not None:
+            way.where = name_of(way.device, run.hass)
+            label = f"the {'satellite' if way.device.is_satellite else 'speaker'} in {way.where}"
+            if not self._messages.is_online(way.device):
+                way.problem = f"{label} is offline"
                 return
-            if "" in outcomes:
-                return  # it waits for a yes
-        told.unsent[name] = "; ".join(failed) or _no_phone(name)
+        failed: list[str] = []
+        for number, calls in enumerate(self._attempts(way, message, run)):
+            for call in calls:
+                try:
+                    await run.guard.async_call_service(call, run.speaker, run.draft, run.approved)
+                except ConfirmationNeeded as err:
+                    way.waits = err
+                except (PermissionDenied, ToolExecutionError) as err:
+                    way.denied = err if isinstance(err, PermissionDenied) else way.denied
+                    failed.append(f"{label}: {err}")
+                else:
+                    way.is_done = True
+            if way.is_done or way.waits is not None:
+                if number or not way.is_done:  # a chat makes up for the phone
+                    failed.clear()
+                break
+        else:
+            failed = failed or [_no_phone(way.name)]
+        way.problem = "; ".join(failed)
 
-    async def _async_deliver(self, call: ServiceCall, run: ToolRun, told: Delivery) -> str | None:
-        """Make one call through the guard; return what went wrong, empty if it waits for a yes."""
-        try:
-            await run.guard.async_call_service(call, run.speaker, run.draft, run.approved)
-        except ConfirmationNeeded as err:
-            told.waiting = err
-            return ""
-        except PermissionDenied as err:
-            told.denied.append(err)
-            return str(err)
-        except ToolExecutionError as err:
-            return str(err)
-        return None
-
-    def _by_language(
+    def _in_other_languages(
         self, devices: Sequence[Speaking], message: str, run: ToolRun
-    ) -> tuple[list[Speaking], list[str]]:
-        """Return the devices that speak the language of the message, and what to do about the others.
+    ) -> dict[Speaking, str]:
+        """Return the devices that speak another language than the message, and what to do about each.
 
         The model is asked once for a message in the language of a device; its second call counts as written.
         """
         if any(record.tool_name == self.name for record in run.calls.records):
-            return [*devices], []
-        spoken = {one.entity_id: (language_of(run.hass, one) or "") for one in devices}
+            return {}
         own = _base(run.speaker.language)
         written = _base(language_of_text(message, run.speaker.language) or own)
-        others = [
-            one
-            for one in devices
-            if (language := _base(spoken[one.entity_id])) and language not in (own, written)
-        ]
-        advice = [
-            f"the voice in {where} speaks {spoken[one.entity_id]}: call again for it, in that language"
-            for one, where in zip(others, names_of(others, run.hass), strict=True)
-        ]
-        return [one for one in devices if one not in others], advice
+        advice: dict[Speaking, str] = {}
+        for device in devices:
+            language = language_of(run.hass, device) or ""
+            if language and _base(language) not in (own, written):
+                where = name_of(device, run.hass)
+                advice[device] = (
+                    f"the voice in {where} speaks {language}: call again for it, in that language"
+                )
+        return advice
+
+
+def _result(
+    ways: Sequence[Way], problems: Iterable[str], text: str, *, misfit: bool = False
+) -> dict[str, JsonValueType]:
+    """Return who got the message and how. Raises an error for what went wrong.
+
+    Of a person of whom the speaker may not learn anything it says only that the message was passed on.
+    `misfit` asks for another call where nobody was reached.
+    """
+    done = [way for way in ways if way.is_done]
+    told = {way.name for way in done if way.is_secret and way.name}
+    lost = {way.name for way in ways if way.is_secret and way.name} - told
+    texts = [*problems, *(way.problem for way in ways if way.problem and not way.is_secret)]
+    problem = "; ".join(dict.fromkeys([*texts, *(f"{plain(name)} is not reached" for name in sorted(lost))]))
+    if not done:
+        raise (ValidationError if misfit else ToolExecutionError)(problem or "nobody was reached")
+    shown = [way for way in done if not way.is_secret]
+    rows = {
+        "announced_in": dict.fromkeys(way.where for way in shown if way.device is not None),
+        "sent_to": dict.fromkeys(way.name for way in shown if way.device is None),
+        "told": sorted(told),
+    }
+    result: dict[str, JsonValueType] = {key: [*names] for key, names in rows.items() if names}
+    if problem:
+        raise PartlyFailed(problem, result)
+    return {**result, "message": text}
 
 
 def _base(language: str) -> str:
@@ -709,5 +653,4 @@ def _base(language: str) -> str:
 
 
 def _no_phone(name: str) -> str:
-    """Return that a person cannot be reached on a phone."""
-    return f"{plain(name)} has no phone that is there now"
+    return f"{plain(name) or 'somebody'} has no phone that is there now"

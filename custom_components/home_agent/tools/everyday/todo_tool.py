@@ -1,6 +1,7 @@
 """todo_list: to-do and shopping lists."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, override
 
@@ -34,6 +35,8 @@ TIME_KEPT: Final = "SET_DUE_DATETIME_ON_ITEM"
 """Features of lists that keep when something is due."""
 
 type Item = Mapping[str, Any]
+type ItemStep = tuple[str, str, Sequence[ServiceCall]]
+"""What becomes of an item, its text, and the calls that do it."""
 MAX_ITEMS: Final = 20
 """Items of one call."""
 MAX_READ: Final = 50
@@ -118,30 +121,51 @@ class TodoTool(HomeAgentTool):
                 return await _async_read(run, records, name)
             if action == "add":
                 chosen = await _async_list(run, records, name, items, is_new=True)
-                return await _async_add(run, chosen, items, args.get("due"))
-            target = None
-            if action == "move":
-                if not (args.get("to") or "").strip():
-                    raise ValidationError("to: say to which list")
-                target = choose_one(run, _lists(run, CREATE), args["to"], "to")
-                records = [record for record in records if record != target]
-            chosen = await _async_list(run, records, name, items)
-            return await _async_settle(run, chosen, items, args, target)
+                steps, details = await _async_additions(run, chosen, items, args.get("due"))
+            else:
+                target = None
+                if action == "move":
+                    if not (args.get("to") or "").strip():
+                        raise ValidationError("to: say to which list")
+                    target = choose_one(run, _lists(run, CREATE), args["to"], "to")
+                    records = [record for record in records if record != target]
+                chosen = await _async_list(run, records, name, items)
+                steps, details = await _async_changes(run, chosen, items, args, target)
+            result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT)}
+            done: dict[str, list[JsonValueType]] = {}
+            problem = ""
+            for key, text, calls in steps:
+                try:
+                    for call in calls:
+                        await run.call(call)
+                except ToolExecutionError as err:
+                    problem = str(err)
+                    break
+                done.setdefault(key, []).append(text)
+            result |= done | details
+            if problem and done:
+                raise PartlyFailed(problem, result)
+            if problem:
+                raise ToolExecutionError(problem)
+            return result
 
 
 def _lists(run: ToolRun, needed: str) -> list[EntityRecord]:
     return records_of(run, DOMAIN, lambda state: not needed or supports(state, needed))
 
 
-async def _async_items(run: ToolRun, chosen: EntityRecord) -> list[Item]:
-    """Return the items of a list, completed or not."""
-    call = ServiceCall(domain=DOMAIN, service="get_items", entity_ids=(chosen.entity_id,))
-    answer = await run.read(call)
-    return list((answer.get(chosen.entity_id) or {}).get("items") or ())
+async def _async_items(run: ToolRun, chosen: EntityRecord) -> tuple[list[Item], list[Item]]:
+    """Return the open and the completed items of a list."""
+    answer = await run.read(_call(chosen, "get_items"))
+    items = (answer.get(chosen.entity_id) or {}).get("items") or ()
+    return (
+        [item for item in items if item.get("status") != DONE],
+        [item for item in items if item.get("status") == DONE],
+    )
 
 
-async def _async_open_items(run: ToolRun, chosen: EntityRecord) -> list[Item]:
-    return [item for item in await _async_items(run, chosen) if item.get("status") != DONE]
+def _call(chosen: EntityRecord, service: str, **data: Any) -> ServiceCall:
+    return ServiceCall(domain=DOMAIN, service=service, entity_ids=(chosen.entity_id,), data=data)
 
 
 async def _async_list(
@@ -162,7 +186,7 @@ async def _async_list(
             sentence = set(words(run.sentence))
             likely = []
             for record in permitted(run, records)[:MAX_LISTS]:
-                there = await _async_open_items(run, record)
+                there, _ = await _async_items(run, record)
                 named = (words(_text_of(item)) for item in there)
                 if (
                     any(item and sentence.issuperset(item) for item in named)
@@ -186,7 +210,7 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | Non
     most = MAX_READ // len(chosen)
     results: list[JsonValueType] = []
     for record in chosen:
-        items = await _async_open_items(run, record)
+        items, _ = await _async_items(run, record)
         result: dict[str, JsonValueType] = {
             "list": one_line(record.name, MAX_TEXT),
             "items": [_shown(item) for item in items[:most]],
@@ -197,79 +221,66 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], name: str | Non
     return results[0] if len(results) == 1 else {"lists": results}
 
 
-async def _async_add(
+async def _async_additions(
     run: ToolRun, chosen: EntityRecord, items: Sequence[str], due: str | None
-) -> JsonValueType:
-    """Add missing items; completed ones are reopened."""
+) -> tuple[list[ItemStep], dict[str, JsonValueType]]:
+    """Return how missing items are added, with what is told beside; completed ones are reopened."""
     dated = _due_of(run, chosen, due)
-    rows = await _async_items(run, chosen)
-    there = {squash(_text_of(item)) for item in rows if item.get("status") != DONE}
-    completed = {squash(_text_of(item)): item for item in rows if item.get("status") == DONE}
-    done: dict[str, list[JsonValueType]] = {"added": [], "already_there": []}
-    problem = ""
+    rows, ticked = await _async_items(run, chosen)
+    there = {squash(_text_of(item)) for item in rows}
+    completed = {squash(_text_of(item)): item for item in ticked}
+    steps: list[ItemStep] = []
     for text in items:
-        if squash(text) in there:
-            done["already_there"].append(text)
+        name = squash(text)
+        if name in there:
+            steps.append(("already_there", text, ()))
             continue
-        service, data = "add_item", {"item": text, **dated}
-        if (earlier := completed.get(squash(text))) is not None:
-            service, data = "update_item", {"item": _key_of(earlier), "status": OPEN, **dated}
-        try:
-            await _async_call(run, chosen, service, data)
-        except ToolExecutionError as err:
-            problem = str(err)
-            break
-        done["added"].append(text)
-        there.add(squash(text))
-    return _result(chosen, done, problem, dated)
+        there.add(name)
+        call = _call(chosen, "add_item", item=text, **dated)
+        if name in completed:
+            call = _call(chosen, "update_item", item=_key_of(completed[name]), status=OPEN, **dated)
+        steps.append(("added", text, (call,)))
+    return steps, dict[str, JsonValueType](dated)
 
 
-async def _async_settle(
+async def _async_changes(
     run: ToolRun,
     chosen: EntityRecord,
     items: Sequence[str],
     args: Mapping[str, Any],
     target: EntityRecord | None,
-) -> JsonValueType:
-    """Complete, remove, change or move items; nothing happens where one of them is not clear."""
+) -> tuple[list[ItemStep], dict[str, JsonValueType]]:
+    """Return how items are completed, removed, changed or moved, with what is told beside.
+
+    Raises ValidationError where one of them is not clear.
+    """
     action, to = args["action"], one_line((args.get("to") or "").strip(), MAX_TEXT)
-    there = await _async_open_items(run, chosen)
+    there, _ = await _async_items(run, chosen)
     meant = [_meant(item, there) for item in items]
-    changes: dict[str, str] = {}
-    if action == "change":
-        dated = _due_of(run, chosen, args.get("due"))
-        changes = {**({"rename": to} if to else {}), **dated}
-        if not changes:
-            raise ValidationError("to: say what the item is to say, or due: when it is due")
-        if to and len(meant) > 1:
-            raise ValidationError("items: only one can be given a new text at once")
-    done: dict[str, list[JsonValueType]] = {PAST[action]: []}
-    problem = ""
+    dated = _due_of(run, chosen, args.get("due")) if action == "change" else {}
+    if action == "change" and not (to or dated):
+        raise ValidationError("to: say what the item is to say, or due: when it is due")
+    if action == "change" and to and len(meant) > 1:
+        raise ValidationError("items: only one can be given a new text at once")
+    steps: list[ItemStep] = []
     for item in meant:
-        try:
-            if target is not None:
-                try:
-                    dated = _due_of(run, target, str(item.get("due") or ""))
-                except ValidationError:  # the other list keeps no dates
-                    dated = {}
-                await _async_call(run, target, "add_item", {"item": _text_of(item), **dated})
-            if action in ("remove", "move"):
-                await _async_call(run, chosen, "remove_item", {"item": [_key_of(item)]})
-            else:
-                data = {"status": DONE} if action == "complete" else changes
-                await _async_call(run, chosen, "update_item", {"item": _key_of(item), **data})
-        except ToolExecutionError as err:
-            problem = str(err)
-            break
-        done[PAST[action]].append(_text_of(item))
-    details: dict[str, JsonValueType] = {key: value for key, value in changes.items() if key != "rename"}
+        key = _key_of(item)
+        if action == "complete":
+            calls = [_call(chosen, "update_item", item=key, status=DONE)]
+        elif action == "change":
+            calls = [_call(chosen, "update_item", item=key, **({"rename": to} if to else {}), **dated)]
+        else:
+            calls = [_call(chosen, "remove_item", item=[key])]
+        if target is not None:
+            kept: dict[str, str] = {}
+            with suppress(ValidationError):  # the other list keeps no dates
+                kept = _due_of(run, target, str(item.get("due") or ""))
+            calls.insert(0, _call(target, "add_item", item=_text_of(item), **kept))
+        steps.append((PAST[action], _text_of(item), calls))
+    details = dict[str, JsonValueType](dated)
     if to:
         details["to"] = one_line(target.name, MAX_TEXT) if target else to
-    return _result(chosen, done, problem, details)
-
-
-async def _async_call(run: ToolRun, chosen: EntityRecord, service: str, data: Mapping[str, Any]) -> None:
-    await run.call(ServiceCall(domain=DOMAIN, service=service, entity_ids=(chosen.entity_id,), data=data))
+    return steps, details
 
 
 def _due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, str]:
@@ -322,19 +333,3 @@ def _shown(item: Item) -> str:
         return _text_of(item)
     moment = dt_util.parse_datetime(due) if "T" in due else None
     return f"{_text_of(item)} (due {format_local(moment) if moment else one_line(due, 20)})"
-
-
-def _result(
-    chosen: EntityRecord,
-    done: Mapping[str, list[JsonValueType]],
-    problem: str,
-    details: Mapping[str, JsonValueType],
-) -> JsonValueType:
-    """Return the result. Raises PartlyFailed or ToolExecutionError if something failed."""
-    kept = {key: value for key, value in done.items() if value}
-    result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), **kept, **details}
-    if problem and kept:
-        raise PartlyFailed(problem, result)
-    if problem:
-        raise ToolExecutionError(problem)
-    return result

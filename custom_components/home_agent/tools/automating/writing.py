@@ -1,0 +1,841 @@
+"""An automation as a call describes it, in Home Assistant's form: names become ids, words become states.
+
+Read are the forms below, of which an error gives the right one. Home Assistant's own schemas judge the rest.
+What it does is planned now and judged as if it ran now.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import time
+import json
+from typing import Any, Final
+
+import yaml
+
+from homeassistant.const import (
+    ATTR_ENTITY_ID,
+    STATE_HOME,
+    STATE_OFF,
+    STATE_ON,
+    STATE_UNAVAILABLE,
+    STATE_UNKNOWN,
+    WEEKDAYS,
+)
+from homeassistant.core import HomeAssistant, State, valid_entity_id
+from homeassistant.helpers import llm
+from homeassistant.helpers.translation import async_get_translations
+from homeassistant.util import dt as dt_util
+
+from ...domains import DOMAINS, domains_of
+from ...domains.binary_sensor import BINARY_WORDS
+from ...errors import PermissionDenied, ValidationError
+from ...knowledge.house import EntityRecord
+from ...knowledge.names import squash
+from ...knowledge.speaker import entity_of_person
+from ...knowledge.spoken_words import state_meanings
+from ...languages import DEFAULT
+from ...safety.frozen import FrozenPlan, ServiceCall, frozen_call
+from ...safety.redaction import is_secret
+from ...texts import as_number, first_name, fold, leaves, one_line, opened
+from ...timespans import EVERY_DAY
+from ...when import read_clock, read_days, read_length
+from ..base import ToolRun
+from ..calls.repair import adapt, fit
+from ..control.arguments import read_args
+from ..control.planning import plan
+from ..control.scripts import SCRIPT, plan_script
+from ..control.values import Units
+from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool, self_words
+from ..ha_control import ControlTool, async_prepare_names, resolve_gated
+from ..people import NOTIFY
+from ..resolving.resolver import Target, plain, resolve, texts
+from ..waiting import as_values
+from .kept import RECORDED, unattended
+
+type Config = dict[str, Any]
+"""An automation, or a part of it, as Home Assistant writes it."""
+
+TRIGGER: Final = "trigger"
+CONDITION: Final = "condition"
+PARTS: Final = ("triggers", "conditions", "actions")
+ACTIONS: Final = "{action: turn_on, entity_id}, {delay: '00:05:00'}, {tell: me, message}"
+FORMS: Final[Mapping[str, Mapping[str, str]]] = {
+    TRIGGER: {
+        "state": "{trigger: state, entity_id, to, for}",
+        "numeric_state": "{trigger: numeric_state, entity_id, above: 8}",
+        "time": "{trigger: time, at: '22:30', weekday: [mon]}",
+        "sun": "{trigger: sun, event: sunset, offset}",
+        "zone": "{trigger: zone, person: me, zone: home, event: enter}",
+    },
+    CONDITION: {
+        "state": "{condition: state, entity_id or person: nobody, state}",
+        "numeric_state": "{condition: numeric_state, entity_id, below: 8}",
+        "time": "{condition: time, after: '22:00', before, weekday: [mon]}",
+        "sun": "{condition: sun, after: sunset}",
+        "zone": "{condition: zone, person: me, zone: home}",
+    },
+}
+"""One example of each form that is read."""
+_WHERE: Final = frozenset({"entity_id", "area", "floor", "domain", "device_class"})
+_KEYS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
+    TRIGGER: {
+        "state": _WHERE | {"person", "from", "to", "for"},
+        "numeric_state": _WHERE | {"attribute", "above", "below", "for"},
+        "time": frozenset({"at", "weekday"}),
+        "sun": frozenset({"event", "offset"}),
+        "zone": frozenset({"entity_id", "person", "zone", "event"}),
+    },
+    CONDITION: {
+        "state": _WHERE | {"person", "to", "for"},
+        "numeric_state": _WHERE | {"attribute", "above", "below"},
+        "time": frozenset({"after", "before", "weekday"}),
+        "sun": frozenset({"after", "before", "after_offset", "before_offset"}),
+        "zone": frozenset({"entity_id", "person", "zone"}),
+    },
+}
+_NAMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("entity", "entities", "entity_ids", "name"), "entity_id"),
+    **dict.fromkeys(("area_id", "room"), "area"),
+    **dict.fromkeys(("time", "when"), "at"),
+    **dict.fromkeys(("days", "weekdays"), "weekday"),
+    "floor_id": "floor",
+    "state": "to",
+    "platform": TRIGGER,
+}
+"""Keys by what models call them; the state of a condition is read like that of a trigger."""
+_IGNORED: Final = frozenset({"id", "alias", "enabled"})
+MAX_ITEMS: Final = 10
+"""Triggers, conditions or actions of one automation."""
+MAX_ENTITIES: Final = 20
+MAX_TARGETS: Final = 50
+"""Entities of one action."""
+MAX_FOR: Final = 7 * 86_400
+MAX_ALIAS: Final = 80
+MAX_SENTENCE: Final = 400
+MAX_STATE: Final = 60
+SHOWN_WIDTH: Final = 34
+"""Characters after which a line ends with its word. Long lines cut off the question in Assist's dialog."""
+TEMPLATE_MARKS: Final = ("{{", "{%", "{#")
+ENDS: Final[Mapping[str, str]] = {"turn_on": "turn_off", "start": "stop", "play": "pause", "open": "close"}
+"""How an action for a while ends. What was open before is never opened again by itself."""
+
+_SUN: Final = "sun.sun"
+SUNSET: Final = "sunset"
+SUNRISE: Final = "sunrise"
+_BY_HORIZON: Final = {"below_horizon": (SUNSET, SUNRISE), "above_horizon": (SUNRISE, SUNSET)}
+"""The states of the sun, with the events that they begin and end with."""
+_NOON: Final = time(12)
+_HOME: Final = "zone.home"
+_GONE: Final = [STATE_UNKNOWN, STATE_UNAVAILABLE]
+"""States that tell nothing: what comes back from them has not changed."""
+_MEASURED: Final[Mapping[str, str]] = {
+    "climate": "current_temperature",
+    "water_heater": "current_temperature",
+    "humidifier": "current_humidity",
+    "weather": "temperature",
+    "cover": "current_position",
+    "fan": "percentage",
+}
+"""The attribute that is compared with a number where the state is none."""
+NOBODY, SOMEBODY, EVERYBODY = "nobody", "somebody", "everybody"
+_ALL: Final[Mapping[str, str]] = {
+    **dict.fromkeys((NOBODY, "noone"), NOBODY),
+    **dict.fromkeys((SOMEBODY, "someone", "anybody", "anyone"), SOMEBODY),
+    **dict.fromkeys((EVERYBODY, "everyone", "all"), EVERYBODY),
+}
+"""Words for persons who are not named."""
+NO_PERSONS: Final = (
+    "person: Home Assistant has no persons. The household adds them under Settings > People. Nothing was "
+    "created; say so"
+)
+NEEDS_YES: Final = (
+    "needs a person's confirmation each time, so an automation may not do it. Nothing was created; say so"
+)
+
+
+@dataclass(slots=True)
+class WrittenAutomation:
+    """What a call makes of an automation."""
+
+    config: Config
+    """As Home Assistant writes it, without its id."""
+    triggers: list[Config] = field(default_factory=list)
+    """What is new about it, as are the conditions, the steps and their calls."""
+    conditions: list[Config] = field(default_factory=list)
+    steps: list[FrozenPlan] = field(default_factory=list)
+    calls: list[ServiceCall] = field(default_factory=list)
+
+
+async def async_write(
+    args: Mapping[str, Any],
+    run: ToolRun,
+    control: ControlTool | None,
+    messages: NotifyTool | None,
+    earlier: Mapping[str, Any] | None = None,
+    *,
+    gated: bool,
+) -> WrittenAutomation:
+    """Return the automation of a call; of one that is changed, parts that the call leaves out stay.
+
+    Raises ValidationError, and PermissionDenied for what the speaker may not do.
+    """
+    check_plain([args.get(part) for part in PARTS])
+    written = WrittenAutomation(config=dict(earlier or {}))
+    config = written.config
+    clauses = ClauseReader(run, await StateWords.async_load(run.hass, run.speaker.language))
+    if earlier is None or args.get("triggers"):
+        written.triggers = config["triggers"] = clauses.read(args.get("triggers"), TRIGGER)
+        if not written.triggers:
+            raise ValidationError("triggers: say what starts it")
+    if earlier is None or args.get("conditions") is not None:
+        written.conditions = config["conditions"] = clauses.read(args.get("conditions"), CONDITION)
+    if earlier is None or args.get("actions"):
+        actions = ActionReader(run, control, messages, gated=gated)
+        for item in _items(args.get("actions"), "actions") or [None]:
+            await actions.async_read(item)
+        written.steps, written.calls = actions.steps, actions.calls
+        speaker = unattended(run.speaker)
+        for call in actions.calls:
+            if await run.guard.async_foresee([call], speaker) is not None:
+                names = ", ".join(call.entity_ids[:3])
+                raise PermissionDenied(f"{call.domain}.{call.service} of {names} {NEEDS_YES}")
+        config["actions"] = actions.config
+        config["mode"] = "restart" if any(step.hold for step in actions.steps) else "single"
+    if earlier is not None and config == dict(earlier) and not args.get("name"):
+        raise ValidationError("Nothing would change. Give new triggers, conditions or actions, as a whole")
+    check_plain(config)
+    return written
+
+
+def check_plain(value: Any) -> None:
+    """Raise ValidationError for a template anywhere in a value."""
+    for text in leaves(value, keys=True):
+        if isinstance(text, str) and any(mark in text for mark in TEMPLATE_MARKS):
+            raise ValidationError("templates are not available; write plain values")
+
+
+def as_yaml(config: Mapping[str, Any]) -> str:
+    """Return an automation as YAML, in lines that fit into a chat on a phone."""
+    return str(yaml.safe_dump(dict(config), allow_unicode=True, sort_keys=False, width=SHOWN_WIDTH))
+
+
+def described(
+    config: Mapping[str, Any], alias: str, run: ToolRun, *, changed: bool, taken: Sequence[str] = ()
+) -> Config:
+    """Return an automation with its name and who asked for it, when, and in which words."""
+    sentence = one_line(_without_marks(run.sentence), MAX_SENTENCE)
+    who = plain(run.speaker.person or "") or "an administrator"
+    text = f"{RECORDED[changed]}{who} on {dt_util.now():%Y-%m-%d %H:%M}: {sentence}"
+    if changed and (earlier := str(config.get("description") or "")):
+        text = f"{earlier}\n{text}"
+    rest = {key: value for key, value in config.items() if key not in ("alias", "description")}
+    others = {name.casefold() for name in taken}
+    free, number = alias, 1
+    while free.casefold() in others:
+        number += 1
+        free = f"{alias} {number}"
+    return {"alias": free, "description": text, **rest}
+
+
+def alias_of(args: Mapping[str, Any], run: ToolRun) -> str:
+    """Return the name of a new automation: the one that was given, else the sentence."""
+    given = str(args.get("name") or "") or run.sentence or "Home Agent"
+    text = _without_marks(given).strip().rstrip(".!?")
+    name = one_line(text, MAX_ALIAS)
+    head, space, _ = name.rpartition(" ") if len(" ".join(text.split())) > MAX_ALIAS else ("", "", "")
+    name = f"{head}…" if space else name
+    return name[:1].upper() + name[1:]
+
+
+def _without_marks(text: str) -> str:
+    for mark in TEMPLATE_MARKS:
+        text = text.replace(mark, mark[:1])
+    return text
+
+
+def _items(value: Any, part: str) -> list[Any]:
+    items = [opened(item) for item in as_values(opened(value))]
+    if len(items) > MAX_ITEMS:
+        raise ValidationError(f"{part}: at most {MAX_ITEMS}")
+    return items
+
+
+class ClauseReader:
+    """Reads the triggers and conditions of one call."""
+
+    def __init__(self, run: ToolRun, states: StateWords) -> None:
+        self._run = run
+        self._hass = run.hass
+        self._states = states
+        self._language = run.speaker.language
+
+    def read(self, value: Any, role: str) -> list[Config]:
+        """Return triggers, or conditions of which all must hold. Raises ValidationError."""
+        read = self._triggers if role == TRIGGER else self._conditions
+        return [config for item in _items(value, f"{role}s") for config in read(*_fields(item, role))]
+
+    def _triggers(self, kind: str, fields: Config) -> list[Config]:
+        lasts = {"for": as_duration(read_for(fields["for"], self._language))} if "for" in fields else {}
+        config: Config
+        if kind == "time":
+            times = [self._clock(at) for at in as_values(fields.get("at"))]
+            return [{"trigger": "time", "at": at, **self._weekday(fields)} for at in times]
+        if kind == "sun":
+            config = {"trigger": kind, "event": str(fields.get("event")).casefold()}
+            if config["event"] not in (SUNSET, SUNRISE):
+                raise ValidationError(f"event: give sunset or sunrise, as in {FORMS[TRIGGER][kind]}")
+            return [config | self._offset(fields, "offset")]
+        if (who := self._who(kind, fields)) is not None:
+            return [self._of_persons(TRIGGER, who, fields) | lasts]
+        if kind == "numeric_state":
+            return [{"trigger": kind, **self._compared(fields)} | lasts]
+        states = self._entities(fields)
+        config = {"trigger": "state", "entity_id": [state.entity_id for state in states]}
+        for key, other in (("from", "not_from"), ("to", "not_to")):
+            wanted = self._named_states(states, fields.get(key))
+            config |= {key: wanted} if wanted else {other: [*_GONE]}
+        return [config | lasts]
+
+    def _conditions(self, kind: str, fields: Config) -> list[Config]:
+        lasts = {"for": as_duration(read_for(fields["for"], self._language))} if "for" in fields else {}
+        if kind in ("time", "sun"):
+            after, before = (self._end(fields, side) for side in ("after", "before"))
+            days = self._weekday(fields)
+            configs = _window(after, before) if after or before else []
+            if not configs and "weekday" not in fields:
+                raise ValidationError(f"conditions: a time is missing. Give {FORMS[CONDITION][kind]}")
+            return [*configs, {"condition": "time", **days}] if days else configs
+        if (who := self._who(kind, fields)) is not None:
+            return [self._of_persons(CONDITION, who, fields) | lasts]
+        if kind == "numeric_state":
+            return [{"condition": kind, **self._compared(fields)}]
+        states = self._entities(fields)
+        if not (wanted := self._named_states(states, fields.get("to"))):
+            raise ValidationError(f"conditions: state is missing. Give {FORMS[CONDITION][kind]}")
+        ids = [state.entity_id for state in states]
+        return [{"condition": "state", "entity_id": ids, "state": wanted} | lasts]
+
+    # Entities
+
+    def _named_states(self, states: Sequence[State], value: Any) -> Any:
+        names = [self._states.read(states[0], each) for each in as_values(value)]
+        return names[0] if len(names) == 1 else names
+
+    def _entities(self, fields: Config) -> list[State]:
+        """Return the states of the entities of a clause, all of one domain. Raises ValidationError."""
+        named = texts(fields.get("entity_id"))
+        ids = [each for each in named if valid_entity_id(each.casefold())]
+        names = [each for each in named if each not in ids]
+        target = Target.from_args({**fields, "entity_id": ids, "name": names})
+        if target.is_empty:
+            raise ValidationError("entity_id is missing: say which entity is meant")
+        records = resolve(
+            self._run.house,
+            target,
+            speaker=self._run.speaker,
+            sentence=self._run.sentence,
+            exists=lambda entity_id: self._hass.states.get(entity_id) is not None,
+        )
+        if len(records) > MAX_ENTITIES or len({record.domain for record in records}) > 1:
+            names = [plain(record.name) for record in records[:MAX_ENTITIES]]
+            raise ValidationError(f"Which one? Name one of: {', '.join(names)}"[:200])
+        states = [self._hass.states.get(record.entity_id) for record in records]
+        seen = [state for state in states if state is not None and self._run.reader.sees(state.entity_id)]
+        if len(seen) < len(records):
+            raise ValidationError(f"{records[0].entity_id} does not exist or is not exposed to the assistant")
+        return seen
+
+    def _compared(self, fields: Config) -> Config:
+        state, *others = self._entities(fields)
+        if others:
+            ids = ", ".join(each.entity_id for each in (state, *others))
+            raise ValidationError(f"Which one? Name one of: {ids}"[:200])
+        attribute = _MEASURED.get(state.domain)
+        is_number = as_number(state.state) is not None or state.attributes.get("unit_of_measurement")
+        if attribute is None and not is_number:
+            raise ValidationError(f"{state.entity_id} has no number. Give {FORMS[TRIGGER]['state']}")
+        if (given := fields.get("attribute")) and given != attribute:
+            raise ValidationError(f"attribute: {str(given)[:40]!r} is not available for {state.entity_id}")
+        if not (limits := _limits(fields)):
+            raise ValidationError(f"{state.entity_id}: above or below is missing")
+        return {
+            "entity_id": [state.entity_id],
+            **({"attribute": attribute} if attribute else {}),
+            **limits,
+        }
+
+    # Persons, who need not be exposed: their state is not told
+
+    def _who(self, kind: str, fields: Config) -> list[str] | str | None:
+        """Return the persons that a clause is about, or a word for them; None for other entities."""
+        names = texts(fields.get("person") or fields.get("entity_id"))
+        if kind == "numeric_state" and names == (_HOME,):
+            if (limits := _limits(fields)) not in ({"below": 1}, {"above": 0}):
+                raise ValidationError(f"{_HOME}: give below: 1 for nobody, or above: 0 for somebody")
+            return NOBODY if "below" in limits else SOMEBODY
+        are_persons = all(
+            each.startswith("person.") or squash(each) in _ALL or squash(each) in self_words()
+            for each in names
+        )
+        if not names or not (are_persons or kind == "zone" or fields.get("person")):
+            return None
+        if extra := (fields.keys() & _WHERE) - ({"entity_id"} if "person" not in fields else set()):
+            raise ValidationError(f"{min(extra)}: is not available beside a person")
+        persons = sorted(self._hass.states.async_all("person"), key=lambda state: state.entity_id)
+        if not persons:
+            raise ValidationError(NO_PERSONS)
+        if len(names) == 1 and (word := _ALL.get(squash(names[0]))) is not None:
+            return word
+        listed, speaker = ", ".join(plain(state.name) for state in persons), self._run.speaker
+        ids: list[str] = []
+        for name in names:
+            if squash(name) in self_words():
+                user_id = speaker.context.user_id
+                own = entity_of_person(self._hass, person_id=speaker.person_id, user_id=user_id)
+                if own is None:
+                    whose = "" if user_id is None else ", and the user has no person"
+                    problem = f"it is not known which person is speaking{whose}"
+                    raise ValidationError(f"person: {problem}. Give the name of a person: {listed}"[:300])
+                ids.append(own)
+                continue
+            wanted = squash(name.removeprefix("person."))
+            meant = [
+                state.entity_id
+                for state in persons
+                if wanted in (squash(state.name), squash(state.object_id), squash(first_name(state.name)))
+            ]
+            if len(meant) != 1:
+                raise ValidationError(f"person: {name[:40]!r} is not known. There are: {listed}"[:300])
+            ids += meant
+        return ids
+
+    def _of_persons(self, role: str, who: list[str] | str, fields: Config) -> Config:
+        """Return a clause about persons who come or leave, are somewhere or away; a restart is neither."""
+        comes, zone = self._place(fields)
+        limits: dict[str, int] = {}
+        # "Everybody leaves" is said as well as "nobody is home" and "the last one leaves".
+        if who == NOBODY or (who == EVERYBODY and not comes):
+            limits = {"below": 1}
+        elif who == EVERYBODY and role == TRIGGER:
+            raise ValidationError("person: everybody at home starts nothing; use it as a condition")
+        elif who == SOMEBODY and role == CONDITION:
+            if not comes:
+                raise ValidationError("person: name who must be away, or use nobody")
+            limits = {"above": 0}
+        if limits:
+            if zone != _HOME:
+                raise ValidationError("person: name the persons; nobody and somebody are known for home only")
+            return {role: "numeric_state", "entity_id": _HOME, **limits}
+        ids = sorted(self._hass.states.async_entity_ids("person")) if isinstance(who, str) else who
+        if role == CONDITION:
+            if zone != _HOME:
+                return {"condition": "zone", "entity_id": ids, "zone": zone}
+            there = {"condition": "state", "entity_id": ids, "state": STATE_HOME}
+            return there if comes else {"condition": "not", "conditions": [there]}
+        if zone != _HOME:
+            event = "enter" if comes else "leave"
+            return {"trigger": "zone", "entity_id": ids, "zone": zone, "event": event}
+        moves = (
+            {"to": STATE_HOME, "not_from": [*_GONE]} if comes else {"from": STATE_HOME, "not_to": [*_GONE]}
+        )
+        return {"trigger": "state", "entity_id": ids, **moves}
+
+    def _place(self, fields: Config) -> tuple[bool, str]:
+        """Return whether persons come or are there, rather than leave or are away, and the zone."""
+        place, event = fields.get("zone"), str(fields.get("event", "enter"))
+        if event not in ("enter", "leave"):
+            raise ValidationError(f"event: {event[:40]!r} is not enter or leave")
+        comes = event == "enter"
+        if place is None and "from" in fields and "to" not in fields:
+            place, comes = fields["from"], False
+        name = next(iter(texts(place if place is not None else fields.get("to"))), STATE_HOME)
+        word = fold(name.removeprefix("zone.").replace("_", " "))
+        meant = state_meanings().get(word, word)
+        if meant in ("not home", "away"):
+            return not comes, _HOME
+        if meant == STATE_HOME:
+            return comes, _HOME
+        zones = [state for state in self._hass.states.async_all("zone") if state.entity_id != _HOME]
+        for state in zones:
+            if squash(word) in (squash(state.name), squash(state.object_id)):
+                return comes, state.entity_id
+        names = ", ".join(["home", *(plain(state.name) for state in zones)])
+        raise ValidationError(f"zone: {word[:40]!r} is not known. There are: {names}"[:300])
+
+    # Times
+
+    def _clock(self, value: Any) -> str:
+        text = str(value).strip()
+        clock = read_clock(text.casefold()) or dt_util.parse_time(text)
+        if clock is None:
+            raise ValidationError(f"{text[:40]!r} is no time of the day. Give '22:30'")
+        return clock.strftime("%H:%M:%S")
+
+    def _end(self, fields: Config, side: str) -> Config:
+        """Return one side of a window as Home Assistant writes it; empty if it is open."""
+        if (value := fields.get(side)) is None:
+            return {}
+        if (event := str(value).casefold()) in (SUNSET, SUNRISE):
+            return {side: event, **self._offset(fields, f"{side}_offset")}
+        return {side: self._clock(value)}
+
+    def _weekday(self, fields: Config) -> Config:
+        """Return the days of a clause; nothing for every day. Raises ValidationError."""
+        names = [str(each).casefold() for each in as_values(fields.get("weekday"))]
+        if all(each in WEEKDAYS for each in names):
+            days = [WEEKDAYS.index(each) for each in names]
+        else:
+            days = list(read_days(", ".join(names), self._language, "weekday", alone=True) or EVERY_DAY)
+        is_limited = set(days) not in (set(), set(EVERY_DAY))
+        return {"weekday": [WEEKDAYS[day] for day in sorted(set(days))]} if is_limited else {}
+
+    def _offset(self, fields: Config, key: str) -> Config:
+        """Return a time before or after an event of the sun; empty for none. Raises ValidationError."""
+        text = str(fields.get(key) or "").strip().replace("\u2212", "-")
+        if not text.strip("+-0:"):
+            return {}
+        seconds = read_for(text.lstrip("+-"), self._language, "offset")
+        return {key: f"{'-' if text.startswith('-') else ''}{as_duration(seconds)}"}
+
+
+def read_for(value: Any, language: str, slot: str = "for") -> int:
+    """Return a length of time in seconds. Raises ValidationError."""
+    if isinstance(value, Mapping):
+        value = " ".join(f"{number} {unit}" for unit, number in value.items() if number)
+    text = str(value).strip()
+    length = read_length(f"{text} seconds" if text.isdecimal() else text, language)
+    seconds = int(length.total_seconds()) if length is not None else 0
+    if not 0 < seconds <= MAX_FOR:
+        raise ValidationError(f"{slot}: {text[:40]!r} is no length of time up to a week. Give '00:10:00'")
+    return seconds
+
+
+def as_duration(seconds: int) -> str:
+    """Return a length of time as Home Assistant writes it."""
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours:02}:{rest // 60:02}:{rest % 60:02}"
+
+
+def _fields(item: Any, role: str) -> tuple[str, Config]:
+    """Return the kind of a trigger or condition and its values. Raises ValidationError."""
+    forms = ", ".join(FORMS[role].values())
+    if not isinstance(item, Mapping):
+        raise ValidationError(f"{role}s: {str(item)[:40]!r} is no object. Give {forms}")
+    flat: Config = {}
+    for key, value in item.items():
+        flat |= value if key in ("target", "options") and isinstance(value, Mapping) else {key: value}
+    fields: Config = {}
+    for key, value in flat.items():
+        name = str(key).strip().casefold()
+        name = _NAMES.get(name, name)
+        if name not in _IGNORED and value is not None and value not in ("", [], {}):
+            fields.setdefault(name, value)
+    if fields.get("entity_id") in (_SUN, [_SUN]) and fields.get("to") in _BY_HORIZON:
+        # The state of the sun, as the events that it begins and ends with.
+        begins, ends = _BY_HORIZON[fields["to"]]
+        rest = {key: value for key, value in fields.items() if key not in ("entity_id", "to", "from", *FORMS)}
+        events = {"event": begins} if role == TRIGGER else {"after": begins, "before": ends}
+        fields = {**rest, **events, role: "sun"}
+    kinds = [str(fields.pop(key)) for key in FORMS if key in fields]
+    kind = kinds[0] if kinds else _kind(fields)
+    if kind not in FORMS[role]:
+        raise ValidationError(f"{role}s: {kind[:40]!r} is not available here. Give {forms}")
+    if kind == "time" and fields.get("at") in (SUNSET, SUNRISE):
+        kind, fields["event"] = "sun", fields.pop("at")
+    if unknown := sorted(fields.keys() - _KEYS[role][kind]):
+        raise ValidationError(f"{role}s: {unknown[0][:40]!r} is no part of it. Give {FORMS[role][kind]}")
+    if not fields:
+        raise ValidationError(f"{role}s: something is missing. Give {FORMS[role][kind]}")
+    return kind, fields
+
+
+def _kind(fields: Config) -> str:
+    """Return the kind of a clause that does not say it."""
+    if fields.keys() & {"above", "below"}:
+        return "numeric_state"
+    if fields.keys() & {"at", "after", "before"} or fields.keys() == {"weekday"}:
+        return "time"
+    if fields.get("event") in (SUNSET, SUNRISE):
+        return "sun"
+    return "zone" if "zone" in fields else "state"
+
+
+def _window(after: Config, before: Config) -> list[Config]:
+    """Return the conditions of a window, either end of it by the clock or by the sun.
+
+    Home Assistant judges a window whose ends are of both kinds as two, each within a day. So what is after
+    sunset is before sunrise too, and of a night with one end by the clock the other half day is left out.
+    """
+    begins, ends = after.get("after", ""), before.get("before", "")
+    starts_by_sun, ends_by_sun = begins in (SUNSET, SUNRISE), ends in (SUNSET, SUNRISE)
+    if starts_by_sun == ends_by_sun or not (begins and ends):
+        if begins == SUNSET and not ends:
+            before = {"before": SUNRISE}
+        return [{"condition": "sun" if starts_by_sun or ends_by_sun else "time", **after, **before}]
+    if begins == SUNSET and time.fromisoformat(ends) < _NOON:
+        night = {"condition": "sun", **after, "before": SUNRISE}
+        return [night, {"condition": "time", "after": f"{_NOON}", **before}]
+    if ends == SUNRISE and time.fromisoformat(begins) >= _NOON:
+        night = {"condition": "sun", "after": SUNSET, **before}
+        return [{"condition": "time", **after, "before": f"{_NOON}"}, night]
+    sides = [(after, starts_by_sun), (before, ends_by_sun)]
+    return [{"condition": "sun" if by_sun else "time", **side} for side, by_sun in sides]
+
+
+def _limits(fields: Config) -> dict[str, float]:
+    """Return the numbers above or below which something is. Raises ValidationError."""
+    limits: dict[str, float] = {}
+    for side in ("above", "below"):
+        if side in fields:
+            text = str(fields[side]).strip()
+            number = None if isinstance(fields[side], bool) else as_number(text.replace(",", "."))
+            if number is None:
+                raise ValidationError(f"{side}: {text[:40]!r} is no number")
+            limits[side] = int(number) if number.is_integer() else number
+    return limits
+
+
+class ActionReader:
+    """Reads what an automation is to do, step by step."""
+
+    def __init__(
+        self, run: ToolRun, control: ControlTool | None, messages: NotifyTool | None, *, gated: bool
+    ) -> None:
+        self._run = run
+        self._control = control
+        self._messages = messages
+        self._gated = gated
+        self.steps: list[FrozenPlan] = []
+        self.calls: list[ServiceCall] = []
+        self.config: list[Config] = []
+        """The steps as Home Assistant writes them."""
+
+    def _add(self, calls: Sequence[ServiceCall], seconds: int = 0, ends: Sequence[ServiceCall] = ()) -> None:
+        """Add a step: calls, a wait, or calls for a while and what ends them."""
+
+        async def begin_nothing() -> None:
+            """A step is a part of what is asked about."""
+
+        self.calls += (*calls, *ends)
+        frozen = tuple(map(frozen_call, calls))
+        self.steps.append(FrozenPlan(calls=frozen, hold=seconds, begin=begin_nothing))
+        waits = [{"delay": as_duration(seconds)}] if seconds else []
+        self.config += [*map(_as_action, calls), *waits, *map(_as_action, ends)]
+
+    async def async_read(self, item: Any) -> None:
+        """Read one item. Raises ValidationError, and PermissionDenied for what is refused."""
+        if item is None:
+            raise ValidationError(f"actions: say what is to be done. Give {ACTIONS}")
+        if not isinstance(item, Mapping):
+            raise ValidationError(f"actions: {str(item)[:40]!r} is no object. Give {ACTIONS}")
+        args = {str(key): value for key, value in item.items() if key not in _IGNORED}
+        if args.keys() == {"delay"}:
+            self._add((), read_for(args["delay"], self._run.speaker.language))
+            return
+        data = args.get("data")
+        told = {**args, **data} if isinstance(data, Mapping) else args
+        if "tell" not in told and not str(args.get("action") or "").startswith(NOTIFY):
+            await self._async_control(args)
+            return
+        message = one_line(str(told.get("message") or ""), MAX_MESSAGE)
+        if not message:
+            raise ValidationError("message: say what is to be told")
+        if self._messages is None:
+            raise ValidationError("actions: messages cannot be sent here")
+        room = told.get("area") or told.get("room")
+        whom = room or told.get("tell") or told.get("person") or "me"
+        receivers = ", ".join(map(str, as_values(whom)))
+        calls = await self._messages.async_calls(receivers, message, self._run, to_phone=not room)
+        self._add(_merged(calls))
+
+    async def _async_control(self, args: dict[str, Any]) -> None:
+        run, control = self._run, self._control
+        if control is None:
+            raise ValidationError("actions: devices cannot be controlled here")
+        name = str(args.get("service") or args.get("action") or "")
+        if "." in name:
+            rest = {key: value for key, value in args.items() if key not in ("service", "action")}
+            parts = adapt(llm.ToolInput(name, rest), {control.name: control})
+            if len(parts) != 1 or parts[0].call.tool_name != control.name:
+                raise ValidationError(f"actions: {name[:40]!r} is not available. Give {ACTIONS}")
+            args = dict(parts[0].call.tool_args)
+        try:
+            args = fit(control, args)[0]
+        except ValidationError as err:
+            raise ValidationError(f"actions: {err}"[:300]) from err
+        verb, target, given = read_args(args)
+        if any(is_secret(name) for name in given):
+            raise ValidationError("actions: a code is not stored, so this cannot be part of an automation")
+        if args.get("when") or args.get("repeat"):
+            raise ValidationError("actions: when and repeat belong to the automation, not to an action of it")
+        await async_prepare_names(run.hass, run.house)
+
+        def find(domains: Collection[str]) -> list[EntityRecord]:
+            return resolve(
+                run.house,
+                target,
+                speaker=run.speaker,
+                sentence=run.sentence,
+                allowed_domains=domains,
+                exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
+            )
+
+        records = resolve_gated(target, domains_of(verb), find, gated=self._gated)
+        if len(records) > MAX_TARGETS:
+            raise ValidationError(f"actions: {len(records)} entities are too many; name the area")
+        calls = self._planned(verb, given, records)
+        if not args.get("for"):
+            self._add(calls)
+            return
+        if verb not in ENDS:
+            raise ValidationError(f"actions: for fits turn_on, start, play and open only, not {verb}")
+        seconds = read_for(args["for"], run.speaker.language)
+        self._add(calls, seconds, self._planned(ENDS[verb], {}, records))
+
+    def _planned(
+        self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord]
+    ) -> list[ServiceCall]:
+        """Return the calls of an action on entities, whatever they show now. Raises ValidationError."""
+        run = self._run
+        units = Units(run.hass.config.units.temperature_unit)
+        calls: list[ServiceCall] = []
+        for record in records:
+            state = run.hass.states.get(record.entity_id)
+            if state is None or not run.guard.is_exposed(record.entity_id):
+                raise ValidationError(f"{record.entity_id} does not exist or is not exposed to the assistant")
+            action = DOMAINS[state.domain].actions.get(verb)
+            if action is not None and action.direction and state.domain != SCRIPT:
+                raise ValidationError(
+                    f"actions: {verb} takes no step in an automation; give the value that it is set to"
+                )
+            # The state must say nothing about now: an automation runs at another time.
+            neutral = state
+            if state.state in (*DOMAINS[state.domain].resting, STATE_UNAVAILABLE, STATE_UNKNOWN):
+                neutral = State(state.entity_id, "idle", state.attributes)
+            elif state.state == STATE_ON:
+                neutral = State(state.entity_id, STATE_OFF, state.attributes)
+            try:
+                made = (
+                    plan_script(run, neutral, verb, given, gated=self._gated)
+                    if state.domain == SCRIPT
+                    else plan(neutral, verb, given, units, gated=self._gated, alone=len(records) == 1)
+                )
+            except ValidationError as err:
+                raise ValidationError(f"actions: {record.entity_id} {err}"[:300]) from err
+            calls += (
+                ServiceCall(
+                    domain=made.domain,
+                    service=call.service,
+                    entity_ids=(call.on or record.entity_id,),
+                    data=call.data,
+                )
+                for call in made.calls
+            )
+        if not calls:
+            raise ValidationError(f"actions: {verb} would do nothing")
+        return _merged(calls)
+
+
+def _merged(calls: Sequence[ServiceCall]) -> list[ServiceCall]:
+    alike: dict[str, ServiceCall] = {}
+    for call in calls:
+        key = json.dumps([call.domain, call.service, dict(call.data)], sort_keys=True, default=str)
+        if key in alike and call.entity_ids:
+            ids = dict.fromkeys((*alike[key].entity_ids, *call.entity_ids))
+            alike[key] = replace(alike[key], entity_ids=tuple(ids))
+        else:
+            alike.setdefault(key, call)
+    return list(alike.values())
+
+
+def _as_action(call: ServiceCall) -> Config:
+    action: Config = {"action": f"{call.domain}.{call.service}"}
+    if call.entity_ids:
+        action["target"] = {ATTR_ENTITY_ID: list(call.entity_ids)}
+    if call.data:
+        action["data"] = dict(call.data)
+    return action
+
+
+_CATEGORY: Final = "entity_component"
+_TRUE: Final = {True: "on", False: "off"}
+"""What YAML makes of on and off."""
+_MODES: Final[Mapping[str, str]] = {"climate": "hvac_modes", "water_heater": "operation_list"}
+"""The attribute with the states of an entity, where not every entity of a domain has all of them."""
+_MOMENTS: Final = frozenset({"event", "button", "input_button", "scene"})
+"""Domains whose state is the time of what happened last."""
+_TIMES: Final = frozenset({"timestamp", "date", "uptime"})
+"""Device classes of sensors whose state is a time."""
+
+
+class StateWords:
+    """The states that entities can have, and how people call them."""
+
+    def __init__(self, strings: Sequence[Mapping[str, str]], zones: Sequence[str]) -> None:
+        self._strings = strings
+        self._zones = zones
+
+    @classmethod
+    async def async_load(cls, hass: HomeAssistant, language: str) -> StateWords:
+        """Return the names of states in a language and in English, as Home Assistant shows them."""
+        languages = dict.fromkeys((language, DEFAULT))
+        strings = [await async_get_translations(hass, each, _CATEGORY) for each in languages]
+        return cls(strings, [zone.name for zone in hass.states.async_all("zone")])
+
+    def names(self, state: State) -> dict[str, list[str]]:
+        """Return the states that an entity can have, each with its names, the shown one first.
+
+        Empty if they are not known.
+        """
+        states: dict[str, list[str]] = {}
+        device_class = str(state.attributes.get("device_class") or "_")
+        for strings in self._strings:
+            for each in (device_class, "_"):
+                start = f"component.{state.domain}.{_CATEGORY}.{each}.state."
+                own = {key[len(start) :]: name for key, name in strings.items() if key.startswith(start)}
+                for key, name in own.items():
+                    states.setdefault(key, []).append(name)
+                if own:
+                    break
+        if state.domain == "binary_sensor":
+            for key, word in zip(("on", "off"), BINARY_WORDS.get(device_class, ()), strict=False):
+                states.setdefault(key, []).append(word)
+        for action in DOMAINS[state.domain].actions.values():
+            for key in (*action.expected, *action.passing):
+                states.setdefault(key, [])
+        if modes := state.attributes.get(_MODES.get(state.domain, "")):
+            states = {key: names for key, names in states.items() if key in modes}
+        states |= {str(option): [] for option in state.attributes.get("options") or ()}
+        if state.domain == "device_tracker":
+            states |= {name: [] for name in self._zones}
+        return {key: [*names, key] for key, names in states.items()}
+
+    def shown(self, state: State, value: str) -> str:
+        """Return the name of a state as a sentence says it."""
+        return self.names(state).get(value, [value])[0]
+
+    def read(self, state: State, word: object) -> str:
+        """Return the state that a word means. Raises ValidationError naming the states that there are."""
+        value = _TRUE[word] if isinstance(word, bool) else str(word).strip()
+        names, attributes = self.names(state), state.attributes
+        if value in names:
+            return value
+        folded = fold(value.replace("_", " "))
+        meant = state_meanings().get(folded, folded)
+        for each in (folded, meant):
+            for key, own in names.items():
+                if each in [fold(name.replace("_", " ")) for name in own]:
+                    return key
+        if meant in _GONE:
+            return meant
+        unit = str(attributes.get("unit_of_measurement") or "")
+        if names and (state.domain != "sensor" or "options" in attributes):
+            problem = f". Allowed: {', '.join(names)}"
+        elif state.domain in _MOMENTS or attributes.get("device_class") in _TIMES:
+            problem = ": its state is a time. As a trigger, leave out to: it starts whenever the time changes"
+        elif unit or attributes.get("state_class"):
+            now = f"{state.state} {unit}".strip()
+            problem = f": it is a number, now {now}. Use numeric_state with above or below"
+        else:
+            return state.state if folded == fold(state.state) else value[:MAX_STATE]
+        raise ValidationError(f"{value[:40]!r} is no state of {state.entity_id}{problem}"[:300])
