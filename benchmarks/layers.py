@@ -102,7 +102,6 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
         Off(f"{module}:check_times", _nothing)
         for module in ("tools.ha_control", "tools.script_tool", "tools.control.asked")
     ),
-    "exceptions": (Off("tools.ha_control:check_exceptions", _nothing),),
     "needless": (Off("tools.control.planning:async_needless", _async_none),),
     "rooms": (Off("tools.ha_control:with_rooms", lambda _run, args: args),),
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.writing:fit", _unrepaired)),

@@ -99,10 +99,8 @@ class Sentence:
     """Whether it names several things or values: "the light and the fan"."""
     waits: frozenset[Wait] = frozenset()
     """What its only order waits for."""
-    exceptions: tuple[str, ...] = ()
-    """What it excepts: "all lights but the hallway" excepts "the hallway"."""
     without_exceptions: str = ""
-    """The sentence without these: a room in them is not the room that is meant."""
+    """It without what it excepts: "all lights but the hallway" does not mean the hallway."""
 
 
 @lru_cache(maxsize=64)
@@ -134,7 +132,7 @@ def read(text: str, language: str) -> Sentence:
     one = content[0] if len(content) == 1 and kind in (Mood.ORDER, Mood.REMARK) else None
     is_plain = one is not None and one.is_one_thing and (kind is Mood.ORDER or one.is_wish)
     is_joined = is_plain and one is not None and one.is_joined
-    exceptions = tuple(thing for part in parts for thing in part.exceptions)
+    is_cut = any(part.excepted for part in parts)
     return Sentence(
         kind=kind,
         only_asks=only_asks,
@@ -142,8 +140,7 @@ def read(text: str, language: str) -> Sentence:
         is_plain=is_plain and own in languages_with("questions.orders"),
         is_joined=is_joined,
         waits=one.waits if one is not None and is_plain and not is_joined else frozenset(),
-        exceptions=exceptions,
-        without_exceptions=" ".join(part.without_exceptions for part in parts) if exceptions else text,
+        without_exceptions=" ".join(part.without_exceptions for part in parts) if is_cut else text,
     )
 
 
@@ -423,7 +420,8 @@ class _Clause:
                 yield verb in _ends(at["negations"]) or start in at["negations"]
 
     @cached_property
-    def _excepted(self) -> list[range]:
+    def excepted(self) -> list[range]:
+        """Where it says what it excepts."""
         at, regions = self._at, list[range]()
         for index, match in sorted(at["excepting"].items()):
             start = index + match.words
@@ -440,18 +438,9 @@ class _Clause:
         return regions
 
     @property
-    def exceptions(self) -> Iterator[str]:
-        """What is excepted, thing by thing."""
-        for region in self._excepted:
-            for part in _ranges(
-                self.said, {i: m for i, m in self._at["joins"].items() if i in region}, region
-            ):
-                yield " ".join(self.said[index].plain for index in part)
-
-    @property
     def without_exceptions(self) -> str:
         """The clause without what it excepts."""
-        cut = {index for region in self._excepted for index in region}
+        cut = {index for region in self.excepted for index in region}
         cut |= _covered({at: match for at, match in self._at["excepting"].items() if at + match.words in cut})
         return " ".join(word.plain for index, word in enumerate(self.said) if index not in cut)
 
@@ -553,17 +542,16 @@ class _Clause:
         return end if is_sure else None
 
 
-def _ranges(said: Sequence[Word], cuts: Mapping[int, Match], within: range | None = None) -> Iterator[range]:
-    within = range(len(said)) if within is None else within
-    start = index = within.start
-    while index < within.stop:
+def _ranges(said: Sequence[Word], cuts: Mapping[int, Match]) -> Iterator[range]:
+    start = index = 0
+    while index < len(said):
         if index in cuts or (said[index].starts and index > start):
             if index > start:
                 yield range(start, index)
             start = index + (cuts[index].words if index in cuts else 0)
         index = max(index + 1, start)
-    if start < within.stop:
-        yield range(start, within.stop)
+    if start < len(said):
+        yield range(start, len(said))
 
 
 @cache

@@ -24,7 +24,7 @@ from ..planned.records import PlannedItem
 from ..planned.scheduler import Scheduler
 from .base import HomeAgentTool, ToolOutput, ToolRun
 from .control.arguments import SLOT_WORDS, control_schema, has_times, in_order, read_args, schema_in
-from .control.asked import check_asked, check_exceptions, check_times
+from .control.asked import check_asked, check_times
 from .control.later import async_act_later, async_hold, keep, read_timing, with_times
 from .control.places import with_group, with_rooms
 from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_carry_out, plan
@@ -121,8 +121,6 @@ class ControlTool(HomeAgentTool):
             timing = read_timing(run.hass, times, language)
         if sentence.waits:
             check_times(run, records, given, timing.answers if timing else frozenset())
-        if sentence.exceptions:
-            check_exceptions(run, target, records)
         outcome = ControlOutcome(run.house)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
             plans, before = self._plans(verb, given, records, run, outcome)

@@ -109,25 +109,6 @@ async def test_a_name_may_say_a_time(
     assert secure.moved() == [("light.turn_on", ("light.hall",))]
 
 
-async def test_what_is_excepted(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A call by kind that reaches it is refused once; one that names the others is not."""
-    agent = await async_agent(hass, model_server)
-    lights = hass.states.async_entity_ids("light")
-    for entity_id in lights:
-        await hass.services.async_call("light", "turn_on", {"entity_id": entity_id}, blocking=True)
-    exposed = [entity_id for entity_id in lights if "secret" not in entity_id]
-    others = [entity_id for entity_id in exposed if "kitchen" not in entity_id]
-    (first,) = await results(
-        agent, "turn off all lights except the kitchen", {"action": "turn_off", "domain": "light"}
-    )
-    assert "name the entity_ids" in first
-    assert all(hass.states.get(entity_id).state == "on" for entity_id in lights)
-    await results(
-        agent, "turn off all lights except the kitchen", {"action": "turn_off", "entity_id": others}
-    )
-    assert {key for key in lights if hass.states.get(key).state == "on"} == set(lights) - set(others)
-
-
 async def test_intents_are_held_to_it_too(hass: HomeAssistant, model_server: ModelServer) -> None:
     """HassTurnOn of the API Assist answers no question."""
     agent = await async_agent(hass, model_server, {"llm_apis": ["assist"]})

@@ -13,16 +13,13 @@ from homeassistant.core import HomeAssistant
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.names import content_words, word_similarity
 from ...languages.sentence import Sentence, Wait, read, times_in
 from ...safety.frozen import ServiceCall
 from ...texts import words
 from ..base import HomeAgentTool, ToolRun
-from ..resolving.resolver import Mentioned, Target, mention
+from ..resolving.resolver import Mentioned, mention
 from ..turn_calls import TurnCalls
 
-LIKE: Final = 0.88
-"""How alike two words must be to be forms of one."""
 TAKE_TIMES: Final = frozenset({"timer", "input_datetime", "datetime", "date", "time", "calendar", "schedule"})
 """Domains whose own values are times."""
 TIME_VALUES: Final = frozenset({"duration", "time", "datetime", "date", "start_time", "end_time"})
@@ -89,24 +86,6 @@ def check_times(
             _refuse_once(run, problem)
 
 
-def check_exceptions(run: ToolRun, target: Target, records: Sequence[EntityRecord]) -> None:
-    """Refuse a call by room or kind that reaches what the sentence excepts. Raises ValidationError."""
-    exceptions = _read(run).exceptions
-    is_listed = target.name or (target.entity_id and not any("*" in each for each in target.entity_id))
-    if not exceptions or is_listed:
-        return
-    words = [word for text in exceptions for word in content_words(text)]
-    excepted = {
-        word: {record.entity_id for record in records if _is_named(record, word, run)} for word in words
-    }
-    # A word that fits all of them, such as "light", tells nothing.
-    if any(0 < len(entity_ids) < len(records) for entity_ids in excepted.values()):
-        _refuse_once(
-            run,
-            f"The person excepts {', '.join(exceptions)[:60]!r}: name the entity_ids of the others. {AGAIN}",
-        )
-
-
 def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
     """Check the service calls behind a tool of another API. Raises ValidationError."""
     for call in calls:
@@ -169,9 +148,3 @@ def _refuse_once(run: ToolRun, problem: str) -> None:
     if problem not in rounds or (run.calls.round and rounds[problem] == run.calls.round):
         run.calls.advised[problem] = run.calls.round
         raise ValidationError(problem)
-
-
-def _is_named(record: EntityRecord, word: str, run: ToolRun) -> bool:
-    area = run.house.areas.get(record.area_id or "")
-    names: Sequence[str] = (*record.names, *(area.names if area else ()))
-    return any(word_similarity(word, own) >= LIKE for name in names for own in content_words(name))
