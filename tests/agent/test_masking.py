@@ -1,6 +1,7 @@
 """Codes and keys are kept out of events, traces, stores and answers, however they are named and nested."""
 
 import json
+import re
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -35,6 +36,8 @@ HARMLESS_NAMES = """
 """
 HARMLESS_KEYS = HARMLESS_NAMES.split()
 SECRET = "s3cr3t-4711"
+MICROSECONDS = re.compile(r"\.\d{6}\+00:00")
+"""Of a moment, which may have the digits of a PIN."""
 
 
 def test_names_of_secrets() -> None:
@@ -163,8 +166,9 @@ async def test_a_pin_is_not_stored(
     log = hass.data[DATA_CHAT_LOGS][asked.conversation_id].content
     requests = [chat.raw.decode() for chat in model_server.chats]
     for place in (json.dumps(hass_storage["home_agent.history"]), str(log), *requests):
-        assert "4711" not in place
-        assert "four seven" not in place
+        words = MICROSECONDS.sub("", place)
+        assert "4711" not in words
+        assert "four seven" not in words
 
 
 UNLOCK = {"action": "unlock", "entity_id": "lock.cellar"}

@@ -20,7 +20,7 @@ ATTENDED = "needs a person's confirmation each time"
 DEEDS: list[tuple[Any, tuple[str, ...]]] = [
     ({"action": "unlock", "entity_id": "lock.front_door"}, (ATTENDED,)),
     ({"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}, (ATTENDED,)),
-    ("unlock the front door", ("Too uncertain for a lock",)),
+    ("unlock the front door", ("is no object",)),
     ({"action": "open", "entity_id": "cover.garage_door"}, (ATTENDED,)),
     ({"action": "disarm", "entity_id": "alarm_control_panel.home_alarm"}, (ATTENDED,)),
     ({"action": "turn_on", "entity_id": "switch.coffee_machine"}, (ATTENDED, "does not allow")),
@@ -56,7 +56,7 @@ async def home(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -
 def steps(deed: Any, place: str) -> list[Any]:
     """Return the steps of an automation with a deed in it."""
     if place == "behind a light":
-        return [HALLWAY, {"wait": "5 minutes"}, deed]
+        return [HALLWAY, {"delay": "00:05:00"}, deed]
     return [deed, HALLWAY] if place == "before a light" else [deed]
 
 

@@ -181,7 +181,7 @@ class AgentParts:
             return []
         personal = self.profile if settings[CONF_PROFILE] else None
         collection = knowledge_collection(settings[CONF_VECTOR_COLLECTION])
-        find = personal.async_find if personal else None
+        find = personal.async_find if personal is not None else None
         search = KnowledgeSearch(self._hass, self.shared.knowledge, self.semantic, collection, find)
         disabled = settings[CONF_TOOLS_DISABLED]
         memories = self.memories if settings[CONF_MEMORY] else None

@@ -167,7 +167,7 @@ class HomeAgentTool(llm.Tool):
     """Domain and service of an action that a person has written for this tool, and that it alone may call."""
     domain: str | None = None
     """The model gets it only if an entity of this domain is exposed."""
-    component: str | None = None
+    needs_component: str | None = None
     """The model gets it only if this part of Home Assistant is set up."""
 
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
@@ -175,7 +175,7 @@ class HomeAgentTool(llm.Tool):
 
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
         """Return whether this home has anything that the tool acts on."""
-        if self.component is not None and self.component not in hass.config.components:
+        if self.needs_component is not None and self.needs_component not in hass.config.components:
             return False
         return self.domain is None or (bool(house.of_domain(self.domain)) and self.is_useful(hass, house))
 

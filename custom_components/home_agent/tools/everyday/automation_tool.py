@@ -84,7 +84,7 @@ class AutomationTool(HomeAgentTool):
         "actions as ha_control, {delay: '00:05:00'}, {tell: me, message}."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
-    component = AUTOMATION
+    needs_component = AUTOMATION
     max_text = 1000
     slot_words = SLOT_WORDS
     parameters = probatio.Schema(
