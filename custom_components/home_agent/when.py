@@ -209,8 +209,8 @@ def _coming(words: str, now: datetime) -> Coming | None:
         return length
     if bare := _BARE_HOUR.fullmatch(words):  # the next time that a clock with twelve hours shows it
         hour = int(bare[1])
-        hours = {hour % 12, hour % 12 + 12} if hour <= 12 else {hour % 24}  # noqa: PLR2004 - hours of a day
-        return min(_next(time(each), now) for each in hours) if hour <= 24 else None  # noqa: PLR2004
+        hours = {hour % 12, hour % 12 + 12} if hour <= 12 else {hour % 24}
+        return min(_next(time(each), now) for each in hours) if hour <= 24 else None
     words = _plain(words)
     if (day := _day(words, now.date())) is not None:
         return day

@@ -56,7 +56,7 @@ def one_use(sources: Iterable[str]) -> tuple[int, int]:
             and node.name.startswith("_")
             and not node.name.startswith("__")
         )
-    return sum(names[name] == 2 for name in defined), defined.total()  # noqa: PLR2004 - once defined, once used
+    return sum(names[name] == 2 for name in defined), defined.total()
 
 
 def _sources(folder: Path) -> dict[Path, str]:

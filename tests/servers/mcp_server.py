@@ -77,7 +77,7 @@ class McpServer:
         return True
 
 
-def _run(port: int, *, as_json: bool, token: str) -> None:  # noqa: C901, PLR0915 - it is a list of tools
+def _run(port: int, *, as_json: bool, token: str) -> None:
     try:  # in the server's process only; the SDK of either Home Assistant release
         from mcp.server.fastmcp import Context, FastMCP  # noqa: PLC0415
     except ModuleNotFoundError:

@@ -266,7 +266,7 @@ class _Describer:
 
     def joined(self, texts: Sequence[str], key: str = "names_and") -> str:
         """Return texts as a list with "and" before the last one; `key` says what kind of texts they are."""
-        if len(texts) < 2:  # noqa: PLR2004 - nothing to join
+        if len(texts) < 2:
             return "".join(texts)
         return self.phrase(key, first=", ".join(texts[:-1]), last=texts[-1])
 

@@ -182,7 +182,7 @@ async def _async_ask(hass: HomeAssistant, host: str, port: int) -> FoundServer |
             asyncio.timeout(ANSWER_SECONDS),
             async_get_clientsession(hass).get(f"{url}{path}", allow_redirects=False) as response,
         ):
-            if response.status != 200:  # noqa: PLR2004 - HTTP's OK
+            if response.status != 200:
                 return None
             body = b""
             async for part in response.content.iter_any():

@@ -35,9 +35,7 @@ MAX_DEPTH = 3
 MAX_INTEGER = 2**63 - 1
 
 
-def plain(  # noqa: C901, PLR0911, PLR0912 - one case for each type
-    value: object, depth: int = MAX_DEPTH
-) -> JsonValueType:
+def plain(value: object, depth: int = MAX_DEPTH) -> JsonValueType:
     """Return a value as JSON-compatible data and a model can read it; None for what says nothing.
 
     Times are local, long texts and collections are cut and say so, NaN and sentinels become None.

@@ -78,7 +78,7 @@ def together(parts: Iterable[str], word: str = "and", limit: int = MAX_NAMED) ->
     distinct = [part for part in dict.fromkeys(parts) if part]
     if len(distinct) > limit:
         distinct = [*distinct[: limit - 1], f"{len(distinct) - limit + 1} more"]
-    if len(distinct) < 2:  # noqa: PLR2004
+    if len(distinct) < 2:
         return "".join(distinct)
     return f"{', '.join(distinct[:-1])} {word} {distinct[-1]}"
 

@@ -260,7 +260,7 @@ class Span:
         hours = int(match[1]), int(match[3])
         minutes = int(match[2] or 0), int(match[4] or 0)
         start, end = (60 * hour + minute for hour, minute in zip(hours, minutes, strict=True))
-        is_time = max(minutes) < 60 and start < MINUTES_PER_DAY and end <= MINUTES_PER_DAY  # noqa: PLR2004
+        is_time = max(minutes) < 60 and start < MINUTES_PER_DAY and end <= MINUTES_PER_DAY
         return cls(start, end) if is_time and start != end else None
 
     def __str__(self) -> str:

@@ -263,7 +263,7 @@ def _checked(vectors: Sequence[Any], count: int) -> list[Vector]:
         rows = np.asarray(vectors, dtype=np.float64)
     except TypeError, ValueError, OverflowError:
         raise EmbeddingError("embeddings of different lengths, or not of numbers") from None
-    if rows.ndim != 2 or not 0 < rows.shape[1] <= MAX_NUMBERS:  # noqa: PLR2004 - rows and columns
+    if rows.ndim != 2 or not 0 < rows.shape[1] <= MAX_NUMBERS:
         raise EmbeddingError("embeddings without numbers")
     if not np.isfinite(rows).all():
         raise EmbeddingError("embeddings that hold no finite numbers")

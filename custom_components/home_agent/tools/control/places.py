@@ -299,7 +299,7 @@ class _GroupOrder:
             return args
         members = self._members(records[0].entity_id) if len(records) == 1 else []
         is_near = run.speaker.area_id is not None and run.speaker.area_id == records[0].area_id
-        if len(members) < 2 or is_near or not run.sentence:  # noqa: PLR2004 - a group has two
+        if len(members) < 2 or is_near or not run.sentence:
             return args
         said = mention(run.hass, run.house, run.sentence, run.speaker.language)
         if said.entity_ids or said.places:
