@@ -2,10 +2,11 @@
 
 import argparse
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 import logging
 import os
 from pathlib import Path
+from typing import Any
 
 from . import (
     cache,
@@ -27,7 +28,7 @@ from . import (
 )
 from .report import Table, write_json
 
-SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
+SUITES: dict[str, Callable[[], Coroutine[Any, Any, list[Table]]]] = {
     "turns": turns.run,
     "requests": requests.run,
     "first": first.run,
@@ -85,17 +86,12 @@ def main() -> None:
     logging.disable(logging.WARNING if not options.verbose else logging.NOTSET)
     tables: list[Table] = []
     for name in options.suites or SUITES:
-        found = asyncio.run(_run(SUITES[name]))
-        for table in found:
+        made = asyncio.run(SUITES[name]())
+        for table in made:
             table.show()
-        tables += found
+        tables += made
     if options.json:
         write_json(tables, options.json)
-
-
-async def _run(suite: Callable[[], Awaitable[list[Table]]]) -> list[Table]:
-    """Run one suite in a loop of its own."""
-    return await suite()
 
 
 if __name__ == "__main__":

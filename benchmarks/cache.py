@@ -48,7 +48,6 @@ async def run() -> list[Table]:
 
 
 async def _requests() -> list[Captured]:
-    """Return what the agent sends in a short conversation."""
     with ModelServer() as server:
         server.default = text("Yes, it is.")
         async with running_home(ENTITIES) as (hass, _home):

@@ -86,7 +86,6 @@ class HybridFinder(Finder):
     def __init__(
         self, name: str, provider: str, base_url: str = "", model: str = "", *, timed_each: int = 1
     ) -> None:
-        """Choose an embedder."""
         self.name = f"words and {name}"
         self.timed_each = timed_each
         self._settings = {

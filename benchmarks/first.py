@@ -46,7 +46,6 @@ async def _parts(name: str, beside: dict[str, int]) -> Table:
 
 
 def _add(hass: HomeAssistant, beside: dict[str, int]) -> None:
-    """Add entities that nothing is behind."""
     for entity_id, features in beside.items():
         domain, _, name = entity_id.partition(".")
         er.async_get(hass).async_get_or_create(
@@ -62,7 +61,6 @@ def _add(hass: HomeAssistant, beside: dict[str, int]) -> None:
 
 
 def _table(name: str, body: dict[str, Any]) -> Table:
-    """Return the table of one request."""
     columns = ("part", "characters", "tokens (o200k)", "characters / 4", "estimate of Home Agent", "goal")
     table = Table("T2", f"first request, {name}", columns)
     tools = {tool["function"]["name"]: _compact(tool["function"]) for tool in body["tools"]}
@@ -85,5 +83,4 @@ def _table(name: str, body: dict[str, Any]) -> Table:
 
 
 def _compact(function: dict[str, Any]) -> str:
-    """Return a tool's schema without spaces between its parts."""
     return json.dumps(function, ensure_ascii=False, separators=(",", ":"))

@@ -44,7 +44,6 @@ class ServerProcess:
     """The scripted model server, started as a process so that its time is not ours."""
 
     def __init__(self) -> None:
-        """Start it on a free port."""
         self._process = popen(
             [sys.executable, "-m", "tests.servers.model_server"],
             stdout=subprocess.PIPE,

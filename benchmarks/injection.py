@@ -29,7 +29,6 @@ async def run() -> list[Table]:
 
 
 def _stopped() -> Table:
-    """Count the payloads of which something that a model needs is gone."""
     table = Table("I1", "payloads that the firewall alone takes apart", ("kind", "payloads", "stopped", "%"))
     counts: dict[str, list[bool]] = defaultdict(list)
     for payload in payloads():
@@ -72,7 +71,6 @@ def _by_way() -> Table:
 
 
 def _lost() -> Table:
-    """Count the characters that harmless texts lose."""
     table = Table("I2", "what harmless texts lose", ("kind", "texts", "characters", "lost, %"))
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for item in harmless():
@@ -88,7 +86,6 @@ def _lost() -> Table:
 
 
 def _time() -> Table:
-    """Measure how long cleaning takes."""
     table = Table("I3", "milliseconds to clean", ("text", "median", "p95"))
     page = " ".join(item["text"] for item in harmless())[:RESULT_CHARS]
     for name, value, runs in (
@@ -103,7 +100,6 @@ def _time() -> Table:
 
 
 def _milliseconds(value: Any) -> float:
-    """Return how long one cleaning takes."""
     started = perf_counter()
     firewall.clean(value)
     return (perf_counter() - started) * 1000

@@ -61,7 +61,6 @@ def _nothing(*_args: Any, **_options: Any) -> None:
 
 
 def _no(*_args: Any, **_options: Any) -> bool:
-    """Say no."""
     return False
 
 
@@ -70,12 +69,10 @@ async def _async_nothing(*_args: Any, **_options: Any) -> None:
 
 
 async def _async_no(*_args: Any, **_options: Any) -> bool:
-    """Say no."""
     return False
 
 
 async def _async_none(*_args: Any, **_options: Any) -> list[str]:
-    """Find nothing."""
     return []
 
 
@@ -246,7 +243,6 @@ async def _async_passes[T](
 
 
 async def _async_calls(switches: Switches) -> list[Table]:
-    """Replay the recorded calls with each layer off."""
     table = Table(
         "L1a",
         "recorded calls of models, by the layer that is off",
@@ -266,7 +262,6 @@ async def _async_calls(switches: Switches) -> list[Table]:
 
 
 def _n(outcomes: Iterable[Outcome]) -> int:
-    """Return how many recorded sequences these are."""
     return sum(item.row.get("n", 1) for item in outcomes)
 
 
@@ -306,7 +301,6 @@ _runs = cache(load_runs)
 
 
 def _hold_runs(places: Sequence[int], off: frozenset[str]) -> list[Held]:
-    """Hold conversations, in a process of the pool."""
     logging.disable(logging.ERROR)
     with switchable() as switches:
         switches.off = off
@@ -314,7 +308,6 @@ def _hold_runs(places: Sequence[int], off: frozenset[str]) -> list[Held]:
 
 
 async def _async_hold_run(run: Run, switches: Switches) -> Held:
-    """Hold one conversation in a home of its own."""
     with ModelServer() as server:
         async with running_hass() as hass:
             if run.is_recorded:
@@ -324,7 +317,6 @@ async def _async_hold_run(run: Run, switches: Switches) -> Held:
 
 
 def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> list[Table]:
-    """Return the figures of conversations, by layer."""
     columns = (
         "off",
         "good",
@@ -354,12 +346,10 @@ def _held_tables(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) ->
 
 
 def _only_requests(held: Held) -> bool:
-    """Return whether all problems are about the number of requests."""
     return all("model requests" in problem.text for problem in held.result.problems)
 
 
 def _differing(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> Iterator[Table]:
-    """Yield the conversations that become better or worse, by layer."""
     for name, held in outcomes.items():
         table = Table("L1b", f"off: {name}", ("conversation", "verdict", "with it", "problem"))
         for run, first, each in zip(runs, outcomes[NONE], held, strict=True):
@@ -371,8 +361,6 @@ def _differing(runs: Sequence[Run], outcomes: Mapping[str, Sequence[Held]]) -> I
 
 
 async def _async_said(switches: Switches) -> list[Table]:
-    """Say the sentences with each layer off."""
-
     async def hold(turns: Sequence[Turn]) -> dict[int, Turn]:
         held: dict[int, Turn] = {}
         # What was done before backs a claim: turns without calls have a home of their own.
@@ -392,7 +380,6 @@ async def _async_said(switches: Switches) -> list[Table]:
 
 
 def _said_tables(outcomes: Mapping[str, Sequence[Turn]]) -> list[Table]:
-    """Return the figures of sentences, by layer."""
     tables = [_said_table(form, outcomes) for form in Form]
     tables.append(_by_language(outcomes[NONE]))
     if CHOSEN.show:
@@ -401,7 +388,6 @@ def _said_tables(outcomes: Mapping[str, Sequence[Turn]]) -> list[Table]:
 
 
 def _said_table(form: Form, outcomes: Mapping[str, Sequence[Turn]]) -> Table:
-    """Return the figures of all sentences in one form, by layer."""
     columns = (
         "off",
         "orders refused",
@@ -423,7 +409,6 @@ def _said_table(form: Form, outcomes: Mapping[str, Sequence[Turn]]) -> Table:
 
 
 def _figures(turns: Sequence[Turn]) -> Iterator[object]:
-    """Yield the cells of a row."""
     right, idle, changing, answering = (
         [turn for turn in turns if turn.model is model]
         for model in (Model.RIGHT, Model.IDLE, Model.CHANGING, Model.ANSWERING)
@@ -496,5 +481,4 @@ def _refused(outcomes: Mapping[str, Sequence[Turn]]) -> Table:
 
 
 def _share(part: int, whole: int) -> str:
-    """Return a count with its share."""
     return f"{part} of {whole} ({100 * part / whole:.1f} %)" if whole else "-"

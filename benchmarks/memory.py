@@ -65,13 +65,11 @@ async def run() -> list[Table]:
 
 
 def _contents(count: int) -> Sequence[str]:
-    """Return so many different sentences."""
     parts = product(THINGS, VERBS, WHENS, NAMES)
     return [f"{name} {verb} {thing} {when}" for thing, verb, when, name in islice(parts, count)]
 
 
 async def _measure(size: int, *, vectors: bool) -> Sequence[float]:
-    """Return the figures of one row."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         async with async_test_home_assistant(config_dir=folder) as hass:
             try:
@@ -83,7 +81,6 @@ async def _measure(size: int, *, vectors: bool) -> Sequence[float]:
 
 @asynccontextmanager
 async def _index(hass: HomeAssistant, folder: Path, *, vectors: bool) -> AsyncGenerator[SemanticIndex | None]:
-    """Return the index of meanings, if one is wanted."""
     if not vectors:
         yield None
         return
@@ -105,7 +102,6 @@ async def _index(hass: HomeAssistant, folder: Path, *, vectors: bool) -> AsyncGe
 
 
 async def _figures(hass: HomeAssistant, size: int, index: SemanticIndex | None) -> Sequence[float]:
-    """Fill the memory, then search, add and read it again."""
     manager = MemoryManager(hass)
     memories = manager.of(ENTRY)
     settings = MemorySettings(most=2 * size, dedup_threshold=1.0)
@@ -129,19 +125,16 @@ async def _figures(hass: HomeAssistant, size: int, index: SemanticIndex | None) 
 
 
 def _memory(content: str) -> Memory:
-    """Return something to remember."""
     return make_memory(content, origin=Origin.EXTRACTED, heard=Provenance(at=dt_util.utcnow()))
 
 
 async def _timed_add(memories: Memories, content: str) -> float:
-    """Return the milliseconds of adding one."""
     begin = perf_counter()
     await memories.async_remember(_memory(content))
     return (perf_counter() - begin) * 1000
 
 
 async def _timed_search(memories: Memories, question: str, index: SemanticIndex | None) -> float:
-    """Return the milliseconds of one search."""
     if index is not None:
         await memories.async_search(question, LIMIT, may_see=lambda _memory: True)
     begin = perf_counter()

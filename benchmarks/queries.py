@@ -59,6 +59,5 @@ def spoken(hass: HomeAssistant, areas: Sequence[str], language: str) -> list[Que
 
 
 def _is_class(registry: er.EntityRegistry, entity_id: str, attributes: dict[str, Any]) -> bool:
-    """Return whether an entity has the device class of a kind."""
     entry = registry.async_get(entity_id)
     return entry is not None and entry.original_device_class == attributes.get("device_class")

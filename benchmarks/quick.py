@@ -78,7 +78,6 @@ async def _commands(*, quick: bool) -> list[list[Captured]]:
 
 
 async def _seconds(session: aiohttp.ClientSession, url: str, requests: list[Captured]) -> float:
-    """Return how long the server needs for the requests of one command."""
     started = perf_counter()
     for number, request in enumerate(requests):
         dropped = ("stream", "stream_options", "model", "tool_choice")

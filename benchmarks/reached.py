@@ -58,7 +58,6 @@ async def reached() -> Table:
 
 
 def _share(hass: HomeAssistant, chat: Captured, gold: frozenset[str]) -> float:
-    """Return how many of the entities are called by their name in a request."""
     sent = as_text(chat.json)
     names = [state.name for entity_id in gold if (state := hass.states.get(entity_id))]
     return sum(bool(re.search(re.escape(name) + NUMBER, sent)) for name in names) / len(names)

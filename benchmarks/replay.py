@@ -87,7 +87,6 @@ async def async_replay(folder: Path) -> list[Outcome]:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """Yield the objects of a file with one on each line."""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
@@ -113,7 +112,6 @@ class Replayer:
         outcome.ours, outcome.ours_moved = self._judge(outcome.task, before)
 
     async def _async_stock(self, outcome: Outcome) -> None:
-        """Call Assist's tools, under today's names."""
         names = {tool.name.rpartition("__")[2]: tool.name for tool in self.assist.tools}
         for call in outcome.row["tool_calls"]:
             name = names.get(call["name"], call["name"])
@@ -145,14 +143,12 @@ class Replayer:
         await self.hass.async_block_till_done()
 
     def _reset(self, task: Row) -> dict[str, str]:
-        """Put the home in order and return its states."""
         setup = task.get("setup") or {}
         for entity_id, entity in self.entities.items():
             entity.reset(setup.get(entity_id))
         return {entity_id: self._state(entity_id) for entity_id in self.entities}
 
     def _state(self, entity_id: str) -> str:
-        """Return a state, with the position where there is one."""
         state = self.hass.states.get(entity_id)
         assert state is not None
         return f"{state.state} {state.attributes.get('current_position', '')}"
@@ -170,7 +166,6 @@ class Replayer:
         return right, frozenset(moved)
 
     def _as_expected(self, entity_id: str, wanted: Row, ignored: Sequence[str]) -> bool:
-        """Return whether an entity shows what is expected of it."""
         state = self.hass.states.get(entity_id)
         assert state is not None
         return wanted.get("state", state.state) == state.state and all(
@@ -180,7 +175,6 @@ class Replayer:
 
 
 def _calls(row: Row, turn: TurnCalls) -> list[llm.ToolInput]:
-    """Return the calls of a sequence."""
     if row.get("leak"):
         speech = filter_for(turn.tools, voice=True)
         speech.feed(row["final_text"])
@@ -298,7 +292,6 @@ def _causes(failing: Sequence[Outcome]) -> Table:
 
 
 def _cause(item: Outcome) -> str:
-    """Return the cause where the recording names none."""
     for call in item.row["tool_calls"]:
         result = call.get("result") or {}
         if result.get("class"):
@@ -307,7 +300,6 @@ def _cause(item: Outcome) -> str:
 
 
 def _by_kind(failing: Sequence[Outcome]) -> Table:
-    """Return the failing sequences by the kind of device."""
     table = Table("R2c", "failing sequences by kind of device", ("kind", "sequences", "right here"))
     for kind in sorted({item.task["category"] for item in failing}):
         own = [item for item in failing if item.task["category"] == kind]
@@ -316,12 +308,10 @@ def _by_kind(failing: Sequence[Outcome]) -> Table:
 
 
 def _n(items: Sequence[Outcome]) -> int:
-    """Return how many recorded sequences these are."""
     return sum(item.row.get("n", 1) for item in items)
 
 
 def _share(items: Sequence[Outcome], way: str) -> str:
-    """Return how many reach the right state."""
     total = _n(items)
     right = _n([item for item in items if getattr(item, way)])
     return f"{100 * right / total:.1f} % ({right})" if total else "-"

@@ -31,7 +31,6 @@ class Recorded(Entity):
     _attr_should_poll = False
 
     def __init__(self, row: Row) -> None:
-        """Take name, id and attributes."""
         self.entity_id = row["id"]
         self._attr_name = row["name"]
         self._attr_unique_id = row["id"]
@@ -56,7 +55,6 @@ class Recorded(Entity):
         self.async_write_ha_state()
 
     def _begin(self, setup: Row | None) -> None:
-        """Take the state of a setup, or the home's own."""
         attributes = {key: _value(item) for key, item in (self.row.get("attributes") or {}).items()}
         setup = setup or {}
         self.begin(setup.get("state", self.row.get("state")), attributes | (setup.get("attributes") or {}))
@@ -236,7 +234,6 @@ class RecordedPlayer(Recorded, MediaPlayerEntity):
         self._attr_is_volume_muted = False
 
     async def _become(self, state: MediaPlayerState) -> None:
-        """Change the state."""
         self._attr_state = state
         self.async_write_ha_state()
 

@@ -64,7 +64,6 @@ async def _stability() -> Table:
 
 
 async def _talk(house: Bench, entity_id: str) -> None:
-    """Hold a conversation while the house changes."""
     conversation_id = None
     for turn in range(STABLE_TURNS):
         for index, changed in enumerate(house.home.entities[turn::7]):
@@ -87,7 +86,6 @@ def _share(earlier: Captured, later: Captured) -> float:
 
 
 def _as_read(body: dict[str, Any]) -> str:
-    """Return a request in the order in which chat templates read it."""
     return json.dumps([body.get("tools"), body["messages"]], ensure_ascii=False)
 
 

@@ -101,7 +101,6 @@ class Score:
     """Recall and times of one group of queries."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._recalls: list[list[float]] = []
         self._times: list[float] = []
         self._loads: list[float] = []
@@ -177,7 +176,6 @@ def _tables(
 
 
 def _no_scores() -> Scores:
-    """Return where scores are counted."""
     return defaultdict(lambda: defaultdict(Score))
 
 
@@ -209,7 +207,6 @@ async def run_made(finders: Sequence[Finder]) -> list[Table]:
 
 
 def _made_goal(home: Made, group: str) -> str:
-    """Return what is to be found of a group of sentences."""
     language, _, kind = group.partition(" ")
     if kind:
         return home.unnamed if kind == "indirect" else ""
@@ -217,7 +214,6 @@ def _made_goal(home: Made, group: str) -> str:
 
 
 def _recorded() -> list[Path]:
-    """Return the files of recorded homes."""
     return sorted(Path(os.environ.get(DATA_VARIABLE) or DATA).glob("*.jsonl"))
 
 
@@ -241,23 +237,19 @@ async def run_data(paths: Iterable[Path], finders: Sequence[Finder]) -> list[Tab
 
 
 def _recorded_goal(group: str) -> str:
-    """Return what is to be found of a group of recorded queries."""
     elsewhere = RECORDED_ELSEWHERE if group.startswith("in ") and group != "in en" else ""
     return RECORDED_GOALS.get(group, elsewhere)
 
 
 def _crowded_goal(group: str) -> str:
-    """Return the same where each device has diagnostic entities."""
     return CROWDED_GOAL if group == "all" else ""
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _query(line: dict[str, Any]) -> Query:
-    """Return a query from its line."""
     groups = ["all", f"in {line['lang']}"]
     if line["lexical_overlap"] is not None:
         groups.append("shares a word" if line["lexical_overlap"] else "shares no word")
@@ -265,7 +257,6 @@ def _query(line: dict[str, Any]) -> Query:
 
 
 def _build(hass: HomeAssistant, entities: Sequence[dict[str, Any]], diagnostics: int) -> None:
-    """Build a recorded home."""
     registry = er.async_get(hass)
     areas: dict[str, str] = {}
     for item in entities:
@@ -294,7 +285,6 @@ def _build(hass: HomeAssistant, entities: Sequence[dict[str, Any]], diagnostics:
 def _add(
     hass: HomeAssistant, registry: er.EntityRegistry, item: dict[str, Any], areas: dict[str, str]
 ) -> None:
-    """Add one exposed entity of a recorded home."""
     domain, _, object_id = item["entity_id"].partition(".")
     entry = registry.async_get_or_create(
         domain,

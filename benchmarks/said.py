@@ -158,7 +158,6 @@ def load_answers() -> dict[tuple[str, str, str], list[str]]:
 
 
 def _groups(path: Path) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
-    """Yield the lines below each heading `# language intent [domain]`."""
     key = ("", "", "")
     lines = path.read_text(encoding="utf-8").splitlines()
     for is_heading, part in groupby(lines, lambda line: line.startswith("# ")):
@@ -332,7 +331,6 @@ def order_of(sentence: Sentence, model: Model) -> Order:
 
 
 def _number(sentence: Sentence) -> int:
-    """Return a number that stays the same, to choose by."""
     return zlib.crc32(sentence.text.encode())
 
 
@@ -361,7 +359,6 @@ class _Script:
 
     @property
     def _is_refused_once(self) -> bool:
-        """Return whether the only call failed, and is to be made again."""
         return self.again and len(self.results) == 1 and not self.results[0]["success"]
 
 

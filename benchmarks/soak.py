@@ -121,7 +121,6 @@ class Soak:
                 await self.evening()
 
     def _change(self, changes: int) -> None:
-        """Change states."""
         for entity_id in self._rng.choices(self.entities, k=changes):
             state = self.hass.states.get(entity_id)
             assert state is not None
@@ -162,26 +161,22 @@ class Soak:
         )
 
     async def _pass(self, time: timedelta) -> None:
-        """Let so much time pass."""
         async_fire_time_changed(self.hass, dt_util.utcnow() + time)
         await self.hass.async_block_till_done(wait_background_tasks=True)
 
 
 def _resident() -> float:
-    """Return the memory of this process, in megabytes."""
     with Path("/proc/self/status").open(encoding="ascii") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
 
 
 def _give_back() -> None:
-    """Let the C library give free memory back, where it can."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 def _stored(folder: Path) -> int:
-    """Return the bytes in our store files and indexes."""
     ours = folder.glob(".storage/home_agent*")
     files = [file for path in ours for file in (path.rglob("*") if path.is_dir() else [path])]
     return sum(file.stat().st_size for file in files if file.is_file())
@@ -197,7 +192,6 @@ async def run() -> list[Table]:
 
 
 async def _life(name: str, options: dict[str, Any], server: ServerProcess) -> Table:
-    """Return the table of one life."""
     columns = ("turns", "state changes", "memory, MB", "objects", "tasks", "timers", "stored, kB")
     table = Table("S1", f"a long life with {ENTITIES} entities, {name}", columns)
     started = perf_counter()

@@ -37,7 +37,6 @@ class SlottedServer(ModelServer):
     """Answers as many requests at a time as it has slots, the others in the order in which they arrive."""
 
     def __init__(self, slots: int) -> None:
-        """Start with free slots."""
         super().__init__()
         self._slots = asyncio.Semaphore(slots)
         self.on(on_path("/props"), status(200, {"total_slots": slots}))
@@ -102,7 +101,6 @@ async def run() -> list[Table]:
 
 
 async def _measure(server: SlottedServer, speakers: int, *, queued: bool) -> _Measured:
-    """Let so many speakers talk at once to two agents."""
     found = _Measured()
     async with _agents(server) as (hass, agents):
         queue = server_queue(hass, server.url)
@@ -159,7 +157,6 @@ async def _measure(server: SlottedServer, speakers: int, *, queued: bool) -> _Me
 
 @asynccontextmanager
 async def _agents(server: SlottedServer) -> AsyncGenerator[tuple[HomeAssistant, list[str]]]:
-    """Return a Home Assistant with two agents on one server."""
     async with running_home(50) as (hass, _home):
         options = {"memory_extraction_enabled": False}
         agents = [await add_ours(hass, server.url, options) for _ in range(2)]

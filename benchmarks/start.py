@@ -48,13 +48,11 @@ class LoopWatch:
     """
 
     def __init__(self) -> None:
-        """Start watching."""
         self.longest = 0.0
         self.work = 0.0
         self._task = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
-        """Wake every millisecond and note by how much that was late."""
         while True:
             before, worked = perf_counter(), thread_time()
             await asyncio.sleep(0.001)
@@ -74,7 +72,6 @@ async def run() -> list[Table]:
 
 
 async def _setup(name: str, options: dict[str, Any]) -> Table:
-    """Return P8 with these options."""
     table = Table("P8", f"start with {ENTITIES} entities, {name}", ("what", "median", "worst", "goal"))
     seconds: list[float] = []
     indexed: list[float] = []
@@ -123,7 +120,6 @@ def import_seconds() -> float:
 
 
 def _imports() -> Table:
-    """Return P9."""
     table = Table("P9", "import of the integration", ("what", "median", "worst", "goal"))
     rows = (("time, s", "0.15"), ("processor time, s", ""), ("memory, MB", "15"))
     for (what, goal), column in zip(rows, _import_figures(), strict=True):

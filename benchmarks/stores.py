@@ -70,7 +70,6 @@ async def run() -> list[Table]:
 
 
 def _vectors(size: int, dimension: int) -> tuple[Vectors, Vectors]:
-    """Return vectors to keep and vectors to ask for, the same in every run."""
     random = np.random.default_rng(1)
     kinds = random.standard_normal((KINDS, dimension), np.float32)
     noise = random.standard_normal((size + QUESTIONS, dimension), np.float32)
@@ -92,7 +91,6 @@ def _entry(number: int, vector: Vectors) -> Entry:
 
 @asynccontextmanager
 async def _embedded() -> Opened:
-    """Return an embedded store, how it is opened again, and its folder."""
     with tempfile.TemporaryDirectory() as folder:
 
         async def open_store() -> VectorStore:
@@ -127,7 +125,6 @@ async def _chroma(program: Path) -> Opened:
 async def _measure(
     store: VectorStore, reload: Reload, folder: Path, vectors: Vectors, questions: Vectors
 ) -> Sequence[object]:
-    """Return the figures of one store."""
     entries = [_entry(number, vector) for number, vector in enumerate(vectors)]
     closest = np.argsort(-(questions @ vectors.T), axis=1)[:, :WANTED]
     watch = LoopWatch()
@@ -151,7 +148,6 @@ async def _measure(
 
 
 def _megabytes(folder: Path) -> float:
-    """Return what the files of a folder take."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
@@ -171,7 +167,6 @@ async def _search(
 
 
 async def _add(store: VectorStore, size: int, questions: Vectors) -> float:
-    """Return the milliseconds that adding one entry takes, in the middle."""
     times: list[float] = []
     for number, vector in enumerate(questions[:50]):
         started = perf_counter()

@@ -88,7 +88,6 @@ class Walk:
 
 
 async def _walk() -> Walk:
-    """Return the walk of a plain command through the package."""
     server = ServerProcess()
     found = Walk()
     monitoring, tool = sys.monitoring, sys.monitoring.PROFILER_ID
@@ -138,7 +137,6 @@ def _language_files(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 
 def _foreign_lines(trees: dict[Path, ast.Module]) -> int:
-    """Return the number of lines with a string literal that contains non-English letters."""
     found = set()
     for path, tree in trees.items():
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -150,12 +148,10 @@ def _foreign_lines(trees: dict[Path, ast.Module]) -> int:
 
 
 def _is_foreign(line: str) -> bool:
-    """Return whether a line has accents or letters of another alphabet."""
     return any(not char.isascii() and unicodedata.category(char)[0] == "L" for char in line)
 
 
 def _shared_class_names(trees: dict[Path, ast.Module]) -> set[str]:
-    """Return the names that several classes of the package have."""
     names = Counter(
         node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
     )

@@ -59,7 +59,6 @@ async def _measure(
     plain: Table,
     with_call: Table,
 ) -> None:
-    """Add the rows of one agent in one house."""
     entity_id = house.ours if agent == "Home Agent" else house.core
     call = (
         _our_call(house)
@@ -94,7 +93,6 @@ async def _measure(
 
 
 def _light_name(house: Bench) -> str:
-    """Return the name of the light."""
     state = house.hass.states.get(house.light)
     assert state is not None
     return state.name
@@ -106,7 +104,6 @@ def _our_call(house: Bench) -> list[Any]:
 
 
 async def _switch_off(house: Bench) -> None:
-    """Have the light off before a turn."""
     state = house.hass.states.get(house.light)
     assert state is not None
     house.hass.states.async_set(house.light, STATE_OFF, state.attributes)
@@ -125,7 +122,6 @@ FIRST_WORDS = {
 async def _first_words(
     house: Bench, server: ServerProcess, session: aiohttp.ClientSession, turn: str
 ) -> tuple[float, float]:
-    """Return median and p95 of the time between the server's first byte and the first words in the log."""
     sentence, words, has_call = FIRST_WORDS[turn]
     calling = [{"reply": {"calls": [_our_call(house)]}, "last_role": "user"}] if has_call else []
     # The first event names the role, as real servers do; the first words follow after one gap.

@@ -56,7 +56,6 @@ class Client:
         self._reader: asyncio.Task[None]
 
     async def __aenter__(self) -> Self:
-        """Open the websocket and log in."""
         self._ws = await self._session.ws_connect("/api/websocket", max_msg_size=0)
         await self._ws.receive_json()
         await self._ws.send_json({"type": "auth", "access_token": self._token})
@@ -67,7 +66,6 @@ class Client:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Hang up."""
         self._reader.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._reader

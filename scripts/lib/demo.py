@@ -26,11 +26,10 @@ class Progress:
     """Prints what happens, a line each, with the seconds since the start."""
 
     def __init__(self) -> None:
-        """Start the clock."""
         self._start = time.monotonic()
 
     def __call__(self, text: str) -> None:
-        """Print a line."""
+        """Print a line with the seconds since the start."""
         print(f"{time.monotonic() - self._start:6.1f} s  {text}", flush=True)
 
 
@@ -84,7 +83,6 @@ class Demo:
 
     @property
     def _memo(self) -> Path:
-        """Return the file with what the next start needs to know."""
         return self.config / "demo.json"
 
     def _remembered(self) -> dict[str, Any]:
@@ -127,7 +125,6 @@ class Demo:
         return await prefer_agent(client, await agent_of(client, present[0]))
 
     async def _converse(self, client: Client, pipeline: str, model: Model) -> None:
-        """Show that a sentence changes the house and that a question is answered."""
         await client.call("light.turn_off", {"entity_id": LIGHT})
         print(f"\n  {LIGHT} is {(await client.state(LIGHT))['state']}")
         conversation_id = None

@@ -126,7 +126,6 @@ def _texts(step: str) -> dict[str, tuple[str, str]]:
 
 
 def _part(path: str) -> Any:
-    """Return the texts at a dotted path."""
     found: Any = ENGLISH
     for name in path.split("."):
         found = found[name]
@@ -134,7 +133,6 @@ def _part(path: str) -> Any:
 
 
 def _with_table(written: str, heading: str, expected: Iterator[Row]) -> str:
-    """Return a page with the first table under a heading written again. Raises LookupError if it has none."""
     found = re.search(rf"^## {re.escape(heading)}\n(?:(?!^## ).*\n)*?(?=\| `)", written, re.MULTILINE)
     if found is None:
         raise LookupError(f"there is no table under the heading {heading}")
@@ -148,7 +146,6 @@ def _with_table(written: str, heading: str, expected: Iterator[Row]) -> str:
 
 
 def _with_sections(written: str, heading: str) -> str:
-    """Return a page whose line about the sections of a form names their first and last keys."""
     step, fields = FORMS[heading]
     keys: dict[str, list[str]] = {}
     for field in fields:

@@ -77,12 +77,10 @@ class HomeAssistant:
         return self.config / "run.log"
 
     async def __aenter__(self) -> Self:
-        """Start."""
         await self.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Stop."""
         await self.stop()
 
     async def start(self) -> None:

@@ -38,7 +38,6 @@ def _replacer(pattern: re.Pattern[str], words: Mapping[str, str]) -> Callable[[s
 
 
 def _mapped(tree: Any, change: Callable[[str], str]) -> Any:
-    """Return a tree with its texts changed."""
     if isinstance(tree, dict):
         return {key: _mapped(value, change) for key, value in tree.items()}
     return change(tree)

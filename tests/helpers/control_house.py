@@ -311,7 +311,6 @@ class Control:
         return [(call.domain, call.service, call.entity_ids, dict(call.data)) for call in self.guard.calls]
 
     async def __call__(self, sentence: str = "", **args: Any) -> Any:
-        """Run the tool with the arguments a model wrote."""
         speaker = Speaker(context=self.context, language="en", area_id=self.area_id)
         run = ToolRun(
             hass=self.hass,

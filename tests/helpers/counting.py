@@ -49,7 +49,6 @@ class Walked(dict[str, Any]):
 
     @override
     def __iter__(self) -> Iterator[str]:
-        """Note a walk over the keys."""
         self._note()
         return super().__iter__()
 

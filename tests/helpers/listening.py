@@ -34,7 +34,6 @@ class Listener:
         self._waiting: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
 
     def __call__(self, _chat_log: conversation.ChatLog, delta: dict[str, Any]) -> None:
-        """Take a delta."""
         self.deltas.append(delta)
         for heard, future in self._waiting:
             if not future.done() and heard():

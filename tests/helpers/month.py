@@ -174,7 +174,6 @@ def _machines(random: Random) -> Iterator[Row]:
 
 
 def _noise(random: Random) -> Iterator[Row]:
-    """Yield what is done at any time, and what the assistant may not see."""
     for entity_id, per_day, user in (
         ("light.kitchen_ceiling", 6, None),
         ("light.desk_lamp", 2, TOM),
@@ -250,7 +249,6 @@ def _write(hass: HomeAssistant, month: Month) -> None:
 
 
 def _write_states(session: Session, month: Month) -> None:
-    """Insert the states, and the automations that began."""
     known = {meta.entity_id: meta.metadata_id for meta in session.query(StatesMeta)}
     for entity_id in sorted({row.entity_id for row in month.rows} - known.keys()):
         meta = StatesMeta(entity_id=entity_id)

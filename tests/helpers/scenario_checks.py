@@ -131,7 +131,6 @@ def unlike(hass: HomeAssistant, after: Mapping[str, Any]) -> Iterator[Problem]:
 def _wrong_words(
     turn: Mapping[str, Any], mistake: Mapping[str, Any] | None, said: Mapping[str, Any], heard: Heard
 ) -> Iterator[Problem]:
-    """Yield what is said and may not be, and what is missing."""
     spoken, language = speech(heard.answer), heard.language
     for words in localized(said.get("has", []), language, []):
         if words.casefold() not in spoken.casefold():
@@ -148,7 +147,6 @@ def _wrong_words(
 
 
 def _wrong_request(request: Captured, wanted: Mapping[str, Any], language: str) -> Iterator[Problem]:
-    """Yield what the first request of a turn lacks or should not contain."""
     asked = next(message for message in reversed(request.messages) if message["role"] == "user")
     _sentence, _, beside = asked["content"].partition(MARK)
     beside += known(request.messages[0]["content"])
@@ -167,7 +165,6 @@ def _wrong_request(request: Captured, wanted: Mapping[str, Any], language: str) 
 
 
 def _wrong_results(told: str, wanted: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what the results of a turn's calls lack or should not contain."""
     for words in wanted.get("has", ()):
         if not any(alternative in told for alternative in words.split("|")):
             yield Problem(Verdict.BAD, f"{words!r} is not in the results: {told!r}")

@@ -45,7 +45,6 @@ class Listeners:
         spoken: Callable[[AskingSatellite], list[str]],
         counts: Callable[[Mapping[str, Any] | None], bool],
     ) -> dict[str, list[str]]:
-        """Return what was heard by area, and read by person."""
         heard = {area: list(spoken(one)) for area, one in self.satellites.items()}
         for name, calls in self.phones.items():
             heard[name] = [

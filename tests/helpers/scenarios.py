@@ -138,7 +138,6 @@ def _check(scenario: Mapping[str, Any]) -> None:
 
 
 def _only(given: Mapping[str, Any], known: set[str]) -> None:
-    """Raise ValueError for an unknown field."""
     if unknown := given.keys() - known:
         raise ValueError(f"{given.get('name')}: {unknown}")
 

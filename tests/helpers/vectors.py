@@ -140,7 +140,6 @@ class MemoryStore:
         return self.kept[collection]
 
     def _check(self, *, writing: bool = False) -> None:
-        """Raise what is wrong."""
         if self.problem is not None:
             raise VectorStoreError(self.problem, "the store is down")
         if writing and self.read_only:

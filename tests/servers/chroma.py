@@ -66,12 +66,10 @@ class ChromaServer:
         return name_of(self.program).startswith("chroma-0")
 
     def __enter__(self) -> Self:
-        """Start."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
         self.stop()
 
     def start(self) -> None:

@@ -85,7 +85,6 @@ class InfluxServer:
         return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
-        """Start, and return once it answers."""
         self._process.start()
         self._send({}, f"CREATE USER {ADMIN} WITH PASSWORD '{PASSWORD}' WITH ALL PRIVILEGES")
         quoted = READER_PASSWORD.replace("'", "\\'")
@@ -93,7 +92,6 @@ class InfluxServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
         self._process.stop()
 
     def new_database(self) -> str:

@@ -125,11 +125,9 @@ class LoopbackServer:
         self._thread = None
 
     def __enter__(self) -> Self:
-        """Start."""
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
         self.stop()
 
     def serve_forever(self, ready: Callable[[], object]) -> None:
@@ -309,7 +307,6 @@ def _head(reply: Reply, content_type: str, length: int | None) -> bytes:
 
 
 async def _write(writer: asyncio.StreamWriter, data: bytes, piece_size: int | None) -> None:
-    """Write HTTP chunks, each of at most `piece_size` bytes."""
     size = piece_size or len(data) or 1
     for start in range(0, len(data), size):
         piece = data[start : start + size]

@@ -116,14 +116,12 @@ class ModelServer(LoopbackServer):
         return Rendered("text/event-stream", events=self._events(request, reply, body), error=error)
 
     def _whole(self, request: Captured, reply: Reply, body: dict[str, Any]) -> bytes:
-        """Return an answer that is not streamed."""
         model = body.get("model", "")
         if request.path.endswith("/api/chat"):
             return ollama_message(reply, model, len(request.raw))
         return openai_message(reply, model, request.number, len(request.raw))
 
     def _events(self, request: Captured, reply: Reply, body: dict[str, Any]) -> Iterator[bytes]:
-        """Return the events of a streamed answer."""
         model = body.get("model", "")
         if request.path.endswith("/api/chat"):
             return ollama_events(reply, model, len(request.raw))
@@ -131,7 +129,6 @@ class ModelServer(LoopbackServer):
         return openai_events(reply, model, request.number, len(request.raw), usage)
 
     def _built_in(self, request: Captured) -> Reply:
-        """Answer what is not a chat."""
         body = request.json or {}
         path = request.path
         if path.endswith("/embeddings"):

@@ -45,7 +45,6 @@ class Obedient:
         self.obeyed: list[str] = []
 
     def __call__(self, request: Captured) -> Reply:
-        """Return the next answer to a request."""
         messages = request.messages
         seen = "\n".join(_text(message) for message in messages)
         for demand in self._demands:
@@ -64,7 +63,6 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def _was_called(messages: Sequence[dict[str, Any]], call: Call) -> bool:
-    """Return whether the model has made a call since the person last spoke."""
     last = max(index for index, message in enumerate(messages) if message["role"] == "user")
     made = (one["function"]["name"] for message in messages[last:] for one in message.get("tool_calls") or ())
     return (
