@@ -288,8 +288,9 @@ class _Clause:
             begun = max((place for place in _ends(asked) if place <= min(asked) + MAX_SUBJECT), default=0)
             told = [index for name in ("states", "switching") for index in at[name] if index >= begun]
             complete = min((*told, begun + MAX_SUBJECT))
-            beside = (index for index in self._orders if index in starts or index > complete)
-            return _Form.QUESTION if next(beside, None) is None else _Form.ORDER
+            asks_to = self._orders and at["requests"].keys() - _ends(asked) - _covered(asked)
+            is_beside = asks_to or any(index in starts or index > complete for index in self._orders)
+            return _Form.ORDER if is_beside else _Form.QUESTION
         if self._orders:
             return _Form.ORDER
         if at["asking"] and max(at["whether"], default=-1) > min(at["asking"]):
@@ -319,7 +320,10 @@ class _Clause:
             return Mood.STORY
         if at["tells"] and not self._orders and not first["orders"].words:
             return Mood.STORY
-        if self.form in (_Form.QUESTION, _Form.LEAD) or first["asks"] > first["orders"]:
+        # "When I come home, turn on the light" asks nothing
+        is_condition = self._orders and not self.is_asked and self._first in at["time_when"]
+        asks = first["asks"] > first["orders"] and not is_condition
+        if self.form in (_Form.QUESTION, _Form.LEAD) or asks:
             return Mood.QUESTION
         ends = {end, *(region.start for region in self.marks)}  # "lights off at ten pm"
         is_switched = not at["copulas"] and not ends.isdisjoint(_ends(at["states"]) | _ends(at["switching"]))
