@@ -1,4 +1,4 @@
-"""The data of each of the integration's events. `docs/events.md` describes the fields."""
+"""The data of each of the integration's events. `docs/reference/events.md` describes the fields."""
 
 from typing import Any, NotRequired, TypedDict
 

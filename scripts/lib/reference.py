@@ -1,6 +1,8 @@
-"""Writes the tables of options and actions in the documentation; `scripts/reference` runs this."""
+"""Writes the tables in `docs/reference/` from the code; `scripts/reference` runs this."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import inspect
+from itertools import takewhile
 import json
 from pathlib import Path
 import re
@@ -9,12 +11,12 @@ from typing import Any, Final
 
 import probatio
 
-from custom_components.home_agent import const, services
+from custom_components.home_agent import connection, const, event_data, services
 from custom_components.home_agent.config import adding, schemas
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
-from custom_components.home_agent.services import base
+from custom_components.home_agent.domains import DOMAINS
 from homeassistant.helpers.selector import (
     BooleanSelector,
     DurationSelector,
@@ -32,8 +34,9 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ENGLISH: Final[dict[str, Any]] = json.loads(
     (ROOT / "custom_components" / DOMAIN / "translations" / "en.json").read_text(encoding="utf-8")
 )
-SECTIONS: Final = "In collapsed sections:"
 EMPTY: Final = "\u2013"
+KEPT: Final = "(kept)"
+"""A cell that is written by hand and stays."""
 FORMS: Final = {
     "Connection": ("config.step.user", schemas.CONNECTION),
     **{
@@ -62,8 +65,25 @@ _LISTS: Final = {
     const.CONF_PROACTIVE_RULES: "rules with entities",
 }
 
-type Row = tuple[Sequence[str], str]
-"""The generated cells of a row, the key in the first, and the text for its last cell if it is new."""
+ABOUT: Final = {
+    const.CONF_HISTORY: (
+        "Off: Home Agent keeps no conversation. The model sees only what Home Assistant itself holds of "
+        "the conversation that is open."
+    ),
+    const.CONF_PRICE_PROMPT: (
+        "Per million tokens that the server reads. Without prices the panel shows no cost."
+    ),
+    const.CONF_PRICE_CACHED: "Per million tokens from the server's cache. Empty: as other prompt tokens.",
+    const.CONF_PRICE_ANSWER: "Per million tokens that the model writes, including its thinking.",
+    const.CONF_VECTOR_TOKEN: "Sent as `X-Chroma-Token` and as `Authorization: Bearer`.",
+    const.CONF_PROXY_HEADERS: (
+        "One per line as name: value, or a JSON object. At most {headers}. They win over the key."
+    ),
+}
+"""What a table says instead of the help of a form, where that assumes what the form shows around it."""
+
+type Rows = Iterator[Sequence[str]]
+"""The cells of the rows of a table, a name set as code in the first."""
 
 
 def shown_default(key: str) -> str:
@@ -90,12 +110,12 @@ def shown_values(field: Field) -> str:
         case TextSelector():
             return "secret" if config.get("type") == "password" else several
         case ObjectSelector():
-            return _LISTS[field.key]
+            return _LISTS.get(field.key, "list")
     return _KINDS[type(field.selector)]
 
 
-def option_rows(heading: str) -> Iterator[Row]:
-    """Yield the rows of a page of the options: key, label, default, values."""
+def option_rows(heading: str) -> Rows:
+    """Yield the rows of a page of the options: key, label, default, values, what it changes."""
     step, fields = FORMS[heading]
     texts = _texts(step)
     if heading == "Connection":
@@ -103,20 +123,49 @@ def option_rows(heading: str) -> Iterator[Row]:
         fields = (*fields, adding.model_fields([])[0])
     for field in fields:
         label, about = texts[field.key]
-        yield (f"`{field.key}`", label, shown_default(field.key), shown_values(field)), about
+        about = ABOUT.get(field.key, about).format_map(
+            {**schemas.EXAMPLES, "headers": connection.MAX_HEADERS}
+        )
+        yield f"`{field.key}`", label, shown_default(field.key), shown_values(field), about
 
 
-def action_rows(name: str) -> Iterator[Row]:
-    """Yield the rows of an action: field, whether it is required."""
+def action_rows(name: str) -> Rows:
+    """Yield the rows of an action: field, whether it is required, what it is. All take an agent as well."""
     texts = ENGLISH["services"][name]["fields"]
-    for key in (*services.SERVICES[name].fields, base.ATTR_CONFIG_ENTRY_ID, base.ATTR_AGENT_ID):
-        required = "yes" if isinstance(key, probatio.Required) else ""
-        yield (f"`{key}`", required), texts[str(key)]["description"]
+    for key in services.SERVICES[name].fields:
+        yield f"`{key}`", "yes" if isinstance(key, probatio.Required) else "", texts[str(key)]["description"]
+
+
+def event_rows(_heading: str) -> Rows:
+    """Yield each event with its data, and its own sentence in the middle, which is written by hand."""
+    for name, data in events().items():
+        own = [key for key in data.__annotations__ if key not in event_data.EventData.__annotations__]
+        yield f"`{name}`", KEPT, ", ".join(f"`{key}`" for key in own)
+
+
+def events() -> dict[str, type]:
+    """Return what the data of each event is, by the event's name, as `const.py` declares them."""
+    declared = re.findall(r'EventType\[(\w+)\]\(f"\{DOMAIN\}\.([\w.]+)"\)', inspect.getsource(const))
+    return {f"{DOMAIN}.{name}": getattr(event_data, data) for data, name in declared}
+
+
+def domain_rows(heading: str) -> Rows:
+    """Yield what can be done with each domain: its actions, and the values that they take."""
+    for facts in DOMAINS.values():
+        if facts.actions and facts.is_gated is (heading == GATED):
+            values = [*facts.parameters, *(["step"] if facts.step else [])]
+            yield f"`{facts.name}`", _codes(facts.actions), _codes(values) or EMPTY
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _texts(step: str) -> dict[str, tuple[str, str]]:
     """Return label and help of the fields of a form, also of those in sections."""
-    found = _part(step)
+    found: Any = ENGLISH
+    for name in step.split("."):
+        found = found[name]
     parts = (found, *found.get("sections", {}).values())
     return {
         key: (label, part.get("data_description", {}).get(key, ""))
@@ -125,6 +174,7 @@ def _texts(step: str) -> dict[str, tuple[str, str]]:
     }
 
 
+<<<<<<< HEAD
 def _part(path: str) -> Any:
     found: Any = ENGLISH
     for name in path.split("."):
@@ -154,32 +204,58 @@ def _with_sections(written: str, heading: str) -> str:
     named = [
         f"*{_part(step)['sections'][name]['name']}* (from `{inside[0]}` to `{inside[-1]}`)"
         for name, inside in keys.items()
+=======
+def _with_table(written: str, heading: str, expected: Rows) -> str:
+    """Return a page with the first table under a heading written again. Raises LookupError if it has none."""
+    found = re.search(rf"^## {re.escape(heading)}\n(?:(?!^## ).*\n)*?\|-.*\n", written, re.MULTILINE)
+    rows = list(expected)
+    if found is None:
+        if rows:
+            raise LookupError(f"there is no table under the heading {heading}")
+        return written
+    old = list(takewhile(lambda line: line.startswith("|"), written[found.end() :].split("\n")))
+    kept = {(cells := line.split(" | "))[0].strip("| "): cells[1] for line in old}
+    new = [
+        f"| {' | '.join(kept.get(row[0], '') if cell is KEPT else cell for cell in row)} |".replace(
+            "|  |", "| |"
+        )
+        for row in rows
+>>>>>>> r5-docs
     ]
-    line = re.compile(rf"(^## {re.escape(heading)}\n(?:(?!^## ).*\n)*?{SECTIONS}).*", re.MULTILINE)
-    return line.sub(lambda found: f"{found[1]} {', '.join(named)}.", written)
+    return "\n".join(
+        [written[: found.end()] + "\n".join(new), *written[found.end() :].split("\n")[len(old) :]]
+    )
+
+
+OPTIONS: Final = "docs/reference/options.md"
+ACTIONS: Final = "docs/reference/actions.md"
+EVENTS: Final = "docs/reference/events.md"
+TOOLS: Final = "docs/reference/tools.md"
+CONTROLLED: Final = "What can be done"
+GATED: Final = "Scenes and scripts"
+TABLES: Final[Mapping[str, Mapping[str, Callable[[str], Rows]]]] = {
+    OPTIONS: dict.fromkeys(FORMS, option_rows),
+    ACTIONS: {
+        f"{DOMAIN}.{name}": lambda heading: action_rows(heading.removeprefix(f"{DOMAIN}."))
+        for name in services.SERVICES
+    },
+    EVENTS: {"Events": event_rows},
+    TOOLS: {CONTROLLED: domain_rows, GATED: domain_rows},
+}
+"""The pages with the headings whose first tables are written here."""
 
 
 def generated(page: str, written: str) -> str:
     """Return a page of the documentation with its tables as the code is."""
-    tables: Mapping[str, tuple[Sequence[str], Callable[[str], Iterator[Row]], str]] = {
-        "docs/configuration.md": (list(FORMS), option_rows, ""),
-        "docs/services.md": (list(services.SERVICES), action_rows, f"{DOMAIN}."),
-    }
-    names, rows_of, prefix = tables[page]
-    for name in names:
-        written = _with_table(written, prefix + name, rows_of(name))
-        if rows_of is option_rows:
-            written = _with_sections(written, name)
+    for heading, rows_of in TABLES[page].items():
+        written = _with_table(written, heading, rows_of(heading))
     return written
-
-
-PAGES: Final = ("docs/configuration.md", "docs/services.md")
 
 
 def main() -> int:
     """Write the tables, or only say whether they differ."""
     differing = []
-    for page in PAGES:
+    for page in TABLES:
         written = (ROOT / page).read_text(encoding="utf-8")
         new = generated(page, written)
         if new != written:

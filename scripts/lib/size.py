@@ -20,7 +20,7 @@ _NAME: Final = re.compile(r"\b_\w+")
 
 
 def measure() -> dict[str, int]:
-    """Return the figures by their names: lines, files, functions, bytes."""
+    """Return the figures by their names: lines, files, functions, bytes, words."""
     sources = _sources(INTEGRATION)
     used_once, private = one_use(sources.values())
     return {
@@ -40,6 +40,10 @@ def measure() -> dict[str, int]:
         ),
         "lines of tests": _lines(_sources(ROOT / "tests")),
         "lines of benchmarks": _lines(_sources(ROOT / "benchmarks")),
+        "words of documents": sum(
+            len(page.read_text(encoding="utf-8").split())
+            for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+        ),
     }
 
 

@@ -638,6 +638,6 @@ def test_every_sentence_is_there() -> None:
 
 def test_documented() -> None:
     """The page says of each option, type and built-in function what becomes of it."""
-    page = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "migration.md").read_text(encoding="utf-8")
     for name in (*OPTIONS, *HANDLERS, *OWN_TOOLS, *REASONS):
         assert f"`{name}`" in page, name

@@ -12,6 +12,8 @@ NOT_HELD = {"CHANGELOG.md"}
 """It says what was true of a release."""
 GUIDE = re.compile(r"^## Style\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
 """Quotes what the other texts avoid."""
+OF_FORMS = {"docs/reference/options.md", "docs/reference/actions.md"}
+"""Their tables repeat the texts of the forms, which are held as such."""
 BLOCK = re.compile(r"```.*?```", re.DOTALL)
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.|>)\s+")
 END = re.compile(r"(?<=[.!?])[\"'”*)]*\s+(?=[A-Z0-9*_\"'“(\[{])")
@@ -48,7 +50,8 @@ def sentences(piece: str) -> list[str]:
 
 def of_page(page: str) -> Iterator[str]:
     """Yield the sentences of a page without examples."""
-    for piece in pieces(GUIDE.sub("", PAGES[page])):
+    written = re.sub(r"^\|.*", "", PAGES[page], flags=re.MULTILINE) if page in OF_FORMS else PAGES[page]
+    for piece in pieces(GUIDE.sub("", written)):
         yield from sentences(plain(piece))
 
 

@@ -119,8 +119,8 @@ def test_where_it_is_from(file: Path) -> None:
     """Each blueprint names its own address, and a page offers it."""
     blueprint = yaml.load(file.read_text(encoding="utf-8"), Loader)["blueprint"]  # noqa: S506 - a safe loader
     assert blueprint["source_url"].endswith(f"/blob/main/{file.relative_to(ROOT).as_posix()}")
-    assert blueprint["source_url"] in PAGES["docs/examples.md"]
-    assert blueprint["name"].removeprefix("Home Agent: ") in PAGES["docs/examples.md"].lower()
+    assert blueprint["source_url"] in PAGES["docs/automations.md"]
+    assert blueprint["name"].removeprefix("Home Agent: ") in PAGES["docs/automations.md"].lower()
 
 
 def test_every_blueprint_is_tried() -> None:

@@ -1,6 +1,6 @@
 """The documentation says what the code does: tables, links and examples are held against it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
+import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import (
     MockUser,
@@ -21,14 +22,17 @@ from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.agent import turn
 from custom_components.home_agent.config import fields, probe
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
-from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference.dialects.base import is_azure, is_cloud, parse_address
 from custom_components.home_agent.inference.models import Endpoint, ErrorKind
+from custom_components.home_agent.planned import scheduler
 from custom_components.home_agent.planned.records import REMIND, PlannedItem, Schedule
 from custom_components.home_agent.planned.scheduler import CATCH_UP
-from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
+from custom_components.home_agent.tools import ha_query, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
 from custom_components.home_agent.tools.guard import is_vetted
+from custom_components.home_agent.tools.ha_control import ControlTool
+from custom_components.home_agent.tools.native import NATIVE
+from custom_components.home_agent.tools.remembering import EARLIER
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from scripts.lib import reference
@@ -52,81 +56,78 @@ OPTION_KEYS = {
 EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT_")}
 
 
-@pytest.mark.parametrize("page", reference.PAGES)
+@pytest.mark.parametrize("page", reference.TABLES)
 def test_generated_tables(page: str) -> None:
-    """`scripts/reference` has nothing to write: each option and field is there, with a text of its own."""
+    """`scripts/reference` has nothing to write, and each option, action and field has a text."""
     assert reference.generated(page, PAGES[page]) == PAGES[page]
     described = [cells for columns in (3, 5) for cells in rows(PAGES[page], columns)]
     assert all(cells[-1] for cells in every(described))
 
 
-def test_keys_without_a_field() -> None:
-    """Every key of an entry is named, those without a field with their default."""
-    written = PAGES["docs/configuration.md"]
-    assert {key for key in OPTION_KEYS if f"`{key}`" not in written} == set()
+def test_every_option_has_a_row() -> None:
+    """Every key of an entry is named, and those without a field have no default."""
+    assert {key for key in OPTION_KEYS if f"`{key}`" not in PAGES[reference.OPTIONS]} == set()
     shown = {field.key for _, form in reference.FORMS.values() for field in form}
-    kept = {code(name)[0]: default for name, default, _ in rows(written, 3)}
-    assert kept == {key: reference.shown_default(key) for key in DEFAULTS if key not in shown}
+    assert set(DEFAULTS) <= shown
 
 
-def test_actions_of_the_tool() -> None:
-    """Each domain has a row with its actions and parameters; what is gated stands apart."""
-    offered, gated = section("docs/tools.md", "What can be done", 3).split("Scenes and scripts, unless")
-    for written, is_gated in ((offered, False), (gated, True)):
-        table = {code(cells[0])[0]: cells for cells in rows(written, 3)}
-        assert set(table) == {
-            facts.name for facts in DOMAINS.values() if facts.actions and facts.is_gated is is_gated
-        }
-        for domain, (_, actions, parameters) in table.items():
-            assert code(actions) == list(DOMAINS[domain].actions)
-            step = ["step"] if DOMAINS[domain].step else []
-            assert code(parameters) == [*DOMAINS[domain].parameters, *step]
+def test_what_is_never_called() -> None:
     for never in ("homeassistant.turn_on", "shell_command.any", "automation.trigger"):
         assert not is_vetted(*never.split("."))
 
 
-def test_slots_of_the_tools() -> None:
-    documented = {code(cells[0])[0] for cells in rows(section("docs/tools.md", "Targets"), 3)}
-    slots = {str(key) for key in ha_query.QueryTool.parameters.schema}
-    assert documented - {"domain", "device_class"} == slots - {
-        "state",
-        "history",
-        "why",
-        "attributes",
-        "domain",
-        "device_class",
-    }
-    assert documented - {"kind"} | {"action", "parameters", *TIME_SLOTS} == {
-        str(key) for key in ha_control.ControlTool().parameters.schema
-    }
-    assert set(ha_query.AGGREGATES) <= set(code(section("docs/tools.md", "ha_query")))
+def test_tools() -> None:
+    """Each tool has a row with the parameters that models are offered; those of two are named below it."""
+    described = {code(cells[0])[0]: cells for cells in rows(PAGES[reference.TOOLS], 4)}
+    assert set(described) - {"script__…"} == set(NATIVE) - set(EARLIER)
+    assert set(EARLIER) <= set(code(PAGES[reference.TOOLS]))
+    for name, tool in NATIVE.items():
+        known = {*_words_of(getattr(tool.parameters, "schema", {}))}
+        if known and name not in EARLIER and not described[name][3].startswith("["):
+            assert set(code(described[name][3])) <= known, name
+    slots = {name for cells in rows(section(reference.TOOLS, "Targets"), 2) for name in code(cells[0])}
+    accepted = {*map(str, ha_query.QueryTool.parameters.schema), *map(str, ControlTool().parameters.schema)}
+    assert slots == accepted - {"state", "history", "why", "attributes", "action", "parameters", *TIME_SLOTS}
+    for name in ("state", "history", "why", "attributes", "duration", "at", *ha_query.AGGREGATES):
+        assert f"`{name}`" in section(reference.TOOLS, "ha_query")
+
+
+def _words_of(schema: dict[Any, Any]) -> Iterator[str]:
+    """Yield the names of parameters and the values that they choose from."""
+    for key, value in schema.items():
+        yield str(key)
+        if isinstance(value, probatio.In):
+            yield from value.container
 
 
 @pytest.mark.parametrize(
     ("page", "sentence", "number"),
     [
-        ("configuration", "after {} requests to the model", turn.MAX_ROUNDS),
-        ("configuration", "At most {}. They win", connection.MAX_HEADERS),
-        ("configuration", "At most {}. |", fields.MAX_PATTERNS),
+        (reference.OPTIONS, "At most {}. They win", connection.MAX_HEADERS),
+        (reference.TOOLS, "requests to the model | {}, the last one", turn.MAX_ROUNDS),
+        (reference.TOOLS, "at most {} with all repetitions", turn.MAX_REQUESTS),
+        ("docs/first-week.md", "{} timers", scheduler.MAX_TIMERS),
+        ("docs/first-week.md", "and {} commands for later", scheduler.MAX_COMMANDS),
     ],
 )
 def test_limits(page: str, sentence: str, number: float) -> None:
-    assert sentence.format(number) in PAGES[f"docs/{page}.md"]
-    assert turn_calls.MAX_SAME_FAILURE == 2, "docs/tools.md: can be tried twice"
+    assert sentence.format(number) in " ".join(PAGES[page].split())
+    assert turn_calls.MAX_SAME_FAILURE == 2, f"{reference.TOOLS}: can be tried twice"
 
 
 def test_services() -> None:
-    """Each action has a section with each field that its form and its schema have."""
+    """Each action has a section, and its form has the fields of its schema."""
     forms = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
     assert set(forms) == {*services.SERVICES, "reload"}
-    assert section("docs/services.md", f"{DOMAIN}.reload")
     for name, service in services.SERVICES.items():
         assert set(fields_of(forms[name])) == {
             *map(str, service.fields),
             services.ATTR_CONFIG_ENTRY_ID,
             services.ATTR_AGENT_ID,
         }
-    assert f"`{services.ATTR_ENTRY_ID}`" in PAGES["docs/services.md"]
+    for name in forms:
+        assert section(reference.ACTIONS, f"{DOMAIN}.{name}")
+    assert f"`{services.ATTR_ENTRY_ID}`" in PAGES[reference.ACTIONS]
 
 
 @pytest.fixture
@@ -175,7 +176,7 @@ async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: Moc
             return_response=True,
             context=Context(user_id=hass_admin_user.id),
         )
-        assert set(response) <= set(code(section("docs/services.md", f"{DOMAIN}.{name}")))
+        assert set(response) <= set(code(section(reference.ACTIONS, f"{DOMAIN}.{name}")))
 
 
 async def test_events(
@@ -209,24 +210,31 @@ async def test_events(
     await hass.services.async_call(DOMAIN, "clear_history", blocking=True)
     answer = {"suggestion_id": await async_suggested(agent), "answer": "reject"}
     await hass.services.async_call(DOMAIN, "answer_suggestion", answer, blocking=True)
+    listed = {
+        code(cells[0])[0]: set(code(cells[2])) for cells in rows(section(reference.EVENTS, "Events"), 3)
+    }
+    explained = {name for cells in rows(section(reference.EVENTS, "Data"), 2) for name in code(cells[0])}
     for event in EVENTS:
-        documented = {code(cells[0])[0] for cells in rows(section("docs/events.md", event), 2)}
+        documented = listed[event] | {"timestamp"}
+        if event != const.EVENT_HISTORY_SAVED:
+            documented.add("config_entry_id")
         assert {frozenset(fired.data) for fired in captured[event]} == {frozenset(documented)}, event
-    assert {kind.value for kind in ErrorKind} <= set(code(PAGES["docs/events.md"]))
+    assert set().union(*listed.values()) == explained
+    assert {kind.value for kind in ErrorKind} <= set(code(PAGES[reference.EVENTS]))
 
 
-def test_every_message_is_explained() -> None:
-    """What the agent says, forms and actions complain of, and repair issues stand word for word."""
-    written = PAGES["docs/troubleshooting.md"]
-    sentences = [
+def test_explained_messages_exist() -> None:
+    """What the page about problems explains is what the agent, a form, an action or a repair issue says."""
+    sentences = {
         *ENGLISH["config"]["error"].values(),
-        *ENGLISH["config"]["abort"].values(),
         *ENGLISH["options"]["error"].values(),
         *(exception["message"] for exception in ENGLISH["exceptions"].values()),
         *(issue["title"] for issue in ENGLISH["issues"].values()),
-        ENGLISH["selector"]["spoken"]["options"]["no_answer"],
-    ]
-    assert [sentence for sentence in sentences if f"| {sentence} |" not in written] == []
+        *ENGLISH["selector"]["spoken"]["options"].values(),
+    }
+    table = section("docs/when-something-is-wrong.md", "Messages").split("|---|---|\n")[1]
+    listed = [line.split(" | ")[0].removeprefix("| ") for line in table.strip().splitlines()]
+    assert [message for message in every(listed) if message not in sentences] == []
 
 
 def test_tables_are_whole() -> None:
@@ -251,7 +259,7 @@ def test_model_servers() -> None:
     """The addresses are taken as they are written, and lead to the API that the table names."""
     table = [
         line.strip("| ").split(" | ")
-        for line in section("docs/model-servers.md", "What to type").splitlines()
+        for line in section("docs/reference/model-servers.md", "What to type").splitlines()
     ]
     servers = [cells for cells in table if len(cells) == 5 and code(cells[1])]
     assert {dialect for cells in servers for dialect in code(cells[4])} == set(const.DIALECTS) - {"auto"}
@@ -265,10 +273,10 @@ def test_model_servers() -> None:
 
 
 def test_benchmarks() -> None:
-    documented = {code(cells[0])[0]: cells[1] for cells in rows(PAGES["docs/benchmarks.md"], 2)}
-    assert set(documented) == set(SUITES)
-    for table in ", ".join(documented.values()).split(", "):
-        assert re.search(rf"^## {table}: ", PAGES["docs/benchmarks.md"], re.MULTILINE), table
+    documented = {
+        code(cells[0])[0] for cells in rows(section("docs/developers/benchmarks.md", "Run them"), 2)
+    }
+    assert documented == set(SUITES)
 
 
 def anchors(written: str) -> set[str]:

@@ -168,7 +168,9 @@ async def test_prompt_examples(
 
 
 async def test_prompt_variables(hass: HomeAssistant, model_server: ModelServer) -> None:
-    names = [code(cells[0])[0] for cells in rows(section("docs/prompt.md", "Templates of your own"), 2)]
+    names = [
+        code(cells[0])[0] for cells in rows(section("docs/reference/prompt.md", "Templates of your own"), 2)
+    ]
     assert len(names) == 6
     prompt = " ".join(f"{name}={{{{ {name} is defined }}}}" for name in names)
     agent = await async_agent(hass, model_server, {"prompt_use_default": False, "prompt_custom": prompt})
@@ -181,7 +183,7 @@ async def test_system_prompt_is_shown_as_it_is(hass: HomeAssistant, model_server
     hass.config.location_name = "Home"
     agent = await async_agent(hass, model_server)
     await agent.say("Hello")
-    shown = re.search(r"```text\n(.*?)\n```", PAGES["docs/prompt.md"], re.DOTALL)
+    shown = re.search(r"```text\n(.*?)\n```", PAGES["docs/reference/prompt.md"], re.DOTALL)
     assert shown
     assert model_server.chats[0].messages[0]["content"] == shown[1]
     assert (

@@ -1,4 +1,4 @@
-"""The tool that docs/writing-a-tool.md writes works as its own test says."""
+"""The tool that docs/developers/custom-tools.md writes works as its own test says."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.documents import code, examples, rows, section
 from tests.servers.model_server import ModelServer
 
-PAGE = "docs/writing-a-tool.md"
+PAGE = "docs/developers/custom-tools.md"
 
 
 def written(number: int, package: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ NAMED = re.compile(r"`([\w./<>-]+(?:\.py|\.json|/))`")
 PLACEHOLDER = re.compile(r"<\w+>")
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/ARCHITECTURE.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/developers/architecture.md"])
 def test_named_files_exist(page: str) -> None:
     named = set(NAMED.findall((ROOT / page).read_text(encoding="utf-8")))
     assert named

@@ -4,6 +4,7 @@ from pathlib import Path
 import re
 
 from tests.helpers.checks import every
+from tests.helpers.documents import PAGES
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,7 +24,17 @@ def test_commands_exist() -> None:
 
 
 def test_every_page_can_be_reached() -> None:
-    for page in every((ROOT / "docs").glob("*.md")):
-        index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-        assert page.name == "README.md" or f"({page.name})" in index
-        assert page.name == "README.md" or f"(docs/{page.name}" in WRITTEN
+    """The index names each page, the README those for households."""
+    docs = ROOT / "docs"
+    index = (docs / "README.md").read_text(encoding="utf-8")
+    for page in every(docs.rglob("*.md")):
+        name = page.relative_to(docs).as_posix()
+        assert name == "README.md" or f"({name})" in index
+        assert "/" in name or f"(docs/{name}" in WRITTEN
+
+
+def test_size() -> None:
+    """All documents have at most 35,000 words, those for households 8,000."""
+    households = [text for name, text in PAGES.items() if re.fullmatch(r"docs/(?!README)[\w-]+\.md", name)]
+    assert sum(len(text.split()) for text in PAGES.values()) <= 35_000
+    assert sum(len(text.split()) for text in every(households)) <= 8_000

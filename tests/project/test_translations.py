@@ -258,13 +258,13 @@ def test_what_can_be_picked_has_labels() -> None:
     assert {f"selector.policy_decision.options.{name}" for name in DECISIONS} <= set(ENGLISH)
 
 
-def test_faq_names_the_languages() -> None:
-    """The FAQ lists as many languages as there are translations."""
-    faq = " ".join((INTEGRATION.parents[1] / "docs" / "faq.md").read_text(encoding="utf-8").split())
+def test_page_names_the_languages() -> None:
+    """The page about the installation lists as many languages as there are translations."""
+    page = " ".join((INTEGRATION.parents[1] / "docs" / "install.md").read_text(encoding="utf-8").split())
     for pattern, languages in (
         (r"own sentences \([^)]*\) are in ([^.]*)\.", [*WHOLE, *SPOKEN]),
         (r"The settings and the panel are in ([^.]*), and in the Portuguese", WHOLE),
     ):
-        found = re.search(pattern, faq)
+        found = re.search(pattern, page)
         assert found
         assert len(re.split(r", | and ", found[1])) == len(languages), found[0]

@@ -43,7 +43,7 @@ NO_CHAT_MODELS: Final = (
 )
 _WORDS: Final = lazy_regex(r"[a-z]+|\d+(?:\.\d+)?")
 _FILE: Final = json.loads(Path(__file__).with_name("recommended_models.json").read_text(encoding="utf-8"))
-"""Read with the module, which the import executor loads. The source is named in docs/model-servers.md."""
+"""Read with the module, which the import executor loads. The source is named in docs/install.md."""
 
 
 class Grade(IntEnum):

@@ -24,7 +24,7 @@ ATTR_AGENT_ID = "agent_id"
 ANSWER_SUGGESTION = "answer_suggestion"
 
 type Response = Mapping[str, object]
-"""What a service returns; docs/services.md describes each."""
+"""What a service returns; docs/reference/actions.md describes each."""
 type Handler = Callable[[ServiceCall, Agent], Coroutine[Any, Any, Response]]
 
 
