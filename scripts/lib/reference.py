@@ -174,39 +174,7 @@ def _texts(step: str) -> dict[str, tuple[str, str]]:
     }
 
 
-<<<<<<< HEAD
-def _part(path: str) -> Any:
-    found: Any = ENGLISH
-    for name in path.split("."):
-        found = found[name]
-    return found
-
-
-def _with_table(written: str, heading: str, expected: Iterator[Row]) -> str:
-    found = re.search(rf"^## {re.escape(heading)}\n(?:(?!^## ).*\n)*?(?=\| `)", written, re.MULTILINE)
-    if found is None:
-        raise LookupError(f"there is no table under the heading {heading}")
-    start = found.end()
-    lines = written[start:].split("\n")
-    old = lines[: next(number for number, line in enumerate(lines) if not line.startswith("|"))]
-    notes = {line.split("|")[1].strip(): line.rsplit("|", 2)[1].strip() for line in old}
-    new = [f"| {' | '.join((*cells, notes.get(cells[0]) or about))} |" for cells, about in expected]
-    new = [line.replace("|  |", "| |") for line in new]
-    return written[:start] + "\n".join(new) + written[start + len("\n".join(old)) :]
-
-
-def _with_sections(written: str, heading: str) -> str:
-    step, fields = FORMS[heading]
-    keys: dict[str, list[str]] = {}
-    for field in fields:
-        if field.section:
-            keys.setdefault(field.section, []).append(field.key)
-    named = [
-        f"*{_part(step)['sections'][name]['name']}* (from `{inside[0]}` to `{inside[-1]}`)"
-        for name, inside in keys.items()
-=======
 def _with_table(written: str, heading: str, expected: Rows) -> str:
-    """Return a page with the first table under a heading written again. Raises LookupError if it has none."""
     found = re.search(rf"^## {re.escape(heading)}\n(?:(?!^## ).*\n)*?\|-.*\n", written, re.MULTILINE)
     rows = list(expected)
     if found is None:
@@ -220,7 +188,6 @@ def _with_table(written: str, heading: str, expected: Rows) -> str:
             "|  |", "| |"
         )
         for row in rows
->>>>>>> r5-docs
     ]
     return "\n".join(
         [written[: found.end()] + "\n".join(new), *written[found.end() :].split("\n")[len(old) :]]
