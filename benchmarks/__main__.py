@@ -22,7 +22,6 @@ from . import (
     soak,
     speakers,
     start,
-    stores,
     structure,
     turns,
 )
@@ -36,7 +35,6 @@ SUITES: dict[str, Callable[[], Coroutine[Any, Any, list[Table]]]] = {
     "cache": cache.run,
     "replay": replay.run,
     "retrieval": retrieval.run,
-    "stores": stores.run,
     "injection": injection.run,
     "memory": memory.run,
     "soak": soak.run,

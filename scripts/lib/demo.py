@@ -29,6 +29,7 @@ class Progress:
         self._start = time.monotonic()
 
     def __call__(self, text: str) -> None:
+        """Print a line with the seconds since the start."""
         print(f"{time.monotonic() - self._start:6.1f} s  {text}", flush=True)
 
 
