@@ -96,7 +96,7 @@ async def _embedded() -> Opened:
     with tempfile.TemporaryDirectory() as folder:
 
         async def open_store() -> VectorStore:
-            store = EmbeddedStore(Path(folder), asyncio.to_thread, print)
+            store = EmbeddedStore(Path(folder), asyncio.to_thread)
             await store.async_start()
             return store
 

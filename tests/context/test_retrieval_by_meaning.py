@@ -41,7 +41,7 @@ async def _asking(hass: HomeAssistant, folder: Path, options: dict[str, Any]) ->
     }
 
     async def open_store() -> EmbeddedStore:
-        return EmbeddedStore(folder, hass.async_add_executor_job, lambda _report: None)
+        return EmbeddedStore(folder, hass.async_add_executor_job)
 
     async def open_embedder() -> CachedEmbedder:
         embedder = await async_create_embedder(hass, settings)

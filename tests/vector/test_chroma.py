@@ -55,8 +55,8 @@ async def similarities(store: ChromaStore, name: str, limit: int = 5) -> dict[st
 # Collections of other programs
 
 ENTRIES = {
-    "ids": ["same", "long", "half", "behind"],
-    "embeddings": [[1, 0, 0], [5, 0, 0], [3, 4, 0], [-1, 0, 0]],
+    "ids": ["same", "near", "half", "behind"],
+    "embeddings": [[1, 0, 0], [0.8, 0.6, 0], [0.6, 0.8, 0], [-1, 0, 0]],
     "documents": ["the same", None, "half way", "behind"],
     "metadatas": [{"page": 1}, None, {"page": 2, "draft": True}, None],
 }
@@ -72,11 +72,11 @@ async def test_foreign_collection(
     store = ChromaStore(session, address)
     await store.async_start()
     assert await store.async_collections() == {"manuals": None}
-    assert await similarities(store, "manuals") == {"same": 1, "long": 1, "half": 0.6, "behind": 0}
+    assert await similarities(store, "manuals") == {"same": 1, "near": 0.8, "half": 0.6, "behind": 0}
     hits = {hit.id: (hit.text, hit.metadata) for hit in await store.async_search("manuals", VECTOR, 3)}
     assert hits == {
         "same": ("the same", {"page": 1}),
-        "long": ("", {}),
+        "near": ("", {}),
         "half": ("half way", {"page": 2, "draft": True}),
     }
     assert await store.async_hashes("manuals") == dict.fromkeys(ENTRIES["ids"], "")

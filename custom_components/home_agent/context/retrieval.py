@@ -12,13 +12,12 @@ from collections.abc import (
     Set as AbstractSet,
 )
 from dataclasses import dataclass
-from heapq import nlargest
 from typing import Final, cast
 
 from homeassistant.core import HomeAssistant
 
 from ..domains import DOMAINS
-from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, differing, is_exposed
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, is_exposed
 from ..knowledge.names import Phrases, longest, place_id, place_names
 from ..knowledge.spoken_words import (
     ClassWords,
@@ -221,10 +220,8 @@ def _own_words(record: EntityRecord, names: Container[tuple[str, ...]]) -> froze
 
 MAX_INDEXES: Final = 4
 """Indexes kept, one for each set of languages."""
-INDEX_WAIT_SECONDS: Final = 0.25
-"""Seconds to wait for the index of the newest snapshot before its changes are looked through directly."""
-MAX_RECENT: Final = 60
-"""Changed entities that are indexed immediately for a sentence: those that share most words with it."""
+INDEX_WAIT_SECONDS: Final = 0.5
+"""Seconds to wait for the index of the newest snapshot before an earlier one is searched."""
 
 
 class IndexCache:
@@ -235,30 +232,19 @@ class IndexCache:
         self._building: dict[Sequence[str], asyncio.Task[HouseIndex]] = {}
 
     async def async_get(
-        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...], query: str
-    ) -> tuple[HouseIndex, ...]:
-        """Return the indexes to search for a query, the most current one first.
-
-        Usually that is one, which knows the whole snapshot. While it is being built there are two: a small
-        one of the changed entities that share a word with the query, and the one of an earlier snapshot.
-        """
-        if (built := self._built.get(languages)) is not None and built.house is house:
-            return (built,)
+        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
+    ) -> HouseIndex:
+        """Return the index of a snapshot; where that takes long, the one of an earlier snapshot, if any."""
+        built = self._built.get(languages)
+        if built is not None and built.house is house:
+            return built
         task = self._building.get(languages)
         if task is None or task.done():
             task = self._building[languages] = hass.async_create_background_task(
                 self._async_build(hass, house, languages), "home_agent word index", eager_start=True
             )
-        await asyncio.wait([task], timeout=INDEX_WAIT_SECONDS)
-        earlier = self._built.get(languages)
-        if earlier is not None and earlier.house is house:
-            return (earlier,)
-        known = None if earlier is None else earlier.house
-        class_words = await async_class_words(hass, house, languages)
-        recent = await hass.async_add_executor_job(
-            lambda: HouseIndex(_recent(house, known, query), class_words, languages)
-        )
-        return (recent,) if earlier is None else (recent, earlier)
+        await asyncio.wait([task], timeout=None if built is None else INDEX_WAIT_SECONDS)
+        return task.result() if built is None or task.done() else built
 
     async def _async_build(
         self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
@@ -269,39 +255,7 @@ class IndexCache:
         while len(self._built) >= MAX_INDEXES:
             del self._built[next(iter(self._built))]
         self._built[languages] = index
-        self._building.pop(languages, None)
         return index
-
-
-def _recent(house: HouseSnapshot, earlier: HouseSnapshot | None, query: str) -> HouseSnapshot:
-    """Return the part of a home that changed since an earlier snapshot and that a query may be about."""
-    said = set(words(query))
-    everywhere: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
-    places = {
-        place_id: frozenset(word for name in place.names for word in words(name))
-        for place_id, place in everywhere
-    }
-
-    def shared(record: EntityRecord) -> int:
-        """Return how many words of the query an entity, its room or its floor is called by."""
-        own = {word for name in (*record.names, record.object_id) for word in words(name)}
-        where = places.get(record.area_id or "", frozenset()) | places.get(record.floor_id or "", frozenset())
-        return len(said & (own | where))
-
-    counted = ((shared(record), record) for record in _changed(house, earlier or HouseSnapshot()))
-    best = nlargest(MAX_RECENT, (pair for pair in counted if pair[0]), key=lambda pair: pair[0])
-    return HouseSnapshot(
-        entities={record.entity_id: record for _, record in best}, areas=house.areas, floors=house.floors
-    )
-
-
-def _changed(house: HouseSnapshot, earlier: HouseSnapshot) -> Iterator[EntityRecord]:
-    """Yield the entities that are new or changed, and those whose area or floor is."""
-    changed = {*differing(house.entities, earlier.entities)}
-    moved = {*differing(house.areas, earlier.areas), *differing(house.floors, earlier.floors)}
-    for entity_id, record in house.entities.items():
-        if entity_id in changed or not moved.isdisjoint((record.area_id, record.floor_id)):
-            yield record
 
 
 MANY: Final = 60
@@ -345,13 +299,9 @@ async def async_retrieve(
     spoken = known_language(language or hass.config.language)
     languages = tuple(dict.fromkeys((known_language(hass.config.language), "en", spoken)))
     cache = house.carried.setdefault(IndexCache, IndexCache())
-    indexes = await cast(IndexCache, cache).async_get(hass, house, languages, query)
+    index = await cast(IndexCache, cache).async_get(hass, house, languages)
     noted: MutableMapping[str, float] = {} if scores is None else scores
-    rankings = [
-        _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic, scores=noted)
-        for index in indexes
-    ]
-    ids = rankings[0] if len(rankings) == 1 else fuse([(ranking, 1.0) for ranking in rankings])
+    ids = _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic, scores=noted)
     found = (house.entities.get(entity_id) for entity_id in ids)
     return [record for record in found if record is not None and is_exposed(hass, record.entity_id)]
 

@@ -176,11 +176,6 @@ class Snapshots(Protocol):
         """Return the home as it is now."""
 
 
-def differing[T](new: Mapping[str, T], old: Mapping[str, T]) -> list[str]:
-    """Return the keys whose value is new or different."""
-    return [key for key, value in new.items() if (before := old.get(key)) is not value and before != value]
-
-
 def _frozen[T](parts: Mapping[str, T]) -> Mapping[str, T]:
     """Return a read-only copy sorted by key."""
     return MappingProxyType({key: parts[key] for key in sorted(parts)})

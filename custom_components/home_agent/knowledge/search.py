@@ -8,7 +8,7 @@ from pathlib import Path
 import shutil
 from typing import TYPE_CHECKING, Any, Final
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import instance_id
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.storage import STORAGE_DIR
@@ -33,12 +33,10 @@ from ..const import (
     EMBEDDING_NONE,
     EMBEDDING_OLLAMA,
     EMBEDDING_OPENAI,
-    LOGGER,
 )
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
 from ..inference.models import ErrorKind, ModelServerError
-from ..issues import report, withdraw
 from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..texts import words
@@ -52,7 +50,6 @@ from .spoken_words import domain_words
 
 if TYPE_CHECKING:
     from ..vector.chroma import ChromaAddress
-    from ..vector.embedded import FileReport
 
 
 MAX_FOUND: Final = 50
@@ -296,10 +293,7 @@ async def async_open_store(hass: HomeAssistant, entry_id: str, settings: Mapping
         )
         return remote
     embedded = await async_part(hass, "vector.embedded")
-    report = partial(_report, hass, entry_id)
-    local: VectorStore = embedded.EmbeddedStore(
-        folder_of(hass, entry_id), hass.async_add_executor_job, report
-    )
+    local: VectorStore = embedded.EmbeddedStore(folder_of(hass, entry_id), hass.async_add_executor_job)
     return local
 
 
@@ -321,18 +315,3 @@ async def async_remove_files(hass: HomeAssistant, entry_id: str) -> None:
     """Delete the vectors of an entry from the disk."""
     remove: Callable[[], None] = partial(shutil.rmtree, folder_of(hass, entry_id), ignore_errors=True)
     await hass.async_add_executor_job(remove)
-
-
-@callback
-def _report(hass: HomeAssistant, entry_id: str, file: FileReport) -> None:
-    """Raise the repair issue about a file, or take it back."""
-    from ..vector.embedded import FileState  # noqa: PLC0415 - loaded where files are written
-
-    kind = "unreadable" if file.state is FileState.UNREADABLE else "unwritable"
-    issue_id = f"vectors_{kind}_{entry_id}_{file.path.name}"
-    if file.state is FileState.WRITTEN:
-        withdraw(hass, issue_id)
-        return
-    LOGGER.error("The vectors in %s are %s: %s", file.path, kind, file.detail)
-    fix = {"path": str(file.path)} if file.state is FileState.UNREADABLE else None
-    report(hass, issue_id, f"vectors_{kind}", fix=fix, path=str(file.path), error=file.detail)
