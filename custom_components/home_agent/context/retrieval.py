@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import (
-    Collection,
     Container,
-    Iterable,
     Iterator,
     Mapping,
     MutableMapping,
@@ -68,8 +66,10 @@ class SentenceMeaning:
     """Per word said: the words of the index, with their similarity."""
     covered: AbstractSet[str]
     """The words of the index that were said."""
-    places: Mapping[str, Sequence[frozenset[str]]]
-    """The rooms and floors named, and by which words."""
+    places: AbstractSet[str]
+    """The ids of the rooms and floors named."""
+    place_names: AbstractSet[frozenset[str]]
+    """The words by which they are named."""
 
 
 class HouseIndex:
@@ -78,7 +78,7 @@ class HouseIndex:
     def __init__(self, house: HouseSnapshot, class_words: ClassWords, languages: Sequence[str]) -> None:
         self.house = house
         self._class_words = class_words
-        self._languages = languages
+        self.languages = languages
         self.worded = {language for language in languages if vocabulary(language).classes}
         """The languages whose everyday words are known."""
         places: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
@@ -86,37 +86,32 @@ class HouseIndex:
         self._kinds_of_places = Phrases(
             (words(name), place) for _, place in places for name in self._synonyms[place.name]
         )
-        self._concepts: dict[EntityKind, str] = {}
+        self.concepts: dict[EntityKind, str] = {}
+        """Per kind of entities that there is: the everyday words for it."""
         self.kinds: dict[str, set[EntityKind]] = {}
         """Per word: the kinds of entities that it is a name of."""
-        self._names = {key: tuple(words(record.name)) for key, record in house.entities.items()}
-        self._known_names = frozenset(self._names.values())
+        names = {key: tuple(words(record.name)) for key, record in house.entities.items()}
+        self._names = {key: frozenset(name) for key, name in names.items()}
+        self._known_names = frozenset(names.values())
         self._own_words: dict[str, frozenset[str]] = {}
         """Per reading: the words that set it apart from the device it belongs to."""
         self._index = LexicalIndex.build([self._document(record) for record in house.entities.values()])
-
-    @property
-    def all_kinds(self) -> Collection[EntityKind]:
-        """Return the kinds of entities that there are."""
-        return self._concepts.keys()
-
-    def explain(self, query: str) -> str:
-        """Return a sentence with the names of the things that it implies."""
-        return " ".join((query, *wished(query, self._languages)))
 
     def understand(self, query: str) -> SentenceMeaning:
         """Return the meaning of a sentence."""
         said = self._index.understand(query)
         meant = [match for matches in said.values() for match in matches]
-        meanings = [_sure(said[word]) for word in words(query) if word in said]
+        meanings = [
+            [known for known, similarity in said[word] if similarity > PLACE_NAMED]
+            for word in words(query)
+            if word in said
+        ]
         named = longest(place_names(self.house).find(meanings)) or self._kinds_of_places.find(meanings)
-        found: dict[str, list[frozenset[str]]] = {}
-        for mention in named:
-            found.setdefault(place_id(mention.value), []).append(frozenset(mention.phrase))
         return SentenceMeaning(
             said,
             {word for word, similarity in meant if similarity > NAMED},
-            found,
+            {place_id(mention.value) for mention in named},
+            {frozenset(mention.phrase) for mention in named},
         )
 
     def rank(
@@ -137,17 +132,12 @@ class HouseIndex:
         if (
             record.area_id in meaning.places
             or record.floor_id in meaning.places
-            or (record.area_id is None and self._names_place(entity_id, meaning))
+            or (record.area_id is None and any(map(self._names[entity_id].issuperset, meaning.place_names)))
         ):
             factor *= PLACE_FACTOR
         if area_id is not None and record.area_id == area_id:
             factor *= HERE_FACTOR
         return factor
-
-    def _names_place(self, entity_id: str, meaning: SentenceMeaning) -> bool:
-        return any(
-            said.issubset(self._names[entity_id]) for names in meaning.places.values() for said in names
-        )
 
     def _document(self, record: EntityRecord) -> Document:
         """Return the terms that an entity is found by, and record its own words."""
@@ -162,18 +152,18 @@ class HouseIndex:
             (self._class_words.names(record), CLASS_WEIGHT),
             (self._class_words.details(record), DETAIL_WEIGHT),
             (concept, SYNONYM_WEIGHT),
-            (" ".join(thing_synonyms(record.name, self._languages)), SYNONYM_WEIGHT),
+            (" ".join(thing_synonyms(record.name, self.languages)), SYNONYM_WEIGHT),
         ]
         return Document(record.entity_id, [field for field in fields if field[0]])
 
     def _concept(self, record: EntityRecord) -> str:
         """Return the everyday words for the kind of an entity, and note all names of the kind."""
         kind = (record.domain, record.device_class)
-        if kind not in self._concepts:
-            concept = self._concepts[kind] = class_concepts(*kind, self._languages)
+        if kind not in self.concepts:
+            concept = self.concepts[kind] = class_concepts(*kind, self.languages)
             for word in (*words(concept), *words(self._class_words.names(record))):
                 self.kinds.setdefault(word, set()).add(kind)
-        return self._concepts[kind]
+        return self.concepts[kind]
 
     def _where(self, record: EntityRecord) -> Iterator[tuple[str, float]]:
         area = self.house.areas.get(record.area_id or "")
@@ -184,11 +174,6 @@ class HouseIndex:
                 yield place.name, weight
                 yield from ((alias, weight) for alias in place.aliases)
                 yield " ".join(self._synonyms[place.name]), SYNONYM_WEIGHT
-
-
-def _sure(matches: Iterable[tuple[str, float]]) -> Collection[str]:
-    """Return the words that a word of a sentence may mean if they are the name of a place."""
-    return [word for word, similarity in matches if similarity > PLACE_NAMED]
 
 
 def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:
@@ -318,7 +303,7 @@ def _find(
     scores: MutableMapping[str, float],
 ) -> list[str]:
     """Return entity ids, best first; `scores` takes those by words."""
-    explained = index.explain(query)
+    explained = " ".join((query, *wished(query, index.languages)))
     meaning = index.understand(explained)
     ranked = index.rank(explained, meaning, limit, area_id)
     scores.update(ranked)
@@ -367,10 +352,10 @@ def find_group(
     folded = fold(query)
     every = asks_for_all(folded, language)
     everything = every and not everything_words().isdisjoint(folded.split())
-    places: Collection[str] = meaning.places
+    places: AbstractSet[str] = meaning.places
     kinds = _kinds(index, meaning)
     if not places and (everything or (every and not kinds)):
-        places = {area_id} if area_id else ()
+        places = {area_id} if area_id else set()
         everything = True
     if not (kinds or every) or not (places or (every and kinds)):
         return MeantGroup()
@@ -381,19 +366,15 @@ def find_group(
     if everything or not kinds:
         of_everything = (record for record in there if DOMAINS[record.domain].in_everything)
         found += [record for record in of_everything if record.category is None]
-    found.sort(key=_where)
+    # What can be switched first, then area by area.
+    found.sort(key=lambda one: (not DOMAINS[one.domain].in_everything, one.area_id or "", one.name))
     many = every or len(places) > 1 or not house.floors.keys().isdisjoint(places)
     return MeantGroup(list(dict.fromkeys(record.entity_id for record in found)), many)
 
 
-def _where(record: EntityRecord) -> tuple[bool, str, str]:
-    """Return the order within a group: switchable entities first, then area by area."""
-    return not DOMAINS[record.domain].in_everything, record.area_id or "", record.name
-
-
 def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:
     """Return the kinds that a sentence names; words that name many kinds, or a place, say little."""
-    spoken = {word for names in meaning.places.values() for name in names for word in name}
+    spoken = {word for name in meaning.place_names for word in name}
     scores: dict[EntityKind, float] = {}
     domains = domain_words()
     for said, matches in meaning.words.items():
@@ -405,7 +386,7 @@ def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:
                 for kind in index.kinds.get(word, ()):
                     named[kind] = max(similarity, named.get(kind, 0.0))
         if (domain := domains.get(said)) is not None:
-            named.update((kind, 2.0) for kind in index.all_kinds if kind[0] == domain)
+            named.update((kind, 2.0) for kind in index.concepts if kind[0] == domain)
         for kind, similarity in named.items():
             scores[kind] = scores.get(kind, 0.0) + similarity * similarity / len(named)
     best = max(scores.values(), default=0.0)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from heapq import nsmallest
+from math import ceil
 from typing import Final
 
 from homeassistant.core import HomeAssistant
@@ -62,10 +63,10 @@ def word_similarity(first: str, second: str) -> float:
     if not excepting_words().isdisjoint((first, second)):  # "außer" is not "außen"
         return 0.0
     shorter, longer = sorted((first, second), key=len)
-    prefix = common_prefix(shorter, longer)
-    if prefix == len(shorter) >= MIN_STEM and len(longer) - prefix <= MAX_ENDING:
+    if len(shorter) >= MIN_STEM and longer.startswith(shorter) and len(longer) - len(shorter) <= MAX_ENDING:
         return 0.92
-    if prefix >= max(MIN_STEM, COMMON_STEM * len(longer)):
+    stem = max(MIN_STEM, ceil(COMMON_STEM * len(longer)))
+    if shorter[:stem] == longer[:stem]:
         return 0.88
     same_start = shorter[:1] == longer[:1]
     if len(shorter) >= MIN_STEM + (not same_start) and distance(shorter, longer, 1) <= 1:
@@ -77,12 +78,8 @@ def word_similarity(first: str, second: str) -> float:
 
 def common_prefix(first: str, second: str) -> int:
     """Return how many characters two words have in common at their start."""
-    count = 0
-    for left, right in zip(first, second, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
 def distance(first: str, second: str, limit: int) -> int:
@@ -188,27 +185,25 @@ class Phrases[T]:
         for index, meant in enumerate(meanings):
             for word in meant:
                 where.setdefault(word, []).append(index)
-        spread = _in_a_row if in_a_row else _in_any_order
+
+        def spread(phrase: tuple[str, ...], start: int) -> frozenset[int]:
+            """Return the words of the text that say a phrase, those closest to its first word."""
+            at = [start]
+            at += (
+                _closest(where[word], start + ahead if in_a_row else start)
+                for ahead, word in enumerate(phrase[1:], 1)
+            )
+            return frozenset(() if in_a_row and at != list(range(start, start + len(phrase))) else at)
+
         found = [
             NameMatch(phrase, value, at)
             for first, starts in where.items()
             for phrase, value in self._by_first.get(first, ())
             if all(word in where for word in phrase)
             for start in starts
-            if (at := spread(phrase, start, where))
+            if (at := spread(phrase, start))
         ]
         return sorted(found, key=lambda mention: min(mention.at))
-
-
-def _in_a_row(phrase: Sequence[str], start: int, where: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    places = range(start, start + len(phrase))
-    is_there = all(_closest(where[word], place) == place for word, place in zip(phrase, places, strict=True))
-    return frozenset(places if is_there else ())
-
-
-def _in_any_order(phrase: Sequence[str], start: int, where: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    """Return the words of a text that say a phrase, those closest to its first word."""
-    return frozenset((start, *(_closest(where[word], start) for word in phrase[1:])))
 
 
 def _closest(places: Sequence[int], wanted: int) -> int:
@@ -460,12 +455,11 @@ def name_index(house: HouseSnapshot) -> NameIndex:
 
 def place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
     """Return the names of rooms and floors, to be found in sentences."""
-    return house.derived(PLACE_NAMES, _place_names)
-
-
-def _place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
     places: tuple[Area | Floor, ...] = (*house.areas.values(), *house.floors.values())
-    return Phrases((content_words(name), place) for place in places for name in place.names)
+    return house.derived(
+        PLACE_NAMES,
+        lambda _house: Phrases((content_words(name), place) for place in places for name in place.names),
+    )
 
 
 def place_id(place: Area | Floor) -> str:
@@ -491,15 +485,15 @@ class NamedLabel:
 
 def labels_in(house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
     """Return the labels of a home with the entities of each, by name."""
-    return house.derived(DERIVED, _read_labels)
 
+    def read(_house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
+        labelled: dict[str, list[EntityRecord]] = {}
+        for record in house.entities.values():
+            for label in record.labels:
+                labelled.setdefault(label, []).append(record)
+        return {label: labelled[label] for label in sorted(labelled)}
 
-def _read_labels(house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
-    found: dict[str, list[EntityRecord]] = {}
-    for record in house.entities.values():
-        for label in record.labels:
-            found.setdefault(label, []).append(record)
-    return {label: found[label] for label in sorted(found)}
+    return house.derived(DERIVED, read)
 
 
 def find_label(house: HouseSnapshot, text: str) -> NamedLabel | None:
@@ -601,12 +595,12 @@ def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> li
 
     "Mias Zimmer" and "the bedroom of Mia" are Mia's Room even where another area is called Bedroom.
     """
-    known = _owners(house)
+    known, linking = _owners(house), _linking()
     selfs = self_words(said, language)
     owners = {
         at: called
         for at, word in enumerate(said)
-        if (at not in selfs or (at > 0 and at + 1 not in selfs and said[at - 1].folded in _linking()))
+        if (at not in selfs or (at > 0 and at + 1 not in selfs and said[at - 1].folded in linking))
         and (called := [one for form in _owner_forms(word.folded, language) for one in known.get(form, ())])
     }
     if not owners:
@@ -614,13 +608,18 @@ def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> li
     rooms = _room_words(said, owners)
     found = []
     for at, called in owners.items():
-        beside = [room for room in rooms if at not in room.at and _are_beside(at, room.at, said)]
-        for room in beside[:1]:
+        for room in rooms:
+            first, last = min(room.at), max(room.at)
+            between = said[last + 1 : at] if at > last else said[at + 1 : first]
+            # Only words such as "of" are between an owner and a word for a room.
+            if at in room.at or len(between) > MAX_BETWEEN or any(w.folded not in linking for w in between):
+                continue
             listed = [one for one in called if one.may_be(room.value)]
             fewest = min((one.owners for one in listed), default=0)
             areas = {one.area.area_id: one.area for one in listed if one.owners == fewest}
             said_there = frozenset(range(min(at, *room.at), max(at, *room.at) + 1))
             found += [OwnedRoom(area, said_there) for area in areas.values()]
+            break
     return found
 
 
@@ -628,6 +627,12 @@ def rooms_of_owner(house: HouseSnapshot, name: str) -> frozenset[str]:
     """Return the ids of the areas that are called after a person, by the first word of the person's name."""
     called = words(name)[:1]
     return frozenset(one.area.area_id for word in called for one in _owners(house).get(word, ()))
+
+
+def sole_owners(house: HouseSnapshot) -> Iterator[tuple[str, Area]]:
+    """Yield the names of people with their rooms, where these are of no kind of their own: Mia's Room."""
+    for word, named in _owners(house).items():
+        yield from ((word, one.area) for one in named if not one.kinds and one.owners == 1)
 
 
 def owned_in(house: HouseSnapshot, text: str, language: str = "") -> tuple[Mapping[str, Area], list[Word]]:
@@ -641,12 +646,9 @@ def owned_in(house: HouseSnapshot, text: str, language: str = "") -> tuple[Mappi
 
 def self_words(said: Sequence[Word], language: str) -> frozenset[int]:
     """Return which words mean the speaker, spelt exactly so: "la mía" is not Mia."""
-    entries = _self_words(find(language) or "")
-    if _first_self_words(find(language) or "").isdisjoint(word.plain for word in said):
-        return frozenset()
     return frozenset(
         index
-        for entry in entries
+        for entry in _self_words(find(language) or "")
         for start in range(len(said) - len(entry) + 1)
         if all(word.plain == wanted for word, wanted in zip(said[start:], entry, strict=False))
         for index in range(start, start + len(entry))
@@ -658,18 +660,12 @@ def _self_words(language: str) -> Sequence[tuple[str, ...]]:
     return [tuple(plain(entry).split()) for entry in entries_of(language, "memory.self")]
 
 
-@cache
-def _first_self_words(language: str) -> frozenset[str]:
-    """Return the first of these words of each entry."""
-    return frozenset(entry[0] for entry in _self_words(language))
-
-
 def _owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
+    """Return the owners of rooms: the words of their names beside those for kinds of rooms."""
     return house.derived(OWNERS, _read_owners)
 
 
 def _read_owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
-    """Read the owners from the names of rooms: the words beside those for kinds of rooms."""
     found: dict[str, list[OwnedName]] = {}
     for area in house.areas.values():
         for name in area.names:
@@ -684,13 +680,6 @@ def _read_owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
                 for word in own:
                     found.setdefault(word, []).append(OwnedName(area, kinds, len(own)))
     return found
-
-
-def _are_beside(owner: int, room: frozenset[int], said: Sequence[Word]) -> bool:
-    """Return whether only words such as "of" are between an owner and a word for a room."""
-    first, last = min(room), max(room)
-    between = said[last + 1 : owner] if owner > last else said[owner + 1 : first]
-    return len(between) <= MAX_BETWEEN and all(word.folded in _linking() for word in between)
 
 
 def _room_words(said: Sequence[Word], owners: Collection[int]) -> list[NameMatch[frozenset[str]]]:
@@ -736,18 +725,13 @@ def _owner_forms(word: str, language: str) -> Sequence[str]:
     for said in tuple(listed):
         if len(said) > MIN_OWNER + 1 and said.endswith("s"):
             listed[said[:-1]] = None
-        listed |= dict.fromkeys(_nominatives(said, find(language) or ""))
+        for each in (known,) if (known := find(language)) else languages_with("names.endings"):
+            for ending, others in (table(each, "names.endings") or {}).items():
+                for other in others:
+                    stem = said.removesuffix(fold(other))
+                    if stem != said and len(stem) >= MIN_OWNER:
+                        listed[stem + fold(ending)] = None
     return tuple(listed)
-
-
-def _nominatives(word: str, language: str) -> Iterator[str]:
-    """Yield the names of which a word may be an inflected form in a language, in any if it is not known."""
-    for each in (language,) if language else languages_with("names.endings"):
-        for ending, others in (table(each, "names.endings") or {}).items():
-            for other in others:
-                stem = word.removesuffix(fold(other))
-                if stem != word and len(stem) >= MIN_OWNER:
-                    yield stem + fold(ending)
 
 
 @cache
