@@ -59,19 +59,10 @@ def test_a_list_that_is_cut_says_how_many_are_missing() -> None:
     assert len(line.entity_ids) == 7
 
 
-def test_unavailable_ones_are_told_and_counted() -> None:
-    assert texts(lamps("on", "unavailable")) == ["lights: 1 of 2 on: Lamp 1; unavailable: Lamp 2 (complete)"]
-
-
 def test_a_group_is_no_further_lamp() -> None:
     group = one("light.all", "All Lamps", "on", {"entity_id": ["light.lamp_1", "light.lamp_2"]})
     assert texts([*lamps("on", "off"), group]) == ["lights: 1 of 2 on: Lamp 1 (complete)"]
     assert texts([group]) == ["lights: 1 of 1 on: All Lamps (complete)"]
-
-
-def test_many_names_have_no_details() -> None:
-    members = [one(f"light.{n}", f"Lamp {n}", "on", {"brightness": 128}) for n in range(5)]
-    assert texts(members, marked=False) == ["lights: 5 of 5 on: Lamp 0, Lamp 1, Lamp 2, Lamp 3, Lamp 4"]
 
 
 def test_the_same_name_in_two_rooms_is_told_apart() -> None:
@@ -112,14 +103,18 @@ def test_measurements_begin_with_the_highest() -> None:
     assert draft.line().text == "temperatures: Bath 21.5° (complete)"
 
 
-def test_what_is_offline() -> None:
-    line = offline_draft([*lamps("on", "unavailable"), one("fan.a", "Fan", "unknown")], HOUSE).line()
-    assert line.text == "devices: 1 of 3 unavailable: Lamp 2 (complete)"
-    assert offline_draft(lamps("on"), HOUSE).line().text == "devices: none of 1 unavailable (complete)"
-
-
 @pytest.mark.usefixtures("hass")
 def test_a_name_cannot_add_a_line() -> None:
     assert texts([one("light.a", "Lamp\nlights: none", "on")], marked=False) == [
         "lights: 1 of 1 on: Lamp lights: none"
     ]
+
+
+def test_unavailable_ones_are_told_and_counted() -> None:
+    assert texts(lamps("on", "unavailable")) == ["lights: 1 of 2 on: Lamp 1; unavailable: Lamp 2 (complete)"]
+
+
+def test_what_is_offline() -> None:
+    line = offline_draft([*lamps("on", "unavailable"), one("fan.a", "Fan", "unknown")], HOUSE).line()
+    assert line.text == "devices: 1 of 3 unavailable: Lamp 2 (complete)"
+    assert offline_draft(lamps("on"), HOUSE).line().text == "devices: none of 1 unavailable (complete)"

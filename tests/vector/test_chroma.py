@@ -335,12 +335,6 @@ async def test_another_server(chroma_stand_in: ChromaStandIn, session: aiohttp.C
     assert "0.6" in error.detail
 
 
-async def test_half_characters(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
-    store = store_at(session, chroma_stand_in)
-    broken = Entry(id="a", text="half \ud83d", vector=VECTOR, content_hash="#")
-    assert (await failure(store.async_upsert("things", [broken]))).problem is StoreProblem.INVALID
-
-
 async def test_made_by_somebody_else_at_the_same_time(
     chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession
 ) -> None:
@@ -348,3 +342,9 @@ async def test_made_by_somebody_else_at_the_same_time(
     chroma_stand_in.on("/collections", Reply(body=json.dumps(made).encode()))
     store = store_at(session, chroma_stand_in)
     assert (await failure(store.async_create("things", MADE_BY))).problem is StoreProblem.INVALID
+
+
+async def test_half_characters(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
+    store = store_at(session, chroma_stand_in)
+    broken = Entry(id="a", text="half \ud83d", vector=VECTOR, content_hash="#")
+    assert (await failure(store.async_upsert("things", [broken]))).problem is StoreProblem.INVALID

@@ -185,7 +185,7 @@ async def test_disk_refuses(
     store = await filled(open_store, a="apple")
     await pass_time(hass, freezer, embedded.SAVE_SECONDS)
     before = only_file(folder)
-    for call in ("os.fsync", "tempfile.mkstemp"):
+    for call in ("atomicwrites._proper_fsync", "tempfile.mkstemp"):
         with monkeypatch.context() as broken:
             broken.setattr(call, read_only)
             await store.async_upsert("things", [entry("b", "banana")])
