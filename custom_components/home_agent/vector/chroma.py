@@ -355,7 +355,7 @@ class ChromaStore:
             body["where"] = conditions[0] if len(conditions) == 1 else {"$and": conditions}
         answer = await self._post(collection, "query", body)
         rows = _columns(answer, "ids", *included, first=True)
-        return sorted((_hit(*row, known.per_distance) for row in rows), key=lambda hit: -hit.similarity)
+        return sorted((_hit(row, known.per_distance) for row in rows), key=lambda hit: -hit.similarity)
 
     async def async_close(self) -> None:
         """Forget what was learnt; the session is the caller's."""
@@ -460,8 +460,9 @@ def _metadata(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _hit(key: Any, text: Any, metadata: Any, distance: Any, per_distance: float) -> Hit:
-    """Return a result. Raises VectorStoreError."""
+def _hit(row: Sequence[Any], per_distance: float) -> Hit:
+    """Return a result from its id, text, metadata and distance. Raises VectorStoreError."""
+    key, text, metadata, distance = row
     try:
         similarity = min(1.0, max(0.0, 1 - float(distance) * per_distance))
     except (TypeError, ValueError) as err:

@@ -13,7 +13,7 @@ import logging
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
-from atomicwrites import AtomicWriter
+from atomicwrites import AtomicWriter  # type: ignore[import-untyped]
 import numpy as np
 import numpy.typing as npt
 

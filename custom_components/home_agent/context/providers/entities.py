@@ -248,7 +248,7 @@ class _Selector:
         parts = {topic.parts[index] for index in told if index < len(topic.parts)}
         ordering = {topic.parts[index] for index in topic.commands}
         asked = (topic.is_asked or topic.asks_which) and not topic.commands
-        keys = named.union(*(topic.kinds.get(index, ()) for index in told))
+        keys = frozenset(named).union(*(topic.kinds.get(index, ()) for index in told))
         domains = {key.partition(".")[0] for key in keys}
         found: set[str] = set()
         for index in sorted({*topic.implied, *topic.measures} - self._names.place_words):
