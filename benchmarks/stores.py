@@ -6,6 +6,7 @@ The Chroma server is a real one on loopback; `HOME_AGENT_CHROMA` names it (`scri
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from itertools import batched
 from pathlib import Path
 import tempfile
 from time import perf_counter
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from custom_components.home_agent.vector.chroma import ChromaAddress, ChromaStore
 from custom_components.home_agent.vector.embedded import EmbeddedStore
-from custom_components.home_agent.vector.store import Entry, VectorStore, in_batches
+from custom_components.home_agent.vector.store import Entry, VectorStore
 from tests.servers.chroma import ChromaServer, name_of, programs
 
 from .report import Table, middle, p95
@@ -133,7 +134,7 @@ async def _measure(
     watch = LoopWatch()
     started = perf_counter()
     await store.async_create(COLLECTION, "benchmark")
-    for batch in in_batches(entries, BATCH):
+    for batch in batched(entries, BATCH, strict=False):
         await store.async_upsert(COLLECTION, batch)
         await asyncio.sleep(0)
     inserting = perf_counter() - started

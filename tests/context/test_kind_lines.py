@@ -52,10 +52,10 @@ def lamps(*states: str) -> list[Member]:
 
 
 def test_a_list_that_is_cut_says_how_many_are_missing() -> None:
-    (draft,) = kind_drafts(lamps(*["on"] * 7), HOUSE, LineOptions(max_names=3))
-    line = draft.line()
+    (draft,) = kind_drafts(lamps(*["on"] * 7), HOUSE)
+    line = draft.line(3)
     assert line.text == "lights: 7 of 7 on: Lamp 1, Lamp 2, Lamp 3, +4 more (ha_query)"
-    assert (line.named, line.left_out) == (3, 4)
+    assert line.named == 3
     assert len(line.entity_ids) == 7
 
 
@@ -71,8 +71,8 @@ def test_the_same_name_in_two_rooms_is_told_apart() -> None:
         one("light.b", "Ceiling", "on", area="office"),
         one("light.c", "Lamp", "on", area="office"),
     ]
-    assert texts(members, marked=False) == ["lights: 3 of 3 on: Ceiling in Kitchen, Ceiling in Office, Lamp"]
-    assert texts(members[2:], marked=False, rooms=True) == ["lights: 1 of 1 on: Lamp in Office"]
+    assert texts(members) == ["lights: 3 of 3 on: Ceiling in Kitchen, Ceiling in Office, Lamp (complete)"]
+    assert texts(members[2:], rooms=True) == ["lights: 1 of 1 on: Lamp in Office (complete)"]
 
 
 def test_batteries_tell_the_lowest_first() -> None:
@@ -82,8 +82,8 @@ def test_batteries_tell_the_lowest_first() -> None:
         one("binary_sensor.button", "Button", "on", device_class="battery"),
         one("sensor.lost", "Lost", "unavailable", device_class="battery"),
     ]
-    assert texts(members, marked=False) == [
-        "batteries: 2 of 4 low: Button low, Remote 12%; others: Lock 64%; unavailable: Lost"
+    assert texts(members) == [
+        "batteries: 2 of 4 low: Button low, Remote 12%; others: Lock 64%; unavailable: Lost (complete)"
     ]
 
 
@@ -94,9 +94,9 @@ def test_measurements_begin_with_the_highest() -> None:
         one("sensor.b", "Attic", "24", unit, device_class="temperature"),
         one("sensor.c", "Washing Machine", "rinsing"),
     ]
-    assert texts(members, marked=False) == [
-        "temperatures, highest first: Attic 24 °C, Cellar 12.5 °C",
-        "sensors: Washing Machine rinsing",
+    assert texts(members) == [
+        "temperatures, highest first: Attic 24 °C, Cellar 12.5 °C (complete)",
+        "sensors: Washing Machine rinsing (complete)",
     ]
     thermostat = one("climate.a", "Bath", "off")
     draft = measure_draft("temperatures", [(thermostat, 21.5)], HOUSE, shown=lambda _member: "21.5°")
@@ -105,8 +105,8 @@ def test_measurements_begin_with_the_highest() -> None:
 
 @pytest.mark.usefixtures("hass")
 def test_a_name_cannot_add_a_line() -> None:
-    assert texts([one("light.a", "Lamp\nlights: none", "on")], marked=False) == [
-        "lights: 1 of 1 on: Lamp lights: none"
+    assert texts([one("light.a", "Lamp\nlights: none", "on")]) == [
+        "lights: 1 of 1 on: Lamp lights: none (complete)"
     ]
 
 

@@ -35,9 +35,6 @@ MARKS: Final[Mapping[str, Mapping[str, str]]] = {"light": {"color": "color"}}
 CLASS_DOMAINS: Final = frozenset({"binary_sensor", "sensor"})
 """Domains whose device class describes an entity's purpose."""
 
-READ_ONLY: Final = frozenset({"binary_sensor", "event", "sensor", "update"})
-"""Domains that a summary leaves out first."""
-
 _PLAIN = lazy_regex(r"[^\W_][\w .'/&()+-]*")
 """Names that need no quotes."""
 
@@ -201,7 +198,7 @@ def _plain(name: str) -> str:
 def _summary(house: HouseSnapshot, token_budget: int) -> Catalogue:
     groups = list(_groups(house))
     text = ""
-    for count in (_all_domains, _actors, _total, _nothing):
+    for count in (_all_domains, _total, _nothing):
         text = _overview(house, groups, count)
         if estimate_tokens(text) <= token_budget:
             break
@@ -219,7 +216,7 @@ def _overview(
     house: HouseSnapshot, groups: Sequence[Group], count: Callable[[Sequence[EntityRecord]], str]
 ) -> str:
     lines = [SUMMARY_LEGEND + _all_domains(list(house.entities.values())), *_label_line(house)]
-    between = "\n" if count in {_all_domains, _actors} else "; "
+    between = "\n" if count is _all_domains else "; "
     for floor, places in groups:
         if floor is not None or len(groups) > 1:
             lines.append(f"{HEADING}{_place(floor)}" if floor else NO_FLOOR)
@@ -232,10 +229,6 @@ def _overview(
 def _all_domains(records: Sequence[EntityRecord]) -> str:
     counts = Counter(record.domain for record in records)
     return ": " + (", ".join(f"{counts[domain]} {domain}" for domain in sorted(counts)) or EMPTY)
-
-
-def _actors(records: Sequence[EntityRecord]) -> str:
-    return _all_domains([record for record in records if record.domain not in READ_ONLY])
 
 
 def _total(records: Sequence[EntityRecord]) -> str:

@@ -257,8 +257,6 @@ class KindLine:
     """All entities that the line counts, those that it names first."""
     named: int = 0
     """How many of them it names."""
-    left_out: int = 0
-    """How many it would name if it were longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,9 +271,6 @@ class LineOptions:
     """Whether names are followed by the room, for a reader who has no list of the home."""
     details: bool = True
     """Whether to tell how bright, how far open or what is playing, where only few are on."""
-    max_names: int = MAX_NAMES
-    marked: bool = True
-    """Whether a line that leaves nothing out says that it is complete."""
     told: Callable[[State], State] | None = None
     """Returns a state with only the texts that a line may show; called for those that it names."""
 
@@ -317,9 +312,12 @@ class LineDraft:
     def _same(self) -> Counter[str]:
         return Counter(record.name for record, _state in self._members)
 
-    def line(self, max_names: int | None = None, *, details: bool = True) -> KindLine:
-        """Return the line with at most `max_names` names, and without details unless they are wanted."""
-        text, room = self.head, self.options.max_names if max_names is None else max_names
+    def line(self, max_names: int = MAX_NAMES, *, details: bool = True) -> KindLine:
+        """Return the line with at most `max_names` names, and without details unless they are wanted.
+
+        One that leaves nothing out says that it is complete.
+        """
+        text, room = self.head, max_names
         shown = self.shown or (self.detail if details and self.options.details else None)
         left_out = 0
         ids: list[str] = []
@@ -329,12 +327,9 @@ class LineDraft:
             left_out += len(members) - len(listed)
             ids += [record.entity_id for record, _state in members[: len(listed)]]
             text += lead + ", ".join(listed) if listed else ""
-        if left_out:
-            text = f"{text}, {MORE.format(left_out)}"
-        elif self.options.marked:
-            text = f"{text} {COMPLETE}"
+        text += f", {MORE.format(left_out)}" if left_out else f" {COMPLETE}"
         everything = dict.fromkeys((*ids, *(record.entity_id for record, _state in self._members)))
-        return KindLine(text, tuple(everything), len(ids), left_out)
+        return KindLine(text, tuple(everything), len(ids))
 
     def _name(self, member: Member, shown: Callable[[Member], str] | None) -> str:
         record = member[0]

@@ -358,8 +358,15 @@ class SemanticIndex:
 
     async def async_start(self) -> None:
         """Open store and embedder; what cannot be opened is tried again in the background."""
+
+        async def open_part(part: Part) -> None:
+            try:
+                await self._async_probe(part)
+            except Exception as err:  # noqa: BLE001 - also what an installation of packages raises
+                self.health.note(part, err)
+
         if self.configured:
-            await asyncio.gather(self._async_open(Part.STORE), self._async_open(Part.EMBEDDER))
+            await asyncio.gather(open_part(Part.STORE), open_part(Part.EMBEDDER))
         if self.available:
             self._refill_all()  # an early query was answered as if nothing was indexed
 
@@ -367,26 +374,23 @@ class SemanticIndex:
         """Return whether there is no such collection; None if that cannot be found out now."""
         if not self.available or self._store is None:
             return None
-        if self._made_by is None:
-            try:
-                async with asyncio.timeout(SEARCH_SECONDS):
-                    self._made_by = dict(await self._store.async_collections())
-            except (VectorStoreError, TimeoutError) as err:
-                self.health.note(Part.STORE, err)
-                return None
-        return collection not in self._made_by
+        try:
+            async with asyncio.timeout(SEARCH_SECONDS):
+                return collection not in await self._async_collections(self._store)
+        except (VectorStoreError, TimeoutError) as err:
+            self.health.note(Part.STORE, err)
+            return None
 
     async def async_is_foreign(self, collection: str) -> bool:
         """Return whether another program filled a collection: it is searched and never changed."""
         there = await self.async_missing(collection) is False
         return there and self._made_by is not None and self._made_by.get(collection, "") is None
 
-    async def _async_open(self, part: Part) -> None:
-        """Open one part, and note where that fails."""
-        try:
-            await self._async_probe(part)
-        except Exception as err:  # noqa: BLE001 - also what an installation of packages raises
-            self.health.note(part, err)
+    async def _async_collections(self, store: VectorStore) -> Mapping[str, str | None]:
+        """Return by which embedder each collection was made, as it was known last."""
+        if self._made_by is None:
+            self._made_by = dict(await store.async_collections())
+        return self._made_by
 
     async def async_close(self) -> None:
         """Stop what runs, write what is not written, and let go."""
@@ -548,11 +552,12 @@ class SemanticIndex:
 
     async def _async_check(self, store: VectorStore, collection: str, made_now: str) -> None:
         """Raise VectorStoreError if a collection no longer exists or was made by another embedder."""
-        if self._made_by is None or collection not in self._made_by:
-            self._made_by = dict(await store.async_collections())
-        if collection not in self._made_by:
+        if collection not in (known := await self._async_collections(store)):
+            self._made_by = None
+            known = await self._async_collections(store)
+        if collection not in known:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
-        made_by = self._made_by[collection]
+        made_by = known[collection]
         if made_by is not None and made_by != made_now:
             raise VectorStoreError(StoreProblem.DIMENSION, f"{collection} was made by {made_by}")
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import batched
 from math import isfinite
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,7 +17,7 @@ from yarl import URL
 from ..inference.models import server_message, shorten
 from ..inference.transport import failure
 from ..regex import lazy_regex
-from .store import Entry, Hit, StoreProblem, Value, VectorStoreError, in_batches
+from .store import Entry, Hit, StoreProblem, Value, VectorStoreError
 
 if TYPE_CHECKING:
     from .store import Vector
@@ -85,7 +86,9 @@ class ChromaAPI:
         except VectorStoreError as err:
             if err.problem is not StoreProblem.MISSING:
                 raise
-            raise await self._not_there() from None
+            where = f"tenant {self._address.tenant}, database {self._address.database}"
+            detail = f"there is no {where} on a Chroma server of version 0.6 or newer at this address"
+            raise VectorStoreError(StoreProblem.REFUSED, shorten(detail, self._secrets)) from None
         limits = await self._request("GET", "/pre-flight-checks")
         try:
             return max(1, int(limits["max_batch_size"]))
@@ -111,18 +114,6 @@ class ChromaAPI:
     async def delete(self, path: str) -> None:
         """Delete something of the database."""
         await self._request("DELETE", self._database + path)
-
-    async def _not_there(self) -> VectorStoreError:
-        """Return the error that a missing database means: no such database, or no such server."""
-        try:
-            await self._request("GET", "/heartbeat")
-        except VectorStoreError as err:
-            if err.problem is not StoreProblem.MISSING:
-                return err
-            detail = "no Chroma server of version 0.6 or newer answers at this address"
-            return VectorStoreError(StoreProblem.REFUSED, detail)
-        where = f"tenant {self._address.tenant}, database {self._address.database}"
-        return VectorStoreError(StoreProblem.REFUSED, shorten(f"there is no {where}", self._secrets))
 
     async def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         try:
@@ -327,7 +318,7 @@ class ChromaStore:
         """Add or replace entries, a batch at a time."""
         distinct = list({entry.id: entry for entry in entries}.values())
         _check_numbers(entry.vector for entry in distinct)
-        for batch in in_batches(distinct, self._batch):
+        for batch in batched(distinct, self._batch, strict=False):
             body = {
                 "ids": [entry.id for entry in batch],
                 "embeddings": [entry.vector for entry in batch],
@@ -338,7 +329,7 @@ class ChromaStore:
 
     async def async_delete(self, collection: str, ids: Collection[str]) -> None:
         """Remove entries, a batch at a time."""
-        for batch in in_batches(list(dict.fromkeys(ids)), self._batch):
+        for batch in batched(dict.fromkeys(ids), self._batch, strict=False):
             await self._post(collection, "delete", {"ids": list(batch)}, ours=True)
 
     async def async_search(
