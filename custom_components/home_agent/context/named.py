@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
 
+from homeassistant.core import HomeAssistant
+
 from ..domains import DOMAINS
 from ..domains.base import ANY_CLASS
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
@@ -19,7 +21,7 @@ from ..knowledge.names import (
     sole_owners,
     squash,
 )
-from ..knowledge.spoken_words import excepting_words, kinds_of_room
+from ..knowledge.spoken_words import excepting_words, kinds_of_room, known_language
 from ..languages import DEFAULT, find, languages_with, table, words as table_words, words_to_99
 from ..languages.lexicon import Lexicon, Word, clauses
 from ..texts import fold, is_unspaced, words
@@ -756,7 +758,7 @@ class NamesInSentence:
         kinds = {key for keys in (*topic.kinds.values(), *self.compounds.values()) for key in keys}
         owners = (self._names.owners,) if kinds and kinds.isdisjoint(NOT_IN_ROOMS) else ()
         owned = owned_rooms(self._house, topic.words, topic.language)
-        found: dict[str, Area | Floor] = {one.area.area_id: one.area for one in owned}
+        found: dict[str, Area | Floor] = {one.value.area_id: one.value for one in owned}
         at = frozenset(index for one in owned for index in one.at)
         for phrases in (self._names.places, self._names.other_places, *owners):
             found_there = longest(phrases.find(meant))
@@ -863,3 +865,40 @@ def by_kind(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]
         return kinds
 
     return house.derived("entities by kind", read)
+
+
+READ_INLINE: Final = 50
+"""Entities up to which names are read on the event loop."""
+SURE_WORDS: Final = 2
+"""Words of a sentence that surely name a thing; a single one may describe many."""
+
+
+async def async_names(
+    hass: HomeAssistant, house: HouseSnapshot, topic: Topic, *, places_only: bool = False
+) -> NamesInSentence:
+    """Return the names of a home in a sentence; those of a large home are read in a worker, once."""
+    own = known_language(hass.config.language).partition("-")[0]
+    languages = tuple(dict.fromkeys((own, DEFAULT, topic.language)))
+    key = names_key(languages, places_only=places_only)
+    if len(house.entities) > READ_INLINE and not places_only and not house.has_derived(key):
+        await hass.async_add_executor_job(known_names, house, languages)
+    return NamesInSentence(house, topic, languages, places_only=places_only)
+
+
+async def async_surely_meant(
+    hass: HomeAssistant, house: HouseSnapshot, sentence: str, language: str
+) -> frozenset[str]:
+    """Return the ids of what a sentence names, and of what it is about in the places that it names."""
+    topic = read_topic(sentence, language)
+    names = await async_names(hass, house, topic)
+    named = (one.record for one in names.entities() if len(one.at) >= SURE_WORDS)
+    there = [
+        record
+        for record in house.entities.values()
+        if record.area_id in names.places or record.floor_id in names.places
+    ]
+    keys = topic_reader(topic.language).kinds
+    spoken = (*topic.kinds.values(), *names.compounds.values(), *topic.implied.values())
+    kinds = {key for found in spoken for key in found}
+    of_kinds = [record for record in there if any(fits(record, key, keys) for key in kinds)]
+    return frozenset(record.entity_id for record in (*named, *(of_kinds or there)))

@@ -323,31 +323,22 @@ def _find(
         reserved = closest[: min(KEPT_BY_MEANING, limit // 3)]
         kept = {*fused[: limit - len(reserved)], *reserved}
         found = list(dict.fromkeys((*(key for key in fused if key in kept), *fused)))[:limit]
-    group = find_group(index, query, meaning, area_id, language)
-    if group.many:
-        members = set(group.entity_ids)
+    group, many = find_group(index, query, meaning, area_id, language)
+    if many:
+        members = set(group)
         found.sort(key=lambda key: key not in members)
         first = [key for key in found if key in members]
-        found = [*dict.fromkeys((*first, *group.entity_ids)), *found[len(first) :]]
-        return found[: max(limit, min(len(group.entity_ids), MANY))]
-    return found if cut else list(dict.fromkeys((*found, *group.entity_ids)))[: max(limit, MANY)]
-
-
-@dataclass(frozen=True, slots=True)
-class MeantGroup:
-    """The entities that a sentence means by place and kind."""
-
-    entity_ids: Sequence[str] = ()
-    many: bool = False
-    """Whether all of them were asked for, not one of them."""
+        found = [*dict.fromkeys((*first, *group)), *found[len(first) :]]
+        return found[: max(limit, min(len(group), MANY))]
+    return found if cut else list(dict.fromkeys((*found, *group)))[: max(limit, MANY)]
 
 
 def find_group(
     index: HouseIndex, query: str, meaning: SentenceMeaning, area_id: str | None, language: str
-) -> MeantGroup:
-    """Return the entities of the kinds and places that a sentence names, none if it names too little.
+) -> tuple[Sequence[str], bool]:
+    """Return the entities of the kinds and places that a sentence names, and whether all were asked for.
 
-    "Everything" without a place is everything in the room of the speaker.
+    None if it names too little. "Everything" without a place is everything in the room of the speaker.
     """
     folded = fold(query)
     every = asks_for_all(folded, language)
@@ -358,7 +349,7 @@ def find_group(
         places = {area_id} if area_id else set()
         everything = True
     if not (kinds or every) or not (places or (every and kinds)):
-        return MeantGroup()
+        return (), False
     house = index.house
     there = [*(house.in_places(places) if places else house.entities.values())]
     found = [record for record in there if (record.domain, record.device_class) in kinds]
@@ -369,7 +360,7 @@ def find_group(
     # What can be switched first, then area by area.
     found.sort(key=lambda one: (not DOMAINS[one.domain].in_everything, one.area_id or "", one.name))
     many = every or len(places) > 1 or not house.floors.keys().isdisjoint(places)
-    return MeantGroup(list(dict.fromkeys(record.entity_id for record in found)), many)
+    return list(dict.fromkeys(record.entity_id for record in found)), many
 
 
 def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:

@@ -1,14 +1,12 @@
 """What a home's things, places and labels are called, and which of these names a text contains."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from heapq import nsmallest
 from math import ceil
 from typing import Final
-
-from homeassistant.core import HomeAssistant
 
 from ..languages import find, languages, languages_with, table, words as entries_of
 from ..languages.lexicon import Word, clauses
@@ -16,7 +14,6 @@ from ..regex import lazy_regex
 from ..texts import fold, plain, words
 from ..vector.lexical import SimilarWords
 from .house import Area, EntityRecord, Floor, HouseSnapshot
-from .semantic import KnowledgeDocument
 from .spoken_words import all_words, domain_words, excepting_words, inflected_kinds_of_room, stop_words
 
 MIN_COVERAGE: Final = 0.72
@@ -219,77 +216,6 @@ def longest[T](mentions: Iterable[NameMatch[T]]) -> list[NameMatch[T]]:
         for place in one.at:
             by_place.setdefault(place, []).append(one)
     return [one for one in found if not any(one.at < other.at for other in by_place[min(one.at)])]
-
-
-WORDS_OF_SURE_NAMES: Final = 2
-"""Words that the name of a thing needs: a single one may describe many things."""
-THINGS: Final = "names of things"
-SHORTEST: Final = 3
-"""Letters of a word that says what kind of thing is meant."""
-
-
-@dataclass(frozen=True, slots=True)
-class FullNames:
-    """What a text names in full."""
-
-    names: frozenset[frozenset[str]] = frozenset()
-    entity_ids: AbstractSet[str] = frozenset()
-    """The entities that have one of the names, or are in a room or on a floor that has one."""
-
-    def concerns(self, document: KnowledgeDocument) -> bool:
-        """Return whether a document is about what is named."""
-        if not self.entity_ids.isdisjoint(document.entity_ids):
-            return True
-        title = set(words(document.title))
-        return any(name <= title for name in self.names)
-
-
-NO_NAMES: Final = FullNames()
-
-
-async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
-    """Read the names of a home off the event loop, once."""
-    if not house.has_derived(THINGS):
-        await hass.async_add_executor_job(house.derived, THINGS, _things)
-
-
-def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRecord]) -> FullNames:
-    """Return which things, rooms and floors a text names in full.
-
-    Of names that contain each other the longer one counts: the kids' bedroom is not the bedroom. Where the
-    text says what is meant in a place, as its lights, only that is; `mentioned` are the likely entities.
-    """
-    said = words(text)
-    meanings = [(word,) for word in said]
-    found = longest((*place_names(house).find(meanings), *house.derived(THINGS, _things).find(meanings)))
-    named = frozenset(frozenset(one.phrase) for one in found)
-    places = {place_id(one.value) for one in found if not isinstance(one.value, EntityRecord)}
-    there = {
-        record.entity_id
-        for record in house.entities.values()
-        if places and (record.area_id in places or record.floor_id in places)
-    }
-    beside = set(said).difference(*named)
-    domains = {record.domain for record in mentioned if record.entity_id in there and _says(beside, record)}
-    if domains:
-        there = {key for key in there if key.partition(".")[0] in domains}
-    things = (one.value.entity_id for one in found if isinstance(one.value, EntityRecord))
-    return FullNames(named, there.union(things))
-
-
-def _says(said: Collection[str], record: EntityRecord) -> bool:
-    """Return whether words are an entity's kind or a part of its name, with or without an ending."""
-    spoken = (*words(record.domain), *content_words(record.name))
-    return any(word.startswith(part) for word in said for part in spoken if len(part) >= SHORTEST)
-
-
-def _things(house: HouseSnapshot) -> Phrases[EntityRecord]:
-    return Phrases(
-        (spoken, record)
-        for record in house.entities.values()
-        for name in record.names
-        if len(spoken := words(name)) >= WORDS_OF_SURE_NAMES
-    )
 
 
 MAX_NEAR: Final = 40
@@ -581,16 +507,7 @@ class OwnedName:
         return not PERSONAL.isdisjoint(kinds) and (not self.kinds or not PERSONAL.isdisjoint(self.kinds))
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedRoom:
-    """A room that a sentence names by its owner."""
-
-    area: Area
-    at: frozenset[int]
-    """Which words of the sentence name it."""
-
-
-def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> list[OwnedRoom]:
+def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> list[NameMatch[Area]]:
     """Return the rooms that words name by an owner and a word for a room, in any language.
 
     "Mias Zimmer" and "the bedroom of Mia" are Mia's Room even where another area is called Bedroom.
@@ -618,7 +535,7 @@ def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> li
             fewest = min((one.owners for one in listed), default=0)
             areas = {one.area.area_id: one.area for one in listed if one.owners == fewest}
             said_there = frozenset(range(min(at, *room.at), max(at, *room.at) + 1))
-            found += [OwnedRoom(area, said_there) for area in areas.values()]
+            found += [NameMatch((), area, said_there) for area in areas.values()]
             break
     return found
 
@@ -641,7 +558,7 @@ def owned_in(house: HouseSnapshot, text: str, language: str = "") -> tuple[Mappi
     found = owned_rooms(house, said, language)
     taken = frozenset(index for one in found for index in one.at)
     rest = [word for index, word in enumerate(said) if index not in taken]
-    return {one.area.area_id: one.area for one in found}, rest
+    return {one.value.area_id: one.value for one in found}, rest
 
 
 def self_words(said: Sequence[Word], language: str) -> frozenset[int]:

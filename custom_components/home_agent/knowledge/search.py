@@ -1,6 +1,6 @@
 """Finds documents of the home's knowledge: by the entities that a query names, by words and by meaning."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -44,7 +44,6 @@ from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, Embe
 from ..vector.lexical import fuse
 from ..vector.store import StoreProblem, Value, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
-from .names import NO_NAMES, FullNames
 from .semantic import KnowledgeDocument, SemanticIndex, TextSource
 from .spoken_words import domain_words
 
@@ -61,7 +60,7 @@ WORDS_CUT: Final = 0.5
 NAMED_WEIGHT: Final = 2.0
 """Of naming an entity or a title, against words and meaning: that comes before what only sounds alike."""
 PLACED_WEIGHT: Final = 0.5
-"""Of speaking of anything in a room that is named in full."""
+"""Of speaking of anything that is surely meant."""
 CALLED: Final = frozenset({TextSource.AUTOMATION, TextSource.SCENE, TextSource.SCRIPT})
 """Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
 INLINE: Final = 100
@@ -76,8 +75,8 @@ class KnowledgeQuery:
     source: TextSource | None = None
     mentioned: Sequence[str] = ()
     """The entities that the text names, the surest first."""
-    named: FullNames = NO_NAMES
-    """What the text names in full; where documents speak of that, others are left out."""
+    named: AbstractSet[str] = frozenset()
+    """The entities that the text surely means; where documents speak of them, others are left out."""
     person_id: str | None = None
     """The speaker; unknown people get only the household's documents."""
     model: Disclosure = AT_HOME
@@ -133,7 +132,7 @@ class KnowledgeSearch:
                 (_naming(documents, allowed, question.mentioned), NAMED_WEIGHT),
                 (by_words, 1.0),
                 (by_meaning, 1.0),
-                (_naming(documents, allowed, sorted(named.entity_ids)), PLACED_WEIGHT),
+                (_naming(documents, allowed, sorted(named)), PLACED_WEIGHT),
                 (list(personal), 1.0),
             )
         )
@@ -151,10 +150,10 @@ class KnowledgeSearch:
             found = [
                 document
                 for document in found
-                if document.source is not TextSource.AREA or named.concerns(document)
+                if document.source is not TextSource.AREA or not named.isdisjoint(document.entity_ids)
             ] or found
         # What is about a thing that is named in full leaves the others out, but what is sure.
-        about = {document.id for document in found if named.concerns(document)}
+        about = {document.id for document in found if not named.isdisjoint(document.entity_ids)}
         kept = {*about, *personal, *titled}
         return [document for document in found if not about or document.id in kept][:MAX_FOUND]
 

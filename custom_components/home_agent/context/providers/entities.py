@@ -52,12 +52,12 @@ from ..named import (
     NamedEntity,
     NamesInSentence,
     Topic,
+    async_names,
     by_kind,
     class_concepts,
     fits,
     known_names,
     language_of,
-    names_key,
     read_topic,
     topic_reader,
     vocabulary,
@@ -76,8 +76,6 @@ ALONE: Final = 4
 """Entities up to which each gets a line of its own."""
 FEW_ASKED: Final = 2
 """The same in the answer to a question."""
-READ_INLINE: Final = 50
-"""Entities up to which names are read on the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +99,16 @@ class Selection:
 
     records: Sequence[EntityRecord] = ()
     groups: Sequence[Group] = ()
-    scores: Mapping[str, float] = field(default_factory=dict)
-    """How well the sentence names entities, by their id."""
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How well entities fit, by their id: by words, by meaning."""
     goes_on: bool = False
     """Whether it is what the turn before was about."""
+    clear: Collection[str] | None = None
+    """The ids of those that the sentence is surely about, so that their titles are shown; None for all."""
+    clearly: Callable[[Sequence[str]], Sequence[str]] = tuple
+    """Returns those of some ids that the next sentence may go on about."""
+    query: str | None = None
+    """What a vector store was asked."""
 
 
 async def async_select(
@@ -125,12 +129,7 @@ async def async_select(
     if language_of(sentence, language) is None:
         return None
     topic = read_topic(sentence, language)
-    own = known_language(hass.config.language).partition("-")[0]
-    languages = tuple(dict.fromkeys((own, DEFAULT, topic.language)))
-    key = names_key(languages, places_only=places_only)
-    if len(house.entities) > READ_INLINE and not places_only and not house.has_derived(key):
-        await hass.async_add_executor_job(known_names, house, languages)
-    names = NamesInSentence(house, topic, languages, places_only=places_only)
+    names = await async_names(hass, house, topic, places_only=places_only)
     return _Selector(hass, house, sentence, topic, names, area_id, before).select()
 
 
@@ -211,7 +210,7 @@ class _Selector:
         groups = self._groups(kinds, named)
         if topic.everything or (not groups and not named):
             groups = [*groups, *self._without_kind()]
-        scores = {one.record.entity_id: one.score for one in named}
+        scores = {one.record.entity_id: {"words": round(one.score, 3)} for one in named}
         return replace(_arranged(records, groups, few=self._few), scores=scores)
 
     # The kinds
@@ -682,22 +681,6 @@ class OutsideTexts:
         return self._cleaned[state.entity_id]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What is shown for a sentence."""
-
-    records: Sequence[EntityRecord]
-    groups: Sequence[Group] = ()
-    clear: Collection[str]
-    """The ids of those that the sentence is about, so that their titles are shown."""
-    group_tokens: int
-    about: Callable[[Sequence[str]], Sequence[str]] = tuple
-    """Returns those of some ids that the next sentence may go on about."""
-    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    query: str | None = None
-    """What a vector store was asked."""
-
-
 class EntitiesContextProvider(ContextProvider):
     """Looks the sentence up by words and, where the options say so, by meaning."""
 
@@ -742,25 +725,21 @@ class EntitiesContextProvider(ContextProvider):
                 places_only=not complete,
             )
         if selection is not None and complete:
-            found = Found(
-                records=selection.records,
-                groups=selection.groups,
-                clear={record.entity_id for record in selection.records},
-                group_tokens=KINDS_TOKENS + self._tokens(request),
-                scores={key: {"words": round(score, 3)} for key, score in selection.scores.items()},
-            )
+            group_tokens = KINDS_TOKENS + self._tokens(request)
         else:
-            found = await self._async_search(request, selection, counts=counts)
-        records = {record.entity_id: record for record in found.records}
+            group_tokens = LARGE_KINDS_TOKENS
+            selection = await self._async_search(request, selection, counts=counts)
+        records = {record.entity_id: record for record in selection.records}
+        clear = records.keys() if selection.clear is None else selection.clear
         if self._chosen:
-            records |= {
+            records = records | {
                 key: record
                 for key, record in sorted(house.entities.items())
                 if key not in records and request.reader.sees(key)
             }
         texts = OutsideTexts(self._hass)
-        shown = self._shown(records.values(), request, found.clear, texts)
-        reserved = found.group_tokens if found.groups and not complete else 0
+        shown = self._shown(records.values(), request, clear, texts)
+        reserved = group_tokens if selection.groups and not complete else 0
         lines = self._lines(shown, house, self._tokens(request) - reserved, introduced=not complete)
         shown = shown[: len(lines)]
         with_texts = texts.any_kept and any(
@@ -768,8 +747,8 @@ class EntitiesContextProvider(ContextProvider):
             != self._writer.line(record, texts.bare(state), house, introduced=False)
             for record, state in shown
         )
-        left = min(request.budget.retrieved, found.group_tokens) - sum(map(estimate_tokens, lines))
-        counted, with_more_texts = await self._async_counted(found.groups, request, left, texts)
+        left = min(request.budget.retrieved, group_tokens) - sum(map(estimate_tokens, lines))
+        counted, with_more_texts = await self._async_counted(selection.groups, request, left, texts)
         ids = [record.entity_id for record, _state in shown]
         named = [key for line in counted for key in line.entity_ids[: line.named]]
         outside: tuple[str, ...] | None = None
@@ -780,16 +759,16 @@ class EntitiesContextProvider(ContextProvider):
             lines=(*lines, *(line.text for line in counted)),
             entity_ids=tuple(dict.fromkeys((*ids, *named))),
             outside=outside,
-            query=found.query,
+            query=selection.query,
             texts=with_texts or with_more_texts,
             removed=tuple(texts.removed),
-            about=tuple(dict.fromkeys((*found.about(ids), *named))),
-            scores=(*(found.scores.get(key, {}) for key in ids), *({} for _line in counted)),
+            about=tuple(dict.fromkeys((*selection.clearly(ids), *named))),
+            scores=(*(selection.scores.get(key, {}) for key in ids), *({} for _line in counted)),
         )
 
     async def _async_search(
         self, request: ContextRequest, selection: Selection | None, *, counts: bool
-    ) -> Found:
+    ) -> Selection:
         """Return what is found where the model has no list of all entities, or the language is not known."""
         complete, area_id = request.catalogue.complete, request.speaker.area_id
         by_meaning, query = await self._async_by_meaning(request)
@@ -818,18 +797,17 @@ class EntitiesContextProvider(ContextProvider):
             if len(records) < limit and DOMAINS[record.domain].is_lively and state and is_active(state):
                 records.setdefault(record.entity_id, record)
 
-        def about(ids: Sequence[str]) -> Sequence[str]:
+        def clearly(ids: Sequence[str]) -> Sequence[str]:
             best = max((by_words.get(key, 0.0) for key in ids), default=0.0) * CLEARLY
-            clearly = [key for key in ids if best and by_words.get(key, 0.0) >= best]
-            return [*(record.entity_id for record in before), *clearly]
+            close = [key for key in ids if best and by_words.get(key, 0.0) >= best]
+            return [*(record.entity_id for record in before), *close]
 
         ranked = {"words": by_words, "meaning": by_meaning}
-        return Found(
+        return Selection(
             records=list(records.values()),
             groups=groups,
             clear={record.entity_id for record in found[:1]},
-            group_tokens=LARGE_KINDS_TOKENS,
-            about=about,
+            clearly=clearly,
             scores={
                 key: {name: scores[key] for name, scores in ranked.items() if key in scores}
                 for key in records
