@@ -166,8 +166,6 @@ FOLLOW_SECONDS = 20
 """From a change of the home to the update of the index, with whatever else changes until then."""
 NIGHTLY_HOUR = 3
 MAX_ENTITIES = 20_000
-STEPS = 10
-"""Events of one collection in one run, besides the last one."""
 
 
 class IndexReport(NamedTuple):
@@ -304,6 +302,7 @@ class Indexer:
     async def _async_wait_and_run(self) -> IndexReport:
         async with self._lock:
             self._next = None  # from here on a change is for the next run
+            self._changed.async_cancel()
             self._running = True
             self._told()
             try:
@@ -313,7 +312,6 @@ class Indexer:
                 self._told()
 
     async def _async_run(self) -> IndexReport:
-        self._changed.async_cancel()
         house = await self._house.async_snapshot()
         words = await self._async_words(house)
         entity_ids = list(house.entities)[:MAX_ENTITIES]
@@ -330,26 +328,18 @@ class Indexer:
         return report
 
     async def _async_fill(self, collection: str, documents: Sequence[KnowledgeDocument]) -> SyncReport:
-        told = -1
-
-        def progress(done: int, total: int) -> None:
-            nonlocal told
-            if (step := done * STEPS // total) != told and done < total:
-                told = step
-                self._fire(collection, "running", done, total, failed=0)
-
-        report = await self._semantic.async_sync(collection, documents, progress=progress)
-        status = "failed" if report.failed else "completed"
-        self._fire(collection, status, report.indexed + report.skipped, report.total, failed=report.failed)
-        return report
-
-    @callback
-    def _fire(self, collection: str, status: str, done: int, total: int, *, failed: int) -> None:
-        """Fire the event of a step."""
+        report = await self._semantic.async_sync(collection, documents)
         self._emitter.fire(
             EVENT_INDEX_PROGRESS,
-            IndexProgress(collection=collection, status=status, done=done, total=total, failed=failed),
+            IndexProgress(
+                collection=collection,
+                status="failed" if report.failed else "completed",
+                done=report.indexed + report.skipped,
+                total=report.total,
+                failed=report.failed,
+            ),
         )
+        return report
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
         return await async_class_words(self._hass, house, [known_language(self._hass.config.language)])

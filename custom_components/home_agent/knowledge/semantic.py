@@ -230,9 +230,6 @@ BATCH = 64
 WITHOUT_WORDS = frozenset({TextSource.MEMORY, TextSource.PROFILE})
 """Of these a store gets vectors and ids alone: some stores keep deleted texts in their files."""
 
-type Progress = Callable[[int, int], None]
-"""Called with how many documents are done and how many there are."""
-
 
 @dataclass(slots=True, kw_only=True)
 class SyncReport:
@@ -462,7 +459,6 @@ class SemanticIndex:
         documents: Sequence[KnowledgeDocument],
         *,
         complete: bool = True,
-        progress: Progress | None = None,
     ) -> SyncReport:
         """Sync a collection with the documents: embed what is new or differs, delete what no longer exists.
 
@@ -473,7 +469,7 @@ class SemanticIndex:
         state = self._collections[collection]
         async with state.lock:
             try:
-                await self._async_fill(collection, documents, report, complete=complete, progress=progress)
+                await self._async_fill(collection, documents, report, complete=complete)
             except EmbeddingError as err:
                 self.health.note(Part.EMBEDDER, err)
             except VectorStoreError as err:
@@ -501,7 +497,6 @@ class SemanticIndex:
         report: SyncReport,
         *,
         complete: bool,
-        progress: Progress | None,
     ) -> None:
         """Do a sync, counting in the report. Raises what failed."""
         store, embedder = self._store, self._embedder
@@ -545,8 +540,6 @@ class SemanticIndex:
                 ]
                 await store.async_upsert(collection, entries)
                 report.indexed += len(entries)
-                if progress is not None:
-                    progress(len(documents) - len(pending), len(documents))
         finally:
             self._made_by = None
 
