@@ -19,7 +19,7 @@ from ..event_data import VectorQueried
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..issues import report, withdraw
-from ..vector.embeddings import Embedder, EmbeddingError
+from ..vector.embeddings import CachedEmbedder, EmbeddingError
 from ..vector.store import Entry, Hit, StoreProblem, Value, VectorStore, VectorStoreError
 
 
@@ -241,7 +241,7 @@ class SyncReport:
     skipped: int = 0
 
 
-async def _async_vectors(embedder: Embedder, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
+async def _async_vectors(embedder: CachedEmbedder, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
     """Return vectors by id, without those of texts that the embedder rejects.
 
     Raises EmbeddingError if it is the embedder that fails.
@@ -260,7 +260,7 @@ async def _async_vectors(embedder: Embedder, batch: Sequence[KnowledgeDocument])
     return accepted
 
 
-def _fingerprint(embedder: Embedder, vector: Vector) -> str:
+def _fingerprint(embedder: CachedEmbedder, vector: Vector) -> str:
     return f"{embedder.fingerprint}|{len(vector)}"
 
 
@@ -321,7 +321,7 @@ class SemanticIndex:
         title: str,
         emitter: EventEmitter,
         open_store: Callable[[], Awaitable[VectorStore]] | None = None,
-        open_embedder: Callable[[], Awaitable[Embedder | None]] | None = None,
+        open_embedder: Callable[[], Awaitable[CachedEmbedder | None]] | None = None,
     ) -> None:
         self._hass = hass
         self._entry_id = entry_id
@@ -330,7 +330,7 @@ class SemanticIndex:
         self._open_store = open_store
         self._open_embedder = open_embedder
         self._store: VectorStore | None = None
-        self._embedder: Embedder | None = None
+        self._embedder: CachedEmbedder | None = None
         self.health = Health(
             hass, entry_id, title, emitter=emitter, probe=self._async_probe, recovered=self._refill_all
         )
@@ -400,8 +400,8 @@ class SemanticIndex:
             await asyncio.wait(tasks)
         for collection in self._collections:
             self._note_suitable(collection)
-        if self._embedder is not None and (close := getattr(self._embedder, "async_close", None)):
-            await close()
+        if self._embedder is not None:
+            await self._embedder.async_close()
         if self._store is not None:
             try:
                 await self._store.async_close()
