@@ -202,18 +202,6 @@ async def test_callers_share_one_rebuild_and_changes_during_it_are_not_lost(
     assert len((await known.async_snapshot()).entities) == 600
 
 
-async def test_a_derived_value_is_computed_once_for_a_snapshot(house: HomeAssistant, known: House) -> None:
-    register(house, "1", "Lamp")
-    snapshot = await known.async_snapshot()
-    calls: list[int] = []
-    for _ in range(3):
-        assert snapshot.derived("count", lambda house: calls.append(1) or len(house.entities)) == 1
-    assert calls == [1]
-    for number in range(500):
-        snapshot.derived(number, lambda _: None)
-    assert len(snapshot._derived) < 100
-
-
 def test_feature_bits_are_those_of_home_assistant() -> None:
     for domain, flags, expected in (
         (

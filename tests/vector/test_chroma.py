@@ -108,37 +108,6 @@ async def test_empty_collection_of_others_may_be_taken(
 # Faults of a real server
 
 
-async def test_down_and_up_again(
-    chroma: ChromaServer, session: aiohttp.ClientSession, tmp_path: Path
-) -> None:
-    """At the start and in use; it comes back by itself, with everything."""
-    server = ChromaServer(chroma.program, tmp_path / "server")
-    store = ChromaStore(session, ChromaAddress(host="127.0.0.1", port=server.port))
-    error = await failure(store.async_start())
-    assert error.problem is StoreProblem.UNAVAILABLE
-    assert f"127.0.0.1:{server.port}" in error.detail
-    with server:
-        await store.async_start()
-        await store.async_create("things", MADE_BY)
-        await store.async_upsert("things", [ENTRY])
-        server.stop()
-        for work in (
-            store.async_search("things", VECTOR, 1),
-            store.async_upsert("things", [ENTRY]),
-            store.async_delete("things", ["a"]),
-            store.async_hashes("things"),
-            store.async_collections(),
-            store.async_create("others", MADE_BY),
-            store.async_drop("things"),
-        ):
-            assert (await failure(work)).problem is StoreProblem.UNAVAILABLE
-        server.start()
-        assert await similarities(store, "things") == {"a": 1}
-        server.stop()
-        server.start()
-        await store.async_upsert("things", [ENTRY])
-
-
 async def test_collection_gone(chroma: ChromaServer, session: aiohttp.ClientSession) -> None:
     """Somebody deletes it, and somebody makes it anew."""
     address = chroma.new_database()

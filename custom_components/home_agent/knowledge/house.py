@@ -95,7 +95,7 @@ class HouseSnapshot:
     Entities are the exposed ones, sorted by entity id; areas and floors by their id.
     """
 
-    __slots__ = ("_derived", "_groups", "areas", "carried", "entities", "floors", "version")
+    __slots__ = ("_derived", "areas", "carried", "entities", "floors", "version")
 
     def __init__(
         self,
@@ -115,7 +115,6 @@ class HouseSnapshot:
         self.entities: Mapping[str, EntityRecord] = _frozen(entities or {})
         self.areas: Mapping[str, Area] = _frozen(areas or {})
         self.floors: Mapping[str, Floor] = _frozen(floors or {})
-        self._groups: dict[str, Mapping[str, tuple[EntityRecord, ...]]] = {}
         self._derived: dict[Hashable, object] = {}
 
     @property
@@ -133,13 +132,15 @@ class HouseSnapshot:
 
     def _grouped(self, attribute: str) -> Mapping[str, tuple[EntityRecord, ...]]:
         """Return the entities by domain or area, sorted once for each snapshot."""
-        if attribute not in self._groups:
+
+        def group(_house: HouseSnapshot) -> Mapping[str, tuple[EntityRecord, ...]]:
             groups: dict[str, list[EntityRecord]] = {}
             for record in self.entities.values():
                 if (key := getattr(record, attribute)) is not None:
                     groups.setdefault(key, []).append(record)
-            self._groups[attribute] = {key: tuple(records) for key, records in groups.items()}
-        return self._groups[attribute]
+            return {key: tuple(records) for key, records in groups.items()}
+
+        return self.derived(("grouped", attribute), group)
 
     def in_places(self, place_ids: Collection[str]) -> Iterator[EntityRecord]:
         """Yield the entities of areas and floors, area by area."""
@@ -314,8 +315,6 @@ DESCRIBING = ("friendly_name", "device_class", "supported_features")
 """State attributes that describe any entity."""
 MAX_PASSES = 3
 """Rebuilds one caller waits for while changes keep coming in."""
-MAX_DIRTY = 10_000
-"""Changed entities noted one by one; beyond, everything is read again."""
 REGISTRIES: Final = (
     ar.EVENT_AREA_REGISTRY_UPDATED,
     fr.EVENT_FLOOR_REGISTRY_UPDATED,
@@ -480,9 +479,6 @@ class House:
     @callback
     def _mark(self, entity_ids: Iterable[str]) -> None:
         self._dirty.update(entity_ids)
-        if len(self._dirty) > MAX_DIRTY:
-            self._dirty.clear()
-            self._dirty_all = True
         self._tell()
 
     @callback
