@@ -873,12 +873,17 @@ SURE_WORDS: Final = 2
 """Words of a sentence that surely name a thing; a single one may describe many."""
 
 
+def home_languages(hass: HomeAssistant, *spoken: str) -> tuple[str, ...]:
+    """Return the languages that the names of a home may be in."""
+    own = known_language(hass.config.language).partition("-")[0]
+    return tuple(dict.fromkeys((own, DEFAULT, *spoken)))
+
+
 async def async_names(
     hass: HomeAssistant, house: HouseSnapshot, topic: Topic, *, places_only: bool = False
 ) -> NamesInSentence:
     """Return the names of a home in a sentence; those of a large home are read in a worker, once."""
-    own = known_language(hass.config.language).partition("-")[0]
-    languages = tuple(dict.fromkeys((own, DEFAULT, topic.language)))
+    languages = home_languages(hass, topic.language)
     key = names_key(languages, places_only=places_only)
     if len(house.entities) > READ_INLINE and not places_only and not house.has_derived(key):
         await hass.async_add_executor_job(known_names, house, languages)

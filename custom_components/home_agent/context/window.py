@@ -121,11 +121,6 @@ _estimate_short = lru_cache(maxsize=1024)(_estimate)
 _estimate_long = lru_cache(maxsize=32)(_estimate)
 
 
-def lines_tokens(lines: Iterable[str]) -> int:
-    """Return about how many tokens lines take, each with its line break."""
-    return sum(1 + estimate_tokens(line) for line in lines)
-
-
 def message_tokens(message: Mapping[str, Any]) -> int:
     """Return about how many tokens a message takes: its text, its images and its calls."""
     content = message.get("content") or ""
@@ -501,7 +496,7 @@ class Slot:
     @cached_property
     def tokens(self) -> int:
         """Return the tokens of the heading and the lines; a slot without lines is not sent."""
-        return lines_tokens((self.heading, *self.lines)) if self.lines else 0
+        return sum(1 + estimate_tokens(line) for line in (self.heading, *self.lines)) if self.lines else 0
 
 
 type ToolSchema = dict[str, Any]

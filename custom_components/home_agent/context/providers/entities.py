@@ -27,8 +27,7 @@ from ...domains import DOMAINS
 from ...domains.showing import number_of, with_unit
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.semantic import TextSource
-from ...knowledge.spoken_words import known_language
-from ...languages import DEFAULT, languages_with
+from ...languages import languages_with
 from ...safety.firewall.firewall import Removal
 from ...safety.firewall.own_values import cleaned, without_outside
 from ...texts import words
@@ -56,6 +55,7 @@ from ..named import (
     by_kind,
     class_concepts,
     fits,
+    home_languages,
     known_names,
     language_of,
     read_topic,
@@ -131,22 +131,6 @@ async def async_select(
     topic = read_topic(sentence, language)
     names = await async_names(hass, house, topic, places_only=places_only)
     return _Selector(hass, house, sentence, topic, names, area_id, before).select()
-
-
-async def async_prepare_selection(hass: HomeAssistant, house: HouseSnapshot) -> None:
-    """Read the words of the languages and the names of a home before the first sentence needs them."""
-    own = known_language(hass.config.language).partition("-")[0]
-    languages = tuple(dict.fromkeys((own, DEFAULT)))
-    await hass.async_add_executor_job(_prepare, house, languages)
-
-
-def _prepare(house: HouseSnapshot, languages: tuple[str, ...]) -> None:
-    """Build the tables; 0.2 s on a small computer."""
-    for language in languages_with("topics.kinds"):
-        topic_reader(language)
-    for places_only in (False, True):
-        known_names(house, languages, places_only=places_only)
-    by_kind(house)
 
 
 PERSON: Final = "person"
@@ -702,7 +686,16 @@ class EntitiesContextProvider(ContextProvider):
     async def async_prepare(self, house: HouseSnapshot) -> None:
         """Build the index of words, and what the first sentence would have to read."""
         await async_retrieve(self._hass, house, "", 1)
-        await async_prepare_selection(self._hass, house)
+
+        def read() -> None:
+            """Build the tables; 0.2 s on a small computer."""
+            for language in languages_with("topics.kinds"):
+                topic_reader(language)
+            for places_only in (False, True):
+                known_names(house, home_languages(self._hass), places_only=places_only)
+            by_kind(house)
+
+        await self._hass.async_add_executor_job(read)
 
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
