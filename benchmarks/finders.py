@@ -111,7 +111,7 @@ class HybridFinder(Finder):
 
             async def open_store() -> EmbeddedStore:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                return EmbeddedStore(folder, hass.async_add_executor_job, lambda _report: None)
+                return EmbeddedStore(folder, hass.async_add_executor_job)
 
             async def open_embedder() -> CachedEmbedder:
                 return CachedEmbedder(model)

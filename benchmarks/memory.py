@@ -86,7 +86,7 @@ async def _index(hass: HomeAssistant, folder: Path, *, vectors: bool) -> AsyncGe
         return
 
     async def store() -> EmbeddedStore:
-        return EmbeddedStore(folder / "vectors", hass.async_add_executor_job, lambda _report: None)
+        return EmbeddedStore(folder / "vectors", hass.async_add_executor_job)
 
     index = SemanticIndex(
         hass,

@@ -12,8 +12,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 import yaml
 
 from custom_components.home_agent import const
-from custom_components.home_agent.const import DEFAULTS, DOMAIN
-from custom_components.home_agent.knowledge.search import async_open_store, folder_of
+from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.repairs import FIXES
 from custom_components.home_agent.store import KeptStore
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -287,18 +286,6 @@ class TestFiles:
         assert stays["errors"] == {"base": "in_place"}
         assert path.read_text() == "damaged"
         assert len(issues(hass, "store_unreadable")) == 1
-
-    async def test_vectors(self, hass: HomeAssistant, dialog: Dialogs) -> None:
-        """The index is built again by itself; its old file goes on a click."""
-        folder = folder_of(hass, "entry")
-        folder.mkdir(parents=True)
-        (folder / "home_entities.vectors").write_text("damaged")
-        store = await async_open_store(hass, "entry", DEFAULTS)
-        await store.async_start()
-        await store.async_close()
-        assert len(list(folder.iterdir())) == 1
-        assert (await (await dialog()).mend(only(hass, "vectors_unreadable")))["type"] == "create_entry"
-        assert list(folder.iterdir()) == []
 
     @staticmethod
     async def damage(hass: HomeAssistant) -> Path:

@@ -306,7 +306,6 @@ FIXES: Final[Mapping[str, Fix]] = {
     "vector_store_refused": _OPEN_VECTOR_STORE,
     "vector_store_unavailable": _OPEN_VECTOR_STORE,
     "vector_store_unwritable": _OPEN_VECTOR_STORE,
-    "vectors_unreadable": _async_delete,
 }
 """By the key of an issue's sentences."""
 

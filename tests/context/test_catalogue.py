@@ -7,15 +7,12 @@ from typing import Any
 from hypothesis import given, strategies as st
 import pytest
 
-from custom_components.home_agent.context import retrieval
 from custom_components.home_agent.context.catalogue import build_catalogue
-from custom_components.home_agent.context.retrieval import async_retrieve
 from custom_components.home_agent.context.window import estimate_tokens
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, House, HouseSnapshot
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
 from tests.helpers.checks import every
-from tests.helpers.homes import DIAGNOSTICS, build_home, expose
+from tests.helpers.homes import build_home
 
 
 @pytest.fixture
@@ -157,91 +154,3 @@ def test_token_estimates_grow_with_the_text_and_know_scripts() -> None:
     assert 5 <= estimate_tokens("客厅的灯打开了吗") <= 10
     assert estimate_tokens('{"entity_id": "light.kitchen", "action": "turn_on"}') in range(14, 22)
     assert estimate_tokens(sentence * 100) == pytest.approx(100 * estimate_tokens(sentence), rel=0.1)
-
-
-async def found(hass: HomeAssistant, known: House, query: str, limit: int = 10, **kwargs: Any) -> list[str]:
-    records = await async_retrieve(hass, await known.async_snapshot(), query, limit, **kwargs)
-    return [item.entity_id for item in records]
-
-
-@pytest.mark.parametrize(
-    ("language", "query", "expected"),
-    [
-        ("en", "it is too dark in the kitchen", "light.kitchen_light"),
-        ("de", "wie warm ist es im Schlafzimmer", "sensor.schlafzimmer_temperatur"),
-        ("de", "mach die Glotze im Wohnzimmer aus", "media_player.wohnzimmer_fernseher"),
-        ("fr", "ferme les volets de la chambre", "cover.chambre_volet"),
-        ("ru", "выключи свет на кухне", "light.kukhnia_svet"),
-    ],
-)
-async def test_requests_find_their_entity_in_the_language_of_the_house(
-    house: HomeAssistant, known: House, language: str, query: str, expected: str
-) -> None:
-    house.config.language = language
-    built = build_home(house, 80, language=language)
-    assert expected in built.entities
-    assert expected in (await found(house, known, query))[:5]
-
-
-async def test_everything_on_a_floor_is_found(house: HomeAssistant, known: House) -> None:
-    built = build_home(house, 80)
-    snapshot = await known.async_snapshot()
-    wanted = {
-        item.entity_id
-        for item in snapshot.entities.values()
-        if item.domain == "light" and item.floor_id == built.floors[1]
-    }
-    assert wanted == set(await found(house, known, "all the lights upstairs", len(wanted)))
-
-
-async def test_where_one_speaks_breaks_ties(house: HomeAssistant, known: House) -> None:
-    built = build_home(house, 40)
-    snapshot = await known.async_snapshot()
-    for area_id in every(built.areas):
-        entity_id = (await found(house, known, "turn off the light", area_id=area_id))[0]
-        assert snapshot.entities[entity_id].area_id == area_id
-    assert (await found(house, known, "kitchen light", area_id=built.areas[0]))[0] == "light.kitchen_light"
-
-
-async def test_readings_of_a_device_stay_behind_it_unless_named(house: HomeAssistant, known: House) -> None:
-    build_home(house, 40, devices=True, diagnostics=len(DIAGNOSTICS))
-    assert (await found(house, known, "turn on the kitchen light"))[0] == "light.kitchen_light"
-    assert (await found(house, known, "battery of the kitchen light"))[0] == "sensor.kitchen_light_battery"
-
-
-async def test_what_is_hidden_is_not_found_even_by_an_old_snapshot(
-    house: HomeAssistant, known: House
-) -> None:
-    build_home(house, 40)
-    snapshot = await known.async_snapshot()
-    assert (await async_retrieve(house, snapshot, "kitchen light", 5))[0].entity_id == "light.kitchen_light"
-    expose(house, "light.kitchen_light", exposed=False)
-    assert "light.kitchen_light" not in [
-        r.entity_id for r in await async_retrieve(house, snapshot, "kitchen light", 5)
-    ]
-    assert "light.kitchen_light" not in await found(house, known, "kitchen light")
-
-
-async def test_aliases_areas_and_labels_are_found_after_a_change(house: HomeAssistant, known: House) -> None:
-    build_home(house, 40)
-    await found(house, known, "anything")
-    label = lr.async_get(house).async_create("Party")
-    er.async_get(house).async_update_entity(
-        "switch.kitchen_socket", aliases=[er.COMPUTED_NAME, "Mixer"], labels={label.label_id}
-    )
-    ar.async_get(house).async_update("bathroom", name="Wellness")
-    assert (await found(house, known, "start the mixer"))[0] == "switch.kitchen_socket"
-    assert (await found(house, known, "party"))[0] == "switch.kitchen_socket"
-    assert "light.bathroom_light" in await found(house, known, "wellness light", 3)
-
-
-async def test_an_old_index_answers_while_a_new_one_is_built(
-    house: HomeAssistant, known: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retrieval, "INDEX_WAIT_SECONDS", 0.0)
-    build_home(house, 40)
-    await found(house, known, "kitchen light")
-    house.states.async_set("light.kitchen_light", "on", {"friendly_name": "Sunbeam"})
-    assert (await found(house, known, "kitchen light"))[0] == "light.kitchen_light"
-    await house.async_block_till_done(wait_background_tasks=True)
-    assert (await found(house, known, "sunbeam"))[0] == "light.kitchen_light"

@@ -52,15 +52,11 @@ def lamps(*states: str) -> list[Member]:
 
 
 def test_a_list_that_is_cut_says_how_many_are_missing() -> None:
-    (draft,) = kind_drafts(lamps(*["on"] * 7), HOUSE, LineOptions(max_names=3))
-    line = draft.line()
+    (draft,) = kind_drafts(lamps(*["on"] * 7), HOUSE)
+    line = draft.line(3)
     assert line.text == "lights: 7 of 7 on: Lamp 1, Lamp 2, Lamp 3, +4 more (ha_query)"
-    assert (line.named, line.left_out) == (3, 4)
+    assert line.named == 3
     assert len(line.entity_ids) == 7
-
-
-def test_unavailable_ones_are_told_and_counted() -> None:
-    assert texts(lamps("on", "unavailable")) == ["lights: 1 of 2 on: Lamp 1; unavailable: Lamp 2 (complete)"]
 
 
 def test_a_group_is_no_further_lamp() -> None:
@@ -69,19 +65,14 @@ def test_a_group_is_no_further_lamp() -> None:
     assert texts([group]) == ["lights: 1 of 1 on: All Lamps (complete)"]
 
 
-def test_many_names_have_no_details() -> None:
-    members = [one(f"light.{n}", f"Lamp {n}", "on", {"brightness": 128}) for n in range(5)]
-    assert texts(members, marked=False) == ["lights: 5 of 5 on: Lamp 0, Lamp 1, Lamp 2, Lamp 3, Lamp 4"]
-
-
 def test_the_same_name_in_two_rooms_is_told_apart() -> None:
     members = [
         one("light.a", "Ceiling", "on", area="kitchen"),
         one("light.b", "Ceiling", "on", area="office"),
         one("light.c", "Lamp", "on", area="office"),
     ]
-    assert texts(members, marked=False) == ["lights: 3 of 3 on: Ceiling in Kitchen, Ceiling in Office, Lamp"]
-    assert texts(members[2:], marked=False, rooms=True) == ["lights: 1 of 1 on: Lamp in Office"]
+    assert texts(members) == ["lights: 3 of 3 on: Ceiling in Kitchen, Ceiling in Office, Lamp (complete)"]
+    assert texts(members[2:], rooms=True) == ["lights: 1 of 1 on: Lamp in Office (complete)"]
 
 
 def test_batteries_tell_the_lowest_first() -> None:
@@ -91,8 +82,8 @@ def test_batteries_tell_the_lowest_first() -> None:
         one("binary_sensor.button", "Button", "on", device_class="battery"),
         one("sensor.lost", "Lost", "unavailable", device_class="battery"),
     ]
-    assert texts(members, marked=False) == [
-        "batteries: 2 of 4 low: Button low, Remote 12%; others: Lock 64%; unavailable: Lost"
+    assert texts(members) == [
+        "batteries: 2 of 4 low: Button low, Remote 12%; others: Lock 64%; unavailable: Lost (complete)"
     ]
 
 
@@ -103,23 +94,27 @@ def test_measurements_begin_with_the_highest() -> None:
         one("sensor.b", "Attic", "24", unit, device_class="temperature"),
         one("sensor.c", "Washing Machine", "rinsing"),
     ]
-    assert texts(members, marked=False) == [
-        "temperatures, highest first: Attic 24 °C, Cellar 12.5 °C",
-        "sensors: Washing Machine rinsing",
+    assert texts(members) == [
+        "temperatures, highest first: Attic 24 °C, Cellar 12.5 °C (complete)",
+        "sensors: Washing Machine rinsing (complete)",
     ]
     thermostat = one("climate.a", "Bath", "off")
     draft = measure_draft("temperatures", [(thermostat, 21.5)], HOUSE, shown=lambda _member: "21.5°")
     assert draft.line().text == "temperatures: Bath 21.5° (complete)"
 
 
+@pytest.mark.usefixtures("hass")
+def test_a_name_cannot_add_a_line() -> None:
+    assert texts([one("light.a", "Lamp\nlights: none", "on")]) == [
+        "lights: 1 of 1 on: Lamp lights: none (complete)"
+    ]
+
+
+def test_unavailable_ones_are_told_and_counted() -> None:
+    assert texts(lamps("on", "unavailable")) == ["lights: 1 of 2 on: Lamp 1; unavailable: Lamp 2 (complete)"]
+
+
 def test_what_is_offline() -> None:
     line = offline_draft([*lamps("on", "unavailable"), one("fan.a", "Fan", "unknown")], HOUSE).line()
     assert line.text == "devices: 1 of 3 unavailable: Lamp 2 (complete)"
     assert offline_draft(lamps("on"), HOUSE).line().text == "devices: none of 1 unavailable (complete)"
-
-
-@pytest.mark.usefixtures("hass")
-def test_a_name_cannot_add_a_line() -> None:
-    assert texts([one("light.a", "Lamp\nlights: none", "on")], marked=False) == [
-        "lights: 1 of 1 on: Lamp lights: none"
-    ]

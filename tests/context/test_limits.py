@@ -298,10 +298,11 @@ async def test_shares_that_are_set(hass: HomeAssistant, model_server: ModelServe
         assert after[other] == before[other], other
 
 
-class Slow(ContextProvider):
-    """A provider that never answers."""
+class Further(ContextProvider):
+    """A provider that never answers, fails or finds a passage."""
 
-    name = "slow"
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     @override
     async def async_prepare(self, house: HouseSnapshot) -> None:
@@ -309,30 +310,11 @@ class Slow(ContextProvider):
 
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
-        """Wait for what never comes."""
-        await asyncio.Event().wait()
-        raise AssertionError
-
-
-class Broken(Slow):
-    """A provider that fails."""
-
-    name = "broken"
-
-    @override
-    async def async_provide(self, request: ContextRequest) -> Slot:
-        """Fail."""
-        raise LookupError("no such thing")
-
-
-class Helpful(Slow):
-    """A provider that answers."""
-
-    name = "helpful"
-
-    @override
-    async def async_provide(self, request: ContextRequest) -> Slot:
-        """Return a passage."""
+        """Do as the name says."""
+        if self.name == "slow":
+            await asyncio.Event().wait()
+        if self.name == "broken":
+            raise LookupError("no such thing")
         return Slot(heading="Texts:", lines=("- manual: press it",), query="the sentence", reference=True)
 
 
@@ -343,7 +325,7 @@ async def test_providers_that_are_slow_or_fail_cost_their_slot(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The others are in the request; the log has one plain sentence for each."""
-    others = [lambda _setup, kind=kind: kind() for kind in (Slow, Broken, Helpful)]
+    others = [lambda _setup, name=name: Further(name) for name in ("slow", "broken", "helpful")]
     monkeypatch.setattr(manager, "PROVIDERS", (*manager.PROVIDERS, *others))
     monkeypatch.setattr(manager, "PROVIDER_SECONDS", 1.0)
     agent = await async_agent(hass, model_server)

@@ -90,10 +90,6 @@ def test_states_are_short_and_exact(
     assert describe_state(State(entity_id, state, attributes)) == expected
 
 
-def test_no_state_is_unknown() -> None:
-    assert describe_state(None) == "unknown"
-
-
 def test_the_record_knows_a_class_that_the_state_lacks() -> None:
     record = EntityRecord(
         entity_id="binary_sensor.a", domain="binary_sensor", name="A", device_class="window"

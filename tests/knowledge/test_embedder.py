@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from custom_components.home_agent import const
-from custom_components.home_agent.knowledge import search as factory
 from custom_components.home_agent.knowledge.search import async_create_embedder
 from custom_components.home_agent.vector import embeddings
 from custom_components.home_agent.vector.embeddings import EmbeddingError
 from homeassistant.core import HomeAssistant
-from tests.servers.model_server import ModelServer, embedding, on_path
-from tests.servers.replies import Fault, Reply, status
+from tests.servers.model_server import ModelServer, embedding
 
 KEY = "sk-agent-0123456789"
 
@@ -69,64 +67,10 @@ async def test_an_own_server_gets_its_own_key_only(hass: HomeAssistant, model_se
         assert "x-gate" not in headers
 
 
-@pytest.mark.parametrize(
-    ("reply", "detail"),
-    [
-        (Reply(fault=Fault.RESET, fault_at=-1), "connection"),
-        (Reply(fault=Fault.HANG, fault_at=-1), "in time"),
-        (status(503, "overloaded"), "503"),
-        (status(401, {"error": {"message": f"bad key {KEY}"}}), "401"),
-        (status(200, {"data": [{"embedding": [1.0]}, {"embedding": [2.0]}]}), "2 usable embeddings"),
-        (status(200, {"data": []}), "0 usable embeddings"),
-        (status(200, b"<html>"), "web page"),
-    ],
-)
-async def test_faults_of_the_server(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    monkeypatch: pytest.MonkeyPatch,
-    reply: Reply,
-    detail: str,
-) -> None:
-    if reply.fault is Fault.HANG:  # a slow machine must not look like a hanging server
-        monkeypatch.setattr(factory, "FIRST_BYTE_SECONDS", 0.05)
-    embedder = await async_create_embedder(hass, settings_of(model_server))
-    assert embedder is not None
-    model_server.on(on_path("/embeddings"), reply)
-    with pytest.raises(EmbeddingError, match=detail) as caught:
-        await embedder.async_embed(["lamp"])
-    assert KEY not in caught.value.detail
-    model_server.clear()
-    embedder._model._client.transport.first_byte_timeout = 60
-    assert len(await embedder.async_embed(["lamp"])) == 1
-
-
-async def test_a_server_with_another_model_behind_the_name(
-    hass: HomeAssistant, model_server: ModelServer
-) -> None:
-    embedder = await async_create_embedder(hass, settings_of(model_server))
-    assert embedder is not None
-    await embedder.async_embed(["lamp"])
-    model_server.dimensions = 64
-    with pytest.raises(EmbeddingError, match="64 numbers now, 256 before"):
-        await embedder.async_embed(["door"])
-    assert [len(vector) for vector in await embedder.async_embed(["lamp", "door"])] == [64, 64]
-
-
 @pytest.fixture
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin without the built-in model, whoever has used it before in this process."""
     monkeypatch.setattr(embeddings, "_loaded", None)
-
-
-async def test_packages_that_cannot_be_installed(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    models = {"builtin": (("home-agent-no-such-package==1",), factory._MODELS["builtin"][1])}
-    monkeypatch.setattr(factory, "_MODELS", models)
-    monkeypatch.setattr("homeassistant.util.package.install_package", lambda *_args, **_kwargs: False)
-    with pytest.raises(EmbeddingError, match="no-such-package"):
-        await async_create_embedder(hass, settings_of(model_server, "builtin"))
 
 
 @pytest.mark.slow

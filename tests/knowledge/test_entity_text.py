@@ -3,10 +3,9 @@
 import pytest
 
 from custom_components.home_agent.knowledge.documents import entity_text
-from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, House, HouseSnapshot
+from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.knowledge.spoken_words import async_class_words, known_language
 from homeassistant.core import HomeAssistant
-from tests.helpers.homes import build_home
 
 
 def house_with(record: EntityRecord) -> HouseSnapshot:
@@ -41,21 +40,6 @@ async def test_nothing_is_said_twice_and_little_is_enough(house: HomeAssistant) 
     snapshot = house_with(record)
     words = await async_class_words(house, snapshot, ("en",))
     assert entity_text(record, snapshot, words) == "Bad, ghost domain, Wellness"
-
-
-async def test_states_are_not_in_the_text(house: HomeAssistant) -> None:
-    build_home(house, 40)
-    agent_house = House(house)
-    await agent_house.async_start()
-    before = await agent_house.async_snapshot()
-    words = await async_class_words(house, before, ("en",))
-    texts = {key: entity_text(record, before, words) for key, record in before.entities.items()}
-    for state in house.states.async_all():
-        house.states.async_set(state.entity_id, "unavailable", {**state.attributes, "brightness": 77})
-    after = await agent_house.async_snapshot()
-    assert after is before
-    assert texts == {key: entity_text(record, after, words) for key, record in after.entities.items()}
-    await agent_house.async_stop()
 
 
 @pytest.mark.parametrize(

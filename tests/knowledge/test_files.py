@@ -67,10 +67,6 @@ def test_headings_stand_before_what_is_under_them() -> None:
     ]
 
 
-def test_a_plain_text_has_no_headings() -> None:
-    assert list(passages("# one\n\ntwo", markdown=False)) == ["# one two"]
-
-
 def test_long_texts_are_cut_between_sentences_with_overlap() -> None:
     text = " ".join(f"Sentence number {number} says nothing." for number in range(100))
     cut = list(passages(text, markdown=True))

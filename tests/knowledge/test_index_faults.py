@@ -11,13 +11,16 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import EVENT_ERROR
 from custom_components.home_agent.knowledge import semantic
+from custom_components.home_agent.vector.chroma import ChromaAddress
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from tests.helpers.agent import Agent, speech
 from tests.helpers.indexed import async_indexed, embedding_options, issues, later, settled
 from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_between import ChromaBetween
-from tests.servers.model_server import ModelServer, on_path
+from tests.servers.loopback import Captured
+from tests.servers.model_server import ModelServer, embedding, on_path
 from tests.servers.replies import Reply, hang, html, reset, status, text
 
 type Break = Callable[[ModelServer], None]
@@ -138,34 +141,15 @@ async def test_embedder_gone_at_the_start(
             assert "light.reading_lamp" in await found(agent)
 
 
-async def another_dimension(agent: Agent, embedder: ModelServer) -> None:
-    """Replace the model under its name, and see everything embedded anew, in the background."""
-    assert "light.reading_lamp" in await found(agent)
-    embedder.dimensions = 128
-    await answers(agent)
-    assert "light.reading_lamp" in await found(agent)
-    assert not issues(agent.hass)
-
-
 async def test_another_dimension(
     hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
 ) -> None:
-    """The embedded store."""
+    """Where the model is replaced under its name, everything is embedded anew, in the background."""
     async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
-        await another_dimension(agent, embedder)
-
-
-async def test_another_dimension_on_chroma(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    embedder: ModelServer,
-    tmp_path: Path,
-    chroma: ChromaServer,
-) -> None:
-    """A real server."""
-    options = embedding_options(embedder, **chroma_options(chroma))
-    async with indexed(hass, model_server, tmp_path, options) as agent:
-        await another_dimension(agent, embedder)
+        embedder.dimensions = 128
+        await answers(agent)
+        assert "light.reading_lamp" in await found(agent)
+        assert not issues(agent.hass)
 
 
 async def test_another_dimension_after_a_restart(
@@ -215,28 +199,6 @@ async def test_chroma_down_in_use(
         await later(hass)
         assert "light.bed_light" in await found(agent, "Moonbeam")
     assert not exceptions(caplog)
-
-
-async def test_chroma_down_at_the_start(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    embedder: ModelServer,
-    tmp_path: Path,
-    chroma: ChromaServer,
-) -> None:
-    """The house is indexed when the server is there."""
-    options = embedding_options(embedder, **chroma_options(chroma))
-    chroma.stop()
-    try:
-        async with indexed(hass, model_server, tmp_path, options) as agent:
-            await answers(agent)
-            assert issues(hass) == {"vector_store_unavailable"}
-            chroma.start()
-            await later(hass)
-            assert not issues(hass)
-            assert "light.reading_lamp" in await found(agent)
-    finally:
-        chroma.start()
 
 
 async def test_chroma_collection_gone(
@@ -303,7 +265,71 @@ async def test_chroma_read_only(
         await later(hass, 30)
         assert issues(hass) == {"vector_store_unwritable"}
         assert "light.reading_lamp" in await found(agent)
+        async_expose_entity(hass, "conversation", "light.reading_lamp", False)
         chroma_between.refuses.clear()
+        await later(hass)
         await later(hass)
         assert not issues(hass)
         assert "light.bed_light" in await found(agent, "Moonbeam")
+        assert "light.reading_lamp" not in await found(agent)
+
+
+def failing(word: str) -> Callable[[Captured], Reply]:
+    """Return an embedder that takes offence at texts with a word."""
+
+    def answer(request: Captured) -> Reply:
+        texts = request.json["input"]
+        if any(word in text for text in texts):
+            return status(400, {"error": {"message": "cannot embed this"}})
+        return vectors(*(embedding(text, 256) for text in texts))
+
+    return answer
+
+
+async def test_one_text_that_cannot_be_embedded(
+    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
+) -> None:
+    """It costs itself only."""
+    embedder.on(on_path("/embeddings"), failing("Bed Light"))
+    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
+        assert "light.reading_lamp" in await found(agent)
+        assert "light.bed_light" not in await found(agent, "Bed")
+        assert not issues(hass)
+
+
+async def test_a_fault_that_comes_back(
+    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
+) -> None:
+    """A part that answers attempts and fails at work is tried after pauses; no issue outlives the entry."""
+    async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
+        embedder.on(on_path("/embeddings"), failing("reading"))
+        assert await found(agent) == []  # the attempt works, so it is well again
+        assert not issues(hass)
+        assert await found(agent) == []
+        assert issues(hass) == {"embedder_unavailable"}
+        before = len(embedder.requests)
+        await later(hass, 1)
+        assert len(embedder.requests) == before
+    assert not issues(hass)
+
+
+async def test_a_collection_of_another_embedder(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    embedder: ModelServer,
+    tmp_path: Path,
+    chroma: ChromaServer,
+) -> None:
+    """One that nobody here fills cannot be searched, which is said until it can."""
+    options = embedding_options(embedder, **chroma_options(chroma), additional_collections=["manuals"])
+    address = ChromaAddress(host="127.0.0.1", port=chroma.port, database=options["vector_db_database"])
+    entries = {"ids": ["1"], "documents": ["boiler"], "embeddings": [[1, 0, 0]], "metadatas": [None]}
+    chroma.fill(address, "manuals", entries)
+    async with indexed(hass, model_server, tmp_path, options) as agent:
+        await answers(agent)
+        assert issues(hass) == {"collection_mismatch"}
+        embedder.dimensions = 3
+        await found(agent, "something else")
+        await later(hass)
+        await answers(agent)
+        assert not issues(hass)

@@ -35,9 +35,6 @@ MARKS: Final[Mapping[str, Mapping[str, str]]] = {"light": {"color": "color"}}
 CLASS_DOMAINS: Final = frozenset({"binary_sensor", "sensor"})
 """Domains whose device class describes an entity's purpose."""
 
-READ_ONLY: Final = frozenset({"binary_sensor", "event", "sensor", "update"})
-"""Domains that a summary leaves out first."""
-
 _PLAIN = lazy_regex(r"[^\W_][\w .'/&()+-]*")
 """Names that need no quotes."""
 
@@ -77,24 +74,30 @@ def _build(house: HouseSnapshot, token_budget: int, include_labels: bool) -> Cat
 
 
 def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels: bool) -> str:
-    lines = [legend]
+    def items(area: Area | None, records: Sequence[EntityRecord]) -> str:
+        items: list[str] = []
+        for record in records:
+            labels = record.labels[:MAX_LABELS] if include_labels else ()
+            text = write(record, area) + "".join(f" #{_plain(label)}" for label in labels)
+            domain = f"{record.domain} "
+            repeated = text.startswith(domain) and items and items[-1].startswith((domain, '"'))
+            items.append(text.removeprefix(domain) if repeated else text)
+        return f": {' '.join(items) or EMPTY}"
+
+    return "\n".join((legend, *_places(house, items), *_label_line(house)))
+
+
+def _places(
+    house: HouseSnapshot, tell: Callable[[Area | None, Sequence[EntityRecord]], str], between: str = "\n"
+) -> Iterator[str]:
+    """Yield the lines about floors and their areas; `tell` returns what stands behind the name of an area."""
     groups = list(_groups(house))
     for floor, places in groups:
         if floor is not None or len(groups) > 1:
-            lines.append(f"{HEADING}{_place(floor)}" if floor else NO_FLOOR)
-        for area, records in places:
-            items: list[str] = []
-            for record in records:
-                text = write(record, area) + (
-                    "".join(f" #{_plain(label)}" for label in record.labels[:MAX_LABELS])
-                    if include_labels
-                    else ""
-                )
-                domain = f"{record.domain} "
-                repeated = text.startswith(domain) and items and items[-1].startswith((domain, '"'))
-                items.append(text.removeprefix(domain) if repeated else text)
-            lines.append(f"{_place(area) if area else NO_AREA}: {' '.join(items) or EMPTY}")
-    return "\n".join((*lines, *_label_line(house)))
+            yield f"{HEADING}{_place(floor)}" if floor else NO_FLOOR
+        yield between.join(
+            (_place(area) if area else NO_AREA) + tell(area, records) for area, records in places
+        )
 
 
 def _label_line(house: HouseSnapshot) -> Sequence[str]:
@@ -199,10 +202,14 @@ def _plain(name: str) -> str:
 
 
 def _summary(house: HouseSnapshot, token_budget: int) -> Catalogue:
-    groups = list(_groups(house))
+    head = (SUMMARY_LEGEND + _domains(None, list(house.entities.values())), *_label_line(house))
     text = ""
-    for count in (_all_domains, _actors, _total, _nothing):
-        text = _overview(house, groups, count)
+    for tell, between in (
+        (_domains, "\n"),
+        (lambda _, records: f" {len(records)}", "; "),
+        (lambda *_: "", "; "),
+    ):
+        text = "\n".join((*head, *_places(house, tell, between)))
         if estimate_tokens(text) <= token_budget:
             break
     lines = text.split("\n")
@@ -215,33 +222,6 @@ def _summary(house: HouseSnapshot, token_budget: int) -> Catalogue:
     return Catalogue(text, complete=False, tokens=tokens)
 
 
-def _overview(
-    house: HouseSnapshot, groups: Sequence[Group], count: Callable[[Sequence[EntityRecord]], str]
-) -> str:
-    lines = [SUMMARY_LEGEND + _all_domains(list(house.entities.values())), *_label_line(house)]
-    between = "\n" if count in {_all_domains, _actors} else "; "
-    for floor, places in groups:
-        if floor is not None or len(groups) > 1:
-            lines.append(f"{HEADING}{_place(floor)}" if floor else NO_FLOOR)
-        lines.append(
-            between.join((_place(area) if area else NO_AREA) + count(records) for area, records in places)
-        )
-    return "\n".join(lines)
-
-
-def _all_domains(records: Sequence[EntityRecord]) -> str:
+def _domains(_area: Area | None, records: Sequence[EntityRecord]) -> str:
     counts = Counter(record.domain for record in records)
     return ": " + (", ".join(f"{counts[domain]} {domain}" for domain in sorted(counts)) or EMPTY)
-
-
-def _actors(records: Sequence[EntityRecord]) -> str:
-    return _all_domains([record for record in records if record.domain not in READ_ONLY])
-
-
-def _total(records: Sequence[EntityRecord]) -> str:
-    return f" {len(records)}"
-
-
-def _nothing(_records: Sequence[EntityRecord]) -> str:
-    """Return nothing: the name alone."""
-    return ""

@@ -257,8 +257,6 @@ class KindLine:
     """All entities that the line counts, those that it names first."""
     named: int = 0
     """How many of them it names."""
-    left_out: int = 0
-    """How many it would name if it were longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,11 +271,13 @@ class LineOptions:
     """Whether names are followed by the room, for a reader who has no list of the home."""
     details: bool = True
     """Whether to tell how bright, how far open or what is playing, where only few are on."""
-    max_names: int = MAX_NAMES
-    marked: bool = True
-    """Whether a line that leaves nothing out says that it is complete."""
     told: Callable[[State], State] | None = None
     """Returns a state with only the texts that a line may show; called for those that it names."""
+
+    @property
+    def where(self) -> str:
+        """Return the words for the place."""
+        return f" in {clean(self.place, NAME_CHARS)}" if self.place else ""
 
     def describe(self, member: Member, *, aged: bool = True) -> str:
         """Return the state of an entity in a few words."""
@@ -312,9 +312,12 @@ class LineDraft:
     def _same(self) -> Counter[str]:
         return Counter(record.name for record, _state in self._members)
 
-    def line(self, max_names: int | None = None, *, details: bool = True) -> KindLine:
-        """Return the line with at most `max_names` names, and without details unless they are wanted."""
-        text, room = self.head, self.options.max_names if max_names is None else max_names
+    def line(self, max_names: int = MAX_NAMES, *, details: bool = True) -> KindLine:
+        """Return the line with at most `max_names` names, and without details unless they are wanted.
+
+        One that leaves nothing out says that it is complete.
+        """
+        text, room = self.head, max_names
         shown = self.shown or (self.detail if details and self.options.details else None)
         left_out = 0
         ids: list[str] = []
@@ -324,12 +327,9 @@ class LineDraft:
             left_out += len(members) - len(listed)
             ids += [record.entity_id for record, _state in members[: len(listed)]]
             text += lead + ", ".join(listed) if listed else ""
-        if left_out:
-            text = f"{text}, {MORE.format(left_out)}"
-        elif self.options.marked:
-            text = f"{text} {COMPLETE}"
+        text += f", {MORE.format(left_out)}" if left_out else f" {COMPLETE}"
         everything = dict.fromkeys((*ids, *(record.entity_id for record, _state in self._members)))
-        return KindLine(text, tuple(everything), len(ids), left_out)
+        return KindLine(text, tuple(everything), len(ids))
 
     def _name(self, member: Member, shown: Callable[[Member], str] | None) -> str:
         record = member[0]
@@ -361,10 +361,15 @@ def kind_drafts(
     A group counts only if none of its members is among the entities. Entities that are unavailable are
     counted and named as such. Titles are shown as the states have them, unless `options.told` takes them out.
     """
+    return [_draft(kind, found, house, options) for kind, found in members_by_kind(members).items()]
+
+
+def members_by_kind(members: Iterable[Member]) -> Mapping[str, list[Member]]:
+    """Return entities by what several of their kind are called; a group counts only without its members."""
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
         kinds.setdefault(kind_of(member[0]), []).append(member)
-    return [_draft(kind, found, house, options) for kind, found in kinds.items()]
+    return kinds
 
 
 def kind_counts(members: Iterable[Member]) -> list[str]:
@@ -372,23 +377,18 @@ def kind_counts(members: Iterable[Member]) -> list[str]:
 
     Nothing is counted of what only measures, or of which there is only one.
     """
-    kinds: dict[str, list[Member]] = {}
-    for member in without_groups(members):
-        record = member[0]
-        if record.domain != "sensor" or record.device_class == BATTERY:
-            kinds.setdefault(kind_of(record), []).append(member)
-    return [f"{kind}: {_count(found)}" for kind, found in kinds.items() if len(found) > 1]
-
-
-def _count(members: Sequence[Member]) -> str:
-    """Return how many entities of one kind are on, or low: "5 of 17 on"."""
-    record = members[0][0]
-    if record.device_class == BATTERY:
-        levels = [battery_level(state) for _record, state in members]
-        low = sum(level is not None and level <= LOW_BATTERY for level in levels)
-        return f"{low or 'none'} of {len(members)} low"
-    active = sum(is_active(state) for _record, state in members)
-    return f"{active or 'none'} of {len(members)} {state_words(record)[0]}"
+    lines = []
+    for kind, found in members_by_kind(members).items():
+        record = found[0][0]
+        if len(found) == 1 or (record.domain == "sensor" and record.device_class != BATTERY):
+            continue
+        if record.device_class == BATTERY:
+            levels = (battery_level(state) for _record, state in found)
+            count, word = sum(level is not None and level <= LOW_BATTERY for level in levels), "low"
+        else:
+            count, word = sum(is_active(state) for _record, state in found), state_words(record)[0]
+        lines.append(f"{kind}: {count or 'none'} of {len(found)} {word}")
+    return lines
 
 
 def without_groups(members: Iterable[Member]) -> list[Member]:
@@ -416,7 +416,7 @@ def offline_draft(
     listed = list(members)
     gone = [member for member in listed if member[1].state == "unavailable"]
     count = f"{len(gone) or 'none'} of {len(listed)} unavailable"
-    return LineDraft(f"devices{_in(options)}: {count}", house, options, [(": ", gone)])
+    return LineDraft(f"devices{options.where}: {count}", house, options, [(": ", gone)])
 
 
 def measure_draft(
@@ -434,7 +434,7 @@ def measure_draft(
     order = ", highest first" if len(measured) > 1 else ""
     listed = [member for member, _number in measured]
     return LineDraft(
-        f"{kind}{_in(options)}{order}", house, options, [(": ", listed)], shown=shown or options.describe
+        f"{kind}{options.where}{order}", house, options, [(": ", listed)], shown=shown or options.describe
     )
 
 
@@ -444,7 +444,10 @@ def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: 
     if record.device_class == BATTERY:
         return _batteries(kind, members, house, options)
     if record.domain == "sensor":
-        return _readings(kind, members, house, options)
+        numbers = [(member, float(member[1].state)) for member in members if number_of(member[1].state)]
+        if len(numbers) == len(members):
+            return measure_draft(kind, numbers, house, options)
+        return LineDraft(f"{kind}{options.where}", house, options, [(": ", members)], shown=options.describe)
     active: list[Member] = []
     resting: list[Member] = []
     gone: list[Member] = []
@@ -452,16 +455,23 @@ def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: 
         kept = gone if member[1].state in GONE else active if is_active(member[1]) else resting
         kept.append(member)
     word, rest = state_words(record)
-    head = f"{kind}{_in(options)}: {len(active) or 'none'} of {len(members)} {word}"
+    head = f"{kind}{options.where}: {len(active) or 'none'} of {len(members)} {word}"
     parts = [(f"; {rest}: ", resting)] if options.resting else []
-    detailed = {member[0].entity_id for member in active} if len(active) <= MAX_DETAILS else set()
+    detailed = {record.entity_id for record, _state in active} if len(active) <= MAX_DETAILS else set()
+
+    def detail(member: Member) -> str:
+        """Return what is told of one that is active, beside that it is."""
+        parts = options.describe(member, aged=False).split(", ") if member[0].entity_id in detailed else ()
+        told = ", ".join(part for part in parts if part != word)
+        return f"({told})" if told else ""
+
     return LineDraft(
         head,
         house,
         options,
         [(": ", active), *parts, ("; unavailable: ", gone)],
         others=members,
-        detail=lambda member: _detail(member, word, options) if member[0].entity_id in detailed else "",
+        detail=detail,
     )
 
 
@@ -473,7 +483,7 @@ def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, optio
     low = [member for member in known if (levels[member[0].entity_id] or 0.0) <= LOW_BATTERY]
     gone = [member for member in members if levels[member[0].entity_id] is None]
     return LineDraft(
-        f"{kind}{_in(options)}: {len(low) or 'none'} of {len(members)} low",
+        f"{kind}{options.where}: {len(low) or 'none'} of {len(members)} low",
         house,
         options,
         [(": ", low), ("; others: ", known[len(low) :]), ("; unavailable: ", gone)],
@@ -490,14 +500,6 @@ def battery_level(state: State) -> float | None:
     return float(state.state) if number_of(state.state) else None
 
 
-def _readings(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> LineDraft:
-    """Return the line about what sensors show: numbers with the highest first, else as they are."""
-    numbers = [(member, float(member[1].state)) for member in members if number_of(member[1].state)]
-    if len(numbers) == len(members):
-        return measure_draft(kind, numbers, house, options)
-    return LineDraft(f"{kind}{_in(options)}", house, options, [(": ", members)], shown=options.describe)
-
-
 def state_words(record: EntityRecord) -> tuple[str, str]:
     """Return the words for the entities of a kind that are active, and for the others."""
     if record.domain == "binary_sensor":
@@ -505,12 +507,3 @@ def state_words(record: EntityRecord) -> tuple[str, str]:
     facts = DOMAINS[record.domain]
     word = facts.counted or facts.active or "on"
     return word, {"open": "closed", "unlocked": "locked", "home": "away"}.get(word, "off")
-
-
-def _detail(member: Member, word: str, options: LineOptions) -> str:
-    parts = [part for part in options.describe(member, aged=False).split(", ") if part != word]
-    return f"({', '.join(parts)})" if parts else ""
-
-
-def _in(options: LineOptions) -> str:
-    return f" in {clean(options.place, NAME_CHARS)}" if options.place else ""

@@ -122,7 +122,7 @@ class ContextManager:
         whole = await self._house.async_snapshot()
         budget = self.window.budget(model)
         known = self._stable.get(model)
-        if known is None or known[0] is not whole or known[1].budget is not budget:
+        if known is None or known[0] is not whole or known[1].budget != budget:
             house = whole
             if self._patterns:
                 house = whole.derived(("chosen", self._patterns), lambda all_: chosen(all_, self._patterns))

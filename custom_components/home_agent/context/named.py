@@ -1,9 +1,11 @@
 """What a sentence is about: the things, places and kinds that it names, and the states it asks for."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
+
+from homeassistant.core import HomeAssistant
 
 from ..domains import DOMAINS
 from ..domains.base import ANY_CLASS
@@ -16,9 +18,10 @@ from ..knowledge.names import (
     owned_rooms,
     place_id,
     self_words,
+    sole_owners,
     squash,
 )
-from ..knowledge.spoken_words import excepting_words, kinds_of_room
+from ..knowledge.spoken_words import excepting_words, kinds_of_room, known_language
 from ..languages import DEFAULT, find, languages_with, table, words as table_words, words_to_99
 from ..languages.lexicon import Lexicon, Word, clauses
 from ..texts import fold, is_unspaced, words
@@ -84,33 +87,31 @@ def wished(query: str, languages: Iterable[str]) -> list[str]:
 
 def place_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     """Return other names for the kind of room or floor that a name says it is."""
-    kinds = [vocabulary(language).places for language in languages]
-    return _synonyms(kinds, _found(kinds, name)[:1])
+    return _synonyms([vocabulary(language).places for language in languages], name, most=1)
 
 
 def place_kinds(name: str, languages: Iterable[str]) -> list[str]:
     """Return the kinds of room or floor that a name says it is."""
-    return _found([vocabulary(language).places for language in languages], name)
+    return _kinds_of([vocabulary(language).places for language in languages], name)
 
 
 def thing_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     """Return other names for the things that a name mentions."""
-    kinds = [vocabulary(language).things for language in languages]
-    return _synonyms(kinds, _found(kinds, name))
+    return _synonyms([vocabulary(language).things for language in languages], name)
 
 
-def _found(languages: Iterable[Synonyms], name: str) -> list[str]:
+def _kinds_of(listed: Sequence[Synonyms], name: str) -> list[str]:
     """Return the kinds that a name mentions, the longest mention first."""
-    found: dict[str, int] = {}
-    for kinds in languages:
-        for kind, length in kinds.find(name).items():
-            found[kind] = max(length, found.get(kind, 0))
-    return sorted(found, key=lambda kind: (-found[kind], kind))
+    lengths: dict[str, int] = {}
+    for synonyms in listed:
+        for kind, length in synonyms.find(name).items():
+            lengths[kind] = max(length, lengths.get(kind, 0))
+    return sorted(lengths, key=lambda kind: (-lengths[kind], kind))
 
 
-def _synonyms(languages: Iterable[Synonyms], found: Iterable[str]) -> list[str]:
-    kinds = list(found)
-    return [name for language in languages for kind in kinds for name in language.names.get(kind, ())]
+def _synonyms(listed: Sequence[Synonyms], name: str, most: int | None = None) -> list[str]:
+    kinds = _kinds_of(listed, name)[:most]
+    return [other for synonyms in listed for kind in kinds for other in synonyms.names.get(kind, ())]
 
 
 STATES: Final = ("on", "off", "open", "closed", "locked", "secure", "playing", "offline", "low")
@@ -258,7 +259,12 @@ class TopicReader:
         self._known: dict[str, frozenset[str]] = {}
         """The kinds that single words name, as they were found before."""
         self._weak: dict[str, bool] = {}
-        self._implied = Lexicon(dict(_implied(language)))
+        # What people control, by its everyday words and by what is done with it.
+        classes = table(language, "concepts.classes") or {}
+        verbs = table(language, "topics.implies") or {}
+        self._implied = Lexicon(
+            {key: [*str(classes.get(key, "")).split(), *verbs.get(key, ())] for key in IMPLYING}
+        )
         self._measures = Lexicon(table(language, "topics.measures") or {})
         self._inside = {**{f"kind {key}": entries for key, entries in nouns.items()}, **tables}
 
@@ -293,13 +299,19 @@ class TopicReader:
         nouns = {
             index: keys for index, keys in nouns.items() if index not in nothing and parts[index] not in away
         }
-        verbs = {index for index in tables["commands"] if _begins(index, said, tables["weak"])}
+        # Where the verb of a command stands: first, or behind weak words only.
+        verbs = {
+            index
+            for index in tables["commands"]
+            if said[index].starts or all(before in tables["weak"] for before in range(index))
+        }
         nouns = {index: keys for index, keys in nouns.items() if index not in verbs}
         unsaid = {*nouns, *nothing, *(index for index, part in enumerate(parts) if part in away)}
         implied = {
             index: keys for index, keys in _by_word(self._implied, said).items() if index not in unsaid
         }
         weak = frozenset().union(*(tables[name] for name in WEAK))
+        first = next((at for at in range(len(said)) if at not in tables["weak"] - tables["openers"]), -1)
         opening = tables["openers"] | {index + 1 for index in tables["openers"]}
         return Topic(
             language=self.language,
@@ -316,7 +328,7 @@ class TopicReader:
             weak=weak - nouns.keys(),
             commands=tables["commands"] - nouns.keys(),
             asks_which=bool(tables["which"]),
-            is_asked=is_asked or _opens(tables["openers"], tables["weak"] - tables["openers"], len(said)),
+            is_asked=is_asked or first in tables["openers"],
             follows=bool(tables["follow"]),
             others=bool(tables["other"]),
             there=bool(tables["there"] - opening),  # not of "is there", "are there"
@@ -329,7 +341,12 @@ class TopicReader:
                 if word.folded.isdigit() or word.folded in self._numbers
             ),
             elsewhere=bool(tables["elsewhere"]),
-            excepted=_excepted(tables["excepting"], parts),
+            excepted=frozenset(
+                index
+                for start in tables["excepting"]
+                for index in range(start + 1, len(parts))
+                if parts[index] == parts[start]
+            ),
             nothing=nothing,
         )
 
@@ -359,14 +376,6 @@ class TopicReader:
         found = self._words.all_matches(listed)
         known = frozenset().union(*map(_covered, found.values()), _by_word(self._nouns, listed))
         return len(known)
-
-
-def _implied(language: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the words that imply a kind: the everyday words of the kinds that people control."""
-    classes = table(language, "concepts.classes") or {}
-    verbs = table(language, "topics.implies") or {}
-    for key in IMPLYING:
-        yield key, [*str(classes.get(key, "")).split(), *verbs.get(key, ())]
 
 
 def _by_word(lexicon: Lexicon, said: tuple[Word, ...]) -> dict[int, frozenset[str]]:
@@ -401,12 +410,6 @@ def _parts(said: Sequence[Word], numbers: Sequence[int], joins: frozenset[int]) 
     return tuple(found)
 
 
-def _excepted(excepting: Iterable[int], parts: Sequence[int]) -> frozenset[int]:
-    return frozenset(
-        index for start in excepting for index in range(start + 1, len(parts)) if parts[index] == parts[start]
-    )
-
-
 def _asking(parts: Sequence[int], tables: Mapping[str, frozenset[int]]) -> frozenset[int]:
     """Return the parts that ask something: they say so, or begin with a word that opens a question."""
     ordering = {parts[index] for index in tables["commands"]}
@@ -417,16 +420,6 @@ def _asking(parts: Sequence[int], tables: Mapping[str, frozenset[int]]) -> froze
         if first in tables["openers"]:
             found.add(part)
     return frozenset(found - ordering)
-
-
-def _opens(openers: frozenset[int], before: frozenset[int], count: int) -> bool:
-    first = next((index for index in range(count) if index not in before), count)
-    return first in openers
-
-
-def _begins(index: int, said: tuple[Word, ...], weak: frozenset[int]) -> bool:
-    """Return whether a word stands where the verb of a command stands: first, or behind weak words only."""
-    return said[index].starts or all(before in weak for before in range(index))
 
 
 @cache
@@ -470,23 +463,6 @@ def language_of(sentence: str, spoken: str) -> str | None:
 
 NOT_IN_ROOMS: Final = frozenset({"person", "calendar", "todo", "timer"})
 """Kinds that belong to a person without being in the person's room."""
-
-
-def room_owners(house: HouseSnapshot, languages: tuple[str, ...]) -> Phrases[Area | Floor]:
-    """Return the names of people with the rooms that are called after them."""
-    return Phrases((word, area) for area in house.areas.values() for word in _owners(area, languages))
-
-
-def _owners(area: Area, languages: tuple[str, ...]) -> Iterator[tuple[str]]:
-    """Yield the name of the person whose room this is, if it names no kind of room: "Mia" of "Mia's Room"."""
-    readers = [topic_reader(language) for language in languages]
-    if place_kinds(area.name, languages):
-        return
-    for name in area.names:
-        found = words(name)
-        telling = [word for word in found if not any(one.is_weak(Word(word, word)) for one in readers)]
-        if len(telling) == 1 and not any(one.kinds_of(telling[0]) for one in readers):
-            yield (telling[0],)
 
 
 def nearest_floors(found: Mapping[str, Area | Floor]) -> dict[str, Area | Floor]:
@@ -645,7 +621,7 @@ def _read(house: HouseSnapshot, languages: tuple[str, ...], *, places_only: bool
         {word: tuple(keys) for word, keys in by_word.items()},
         own,
         other,
-        room_owners(house, languages),
+        Phrases(((word,), area) for word, area in sole_owners(house)),
         frozenset(by_word.keys() | own.words | other.words),
     )
 
@@ -782,7 +758,7 @@ class NamesInSentence:
         kinds = {key for keys in (*topic.kinds.values(), *self.compounds.values()) for key in keys}
         owners = (self._names.owners,) if kinds and kinds.isdisjoint(NOT_IN_ROOMS) else ()
         owned = owned_rooms(self._house, topic.words, topic.language)
-        found: dict[str, Area | Floor] = {one.area.area_id: one.area for one in owned}
+        found: dict[str, Area | Floor] = {one.value.area_id: one.value for one in owned}
         at = frozenset(index for one in owned for index in one.at)
         for phrases in (self._names.places, self._names.other_places, *owners):
             found_there = longest(phrases.find(meant))
@@ -879,180 +855,55 @@ class NamesInSentence:
         return score, named | frozenset(i for found in beside.values() for i in found)
 
 
-PERSON: Final = "person"
-PRESENCE: Final = ("binary_sensor.occupancy", "binary_sensor.presence", "binary_sensor.motion")
-
-
-class MeantKinds:
-    """Finds the kinds that one sentence is about."""
-
-    def __init__(self, house: HouseSnapshot, topic: Topic, finder: NamesInSentence) -> None:
-        self._house, self._topic, self._finder = house, topic, finder
-        self.keys = topic_reader(topic.language).kinds
-        self.implied: set[str] = set()
-        """The kinds that were found to be implied, not named."""
-
-    def kinds(self, taken: Collection[int]) -> set[str]:
-        """Return the kinds that are named beside the entities, and those that are implied."""
-        topic = self._topic
-        spoken = self._without_places({**topic.kinds, **self._finder.compounds}, taken)
-        named = set(
-            self._most_specific({key for index, keys in spoken.items() if index not in taken for key in keys})
-        )
-        if PERSON in named:
-            named = self._people(named, taken)
-        if topic.everything:
-            return named
-        self.implied = self._meant({*spoken, *taken}, named)
-        return named | self.implied
-
-    def _without_places(
-        self, spoken: Mapping[int, frozenset[str]], taken: Collection[int]
-    ) -> Mapping[int, frozenset[str]]:
-        """Return the words for kinds without those that only tell a room: the light in the garage."""
-        places = self._finder.place_words
-        others = {key for index, keys in spoken.items() if index not in places for key in keys}
-        if not any(index not in places for index in taken) and not any(map(self._is_there, others)):
-            return spoken
-        return {index: keys for index, keys in spoken.items() if index not in places}
-
-    def _is_there(self, key: str) -> bool:
-        places = self._finder.places
-        return any(not places or one.area_id in places or one.floor_id in places for one in self.all_of(key))
-
-    def _people(self, named: AbstractSet[str], taken: Collection[int]) -> set[str]:
-        """Return the kinds for a question about people; in a room, sensors know whether anybody is there."""
-        others = set(named) - {PERSON}
-        if self._finder.places:
-            return others | ({key for key in PRESENCE if self._is_there(key)} or {PERSON})
-        return others if self._topic.rest - set(taken) else set(named)
-
-    def _meant(self, told: AbstractSet[int], named: AbstractSet[str]) -> set[str]:
-        """Return the kinds that words imply; a question about warmth is about temperatures.
-
-        `told` are the words that name something, `named` the kinds. Beside them only a part of its own
-        implies something: "turn on the light and tell me how warm it is there".
-        """
-        topic = self._topic
-        clauses = {topic.clauses[index] for index in told if index < len(topic.clauses)}
-        parts = {topic.parts[index] for index in told if index < len(topic.parts)}
-        ordering = {topic.parts[index] for index in topic.commands}
-        asked = (topic.is_asked or topic.asks_which) and not topic.commands
-        domains = {
-            key.partition(".")[0] for keys in (topic.kinds.get(index, ()) for index in told) for key in keys
-        }
-        domains |= {key.partition(".")[0] for key in named}
-        found: set[str] = set()
-        for index in sorted({*topic.implied, *topic.measures} - self._finder.place_words):
-            part = topic.parts[index]
-            asks = asked or part in topic.asking
-            if topic.clauses[index] in clauses and (
-                part in parts or not (part in topic.asking or part in ordering)
-            ):
-                continue
-            implied = topic.implied.get(index, frozenset())
-            if asks and (measured := set(filter(self._is_there, topic.measures.get(index, ())))):
-                found |= measured
-            elif asks and "climate" in implied:
-                found.add(MEASURED)
-            else:
-                found |= {key for key in implied if key.partition(".")[0] not in domains}
-        return found
-
-    def _most_specific(self, kinds: Collection[str]) -> list[str]:
-        """Return kinds without the domain of which a class is meant: curtains are covers too."""
-        known = {key for key in kinds if "." in key and any(True for _ in self.all_of(key))}
-        specific = {key.partition(".")[0] for key in known}
-        return [key for key in kinds if key not in specific]
-
-    def all_of(self, key: str) -> Iterable[EntityRecord]:
-        """Return the entities of a kind; thermostats measure temperatures too."""
-        for (domain, _device_class), records in by_kind(self._house).items():
-            if fits(records[0], key, self.keys) or (
-                key == MEASURED and "temperature" in DOMAINS[domain].measures
-            ):
-                yield from records
-
-
 def by_kind(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]:
     """Return the entities of a home by domain and device class."""
-    return house.derived("entities by kind", _read_kinds)
+
+    def read(_house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]:
+        kinds: dict[EntityKind, list[EntityRecord]] = {}
+        for record in house.entities.values():
+            kinds.setdefault((record.domain, record.device_class), []).append(record)
+        return kinds
+
+    return house.derived("entities by kind", read)
 
 
-def _read_kinds(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]:
-    found: dict[EntityKind, list[EntityRecord]] = {}
-    for record in house.entities.values():
-        found.setdefault((record.domain, record.device_class), []).append(record)
-    return found
+READ_INLINE: Final = 50
+"""Entities up to which names are read on the event loop."""
+SURE_WORDS: Final = 2
+"""Words of a sentence that surely name a thing; a single one may describe many."""
 
 
-MAX_NAMED: Final = 2
-"""Words that may name another entity like those of the turn before."""
-MAX_BEFORE: Final = 4
-"""Entities of the turn before that a sentence may go on about."""
+def home_languages(hass: HomeAssistant, *spoken: str) -> tuple[str, ...]:
+    """Return the languages that the names of a home may be in."""
+    own = known_language(hass.config.language).partition("-")[0]
+    return tuple(dict.fromkeys((own, DEFAULT, *spoken)))
 
 
-class Earlier:
-    """The entities that the turn before was about, as one sentence goes on about them."""
+async def async_names(
+    hass: HomeAssistant, house: HouseSnapshot, topic: Topic, *, places_only: bool = False
+) -> NamesInSentence:
+    """Return the names of a home in a sentence; those of a large home are read in a worker, once."""
+    languages = home_languages(hass, topic.language)
+    key = names_key(languages, places_only=places_only)
+    if len(house.entities) > READ_INLINE and not places_only and not house.has_derived(key):
+        await hass.async_add_executor_job(known_names, house, languages)
+    return NamesInSentence(house, topic, languages, places_only=places_only)
 
-    def __init__(
-        self,
-        house: HouseSnapshot,
-        topic: Topic,
-        finder: NamesInSentence,
-        meant: MeantKinds,
-        before: Sequence[EntityRecord],
-    ) -> None:
-        self._house, self._topic, self._finder, self._meant = house, topic, finder, meant
-        self.before = before
 
-    def room(self) -> Mapping[str, Area]:
-        """Return the room that all of them are in; empty if there is no such room."""
-        rooms = {one.area_id or "" for one in self.before}
-        return {key: self._house.areas[key] for key in rooms if len(rooms) == 1 and key in self._house.areas}
-
-    def fits_before(self, record: EntityRecord, kinds: Iterable[str]) -> bool:
-        """Return whether an entity is of one of some kinds; a domain means all its classes."""
-        return any(key == record.domain or fits(record, key, self._meant.keys) for key in kinds)
-
-    def same_kinds(self, before: Sequence[EntityRecord]) -> list[EntityRecord]:
-        """Return what is in the place that is named: of the same kinds, else of the same domains."""
-        places = self._finder.places
-        asks = self._topic.is_asked or self._topic.asks_which
-        if asks and any(fits(one, MEASURED, self._meant.keys) or one.domain == "climate" for one in before):
-            kinds = [set(self._meant.all_of(MEASURED))]
-        else:
-            known = {(one.domain, one.device_class) for one in before}
-            domains = {one.domain for one in before if DOMAINS[one.domain].actions}
-            listed = by_kind(self._house).items()
-            kinds = [
-                {record for kind, records in listed if kind in known for record in records},
-                {record for kind, records in listed if kind[0] in domains for record in records},
-            ]
-        for found in kinds:
-            if there := [one for one in found if one.area_id in places or one.floor_id in places]:
-                return sorted(there, key=lambda record: record.entity_id)
-        return []
-
-    def alike(self) -> list[EntityRecord]:
-        """Return other entities of these kinds that a sentence names in part: "Tom's too"."""
-        topic, finder = self._topic, self._finder
-        rest = [index for index in topic.rest - finder.place_words if len(topic.words[index].folded) > 1]
-        if not self.before or finder.places or not 0 < len(rest) <= MAX_NAMED:
-            return []
-        said = [finder.meant.get(index, frozenset()) for index in rest]
-        others = self.others(self.before, everywhere=True)
-        return [one for one in others if all(map(finder.words(one).intersection, said))][:MAX_BEFORE]
-
-    def others(self, before: Sequence[EntityRecord], *, everywhere: bool = False) -> list[EntityRecord]:
-        """Return the other entities of the same kinds, those of the same rooms if there are any."""
-        known = {(one.domain, one.device_class) for one in before}
-        ids = {one.entity_id for one in before}
-        found = [
-            record
-            for kind in sorted(known, key=str)
-            for record in by_kind(self._house).get(kind, ())
-            if record.entity_id not in ids
-        ]
-        rooms = {one.area_id for one in before}
-        return found if everywhere else [one for one in found if one.area_id in rooms] or found
+async def async_surely_meant(
+    hass: HomeAssistant, house: HouseSnapshot, sentence: str, language: str
+) -> frozenset[str]:
+    """Return the ids of what a sentence names, and of what it is about in the places that it names."""
+    topic = read_topic(sentence, language)
+    names = await async_names(hass, house, topic)
+    named = (one.record for one in names.entities() if len(one.at) >= SURE_WORDS)
+    there = [
+        record
+        for record in house.entities.values()
+        if record.area_id in names.places or record.floor_id in names.places
+    ]
+    keys = topic_reader(topic.language).kinds
+    spoken = (*topic.kinds.values(), *names.compounds.values(), *topic.implied.values())
+    kinds = {key for found in spoken for key in found}
+    of_kinds = [record for record in there if any(fits(record, key, keys) for key in kinds)]
+    return frozenset(record.entity_id for record in (*named, *(of_kinds or there)))

@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import (
-    Collection,
     Container,
-    Iterable,
     Iterator,
     Mapping,
     MutableMapping,
@@ -12,13 +10,12 @@ from collections.abc import (
     Set as AbstractSet,
 )
 from dataclasses import dataclass
-from heapq import nlargest
 from typing import Final, cast
 
 from homeassistant.core import HomeAssistant
 
 from ..domains import DOMAINS
-from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, differing, is_exposed
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, is_exposed
 from ..knowledge.names import Phrases, longest, place_id, place_names
 from ..knowledge.spoken_words import (
     ClassWords,
@@ -69,8 +66,10 @@ class SentenceMeaning:
     """Per word said: the words of the index, with their similarity."""
     covered: AbstractSet[str]
     """The words of the index that were said."""
-    places: Mapping[str, Sequence[frozenset[str]]]
-    """The rooms and floors named, and by which words."""
+    places: AbstractSet[str]
+    """The ids of the rooms and floors named."""
+    place_names: AbstractSet[frozenset[str]]
+    """The words by which they are named."""
 
 
 class HouseIndex:
@@ -79,7 +78,7 @@ class HouseIndex:
     def __init__(self, house: HouseSnapshot, class_words: ClassWords, languages: Sequence[str]) -> None:
         self.house = house
         self._class_words = class_words
-        self._languages = languages
+        self.languages = languages
         self.worded = {language for language in languages if vocabulary(language).classes}
         """The languages whose everyday words are known."""
         places: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
@@ -87,37 +86,32 @@ class HouseIndex:
         self._kinds_of_places = Phrases(
             (words(name), place) for _, place in places for name in self._synonyms[place.name]
         )
-        self._concepts: dict[EntityKind, str] = {}
+        self.concepts: dict[EntityKind, str] = {}
+        """Per kind of entities that there is: the everyday words for it."""
         self.kinds: dict[str, set[EntityKind]] = {}
         """Per word: the kinds of entities that it is a name of."""
-        self._names = {key: tuple(words(record.name)) for key, record in house.entities.items()}
-        self._known_names = frozenset(self._names.values())
+        names = {key: tuple(words(record.name)) for key, record in house.entities.items()}
+        self._names = {key: frozenset(name) for key, name in names.items()}
+        self._known_names = frozenset(names.values())
         self._own_words: dict[str, frozenset[str]] = {}
         """Per reading: the words that set it apart from the device it belongs to."""
         self._index = LexicalIndex.build([self._document(record) for record in house.entities.values()])
-
-    @property
-    def all_kinds(self) -> Collection[EntityKind]:
-        """Return the kinds of entities that there are."""
-        return self._concepts.keys()
-
-    def explain(self, query: str) -> str:
-        """Return a sentence with the names of the things that it implies."""
-        return " ".join((query, *wished(query, self._languages)))
 
     def understand(self, query: str) -> SentenceMeaning:
         """Return the meaning of a sentence."""
         said = self._index.understand(query)
         meant = [match for matches in said.values() for match in matches]
-        meanings = [_sure(said[word]) for word in words(query) if word in said]
+        meanings = [
+            [known for known, similarity in said[word] if similarity > PLACE_NAMED]
+            for word in words(query)
+            if word in said
+        ]
         named = longest(place_names(self.house).find(meanings)) or self._kinds_of_places.find(meanings)
-        found: dict[str, list[frozenset[str]]] = {}
-        for mention in named:
-            found.setdefault(place_id(mention.value), []).append(frozenset(mention.phrase))
         return SentenceMeaning(
             said,
             {word for word, similarity in meant if similarity > NAMED},
-            found,
+            {place_id(mention.value) for mention in named},
+            {frozenset(mention.phrase) for mention in named},
         )
 
     def rank(
@@ -138,17 +132,12 @@ class HouseIndex:
         if (
             record.area_id in meaning.places
             or record.floor_id in meaning.places
-            or (record.area_id is None and self._names_place(entity_id, meaning))
+            or (record.area_id is None and any(map(self._names[entity_id].issuperset, meaning.place_names)))
         ):
             factor *= PLACE_FACTOR
         if area_id is not None and record.area_id == area_id:
             factor *= HERE_FACTOR
         return factor
-
-    def _names_place(self, entity_id: str, meaning: SentenceMeaning) -> bool:
-        return any(
-            said.issubset(self._names[entity_id]) for names in meaning.places.values() for said in names
-        )
 
     def _document(self, record: EntityRecord) -> Document:
         """Return the terms that an entity is found by, and record its own words."""
@@ -163,18 +152,18 @@ class HouseIndex:
             (self._class_words.names(record), CLASS_WEIGHT),
             (self._class_words.details(record), DETAIL_WEIGHT),
             (concept, SYNONYM_WEIGHT),
-            (" ".join(thing_synonyms(record.name, self._languages)), SYNONYM_WEIGHT),
+            (" ".join(thing_synonyms(record.name, self.languages)), SYNONYM_WEIGHT),
         ]
         return Document(record.entity_id, [field for field in fields if field[0]])
 
     def _concept(self, record: EntityRecord) -> str:
         """Return the everyday words for the kind of an entity, and note all names of the kind."""
         kind = (record.domain, record.device_class)
-        if kind not in self._concepts:
-            concept = self._concepts[kind] = class_concepts(*kind, self._languages)
+        if kind not in self.concepts:
+            concept = self.concepts[kind] = class_concepts(*kind, self.languages)
             for word in (*words(concept), *words(self._class_words.names(record))):
                 self.kinds.setdefault(word, set()).add(kind)
-        return self._concepts[kind]
+        return self.concepts[kind]
 
     def _where(self, record: EntityRecord) -> Iterator[tuple[str, float]]:
         area = self.house.areas.get(record.area_id or "")
@@ -185,11 +174,6 @@ class HouseIndex:
                 yield place.name, weight
                 yield from ((alias, weight) for alias in place.aliases)
                 yield " ".join(self._synonyms[place.name]), SYNONYM_WEIGHT
-
-
-def _sure(matches: Iterable[tuple[str, float]]) -> Collection[str]:
-    """Return the words that a word of a sentence may mean if they are the name of a place."""
-    return [word for word, similarity in matches if similarity > PLACE_NAMED]
 
 
 def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:
@@ -221,10 +205,8 @@ def _own_words(record: EntityRecord, names: Container[tuple[str, ...]]) -> froze
 
 MAX_INDEXES: Final = 4
 """Indexes kept, one for each set of languages."""
-INDEX_WAIT_SECONDS: Final = 0.25
-"""Seconds to wait for the index of the newest snapshot before its changes are looked through directly."""
-MAX_RECENT: Final = 60
-"""Changed entities that are indexed immediately for a sentence: those that share most words with it."""
+INDEX_WAIT_SECONDS: Final = 0.5
+"""Seconds to wait for the index of the newest snapshot before an earlier one is searched."""
 
 
 class IndexCache:
@@ -235,30 +217,19 @@ class IndexCache:
         self._building: dict[Sequence[str], asyncio.Task[HouseIndex]] = {}
 
     async def async_get(
-        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...], query: str
-    ) -> tuple[HouseIndex, ...]:
-        """Return the indexes to search for a query, the most current one first.
-
-        Usually that is one, which knows the whole snapshot. While it is being built there are two: a small
-        one of the changed entities that share a word with the query, and the one of an earlier snapshot.
-        """
-        if (built := self._built.get(languages)) is not None and built.house is house:
-            return (built,)
+        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
+    ) -> HouseIndex:
+        """Return the index of a snapshot; where that takes long, the one of an earlier snapshot, if any."""
+        built = self._built.get(languages)
+        if built is not None and built.house is house:
+            return built
         task = self._building.get(languages)
         if task is None or task.done():
             task = self._building[languages] = hass.async_create_background_task(
                 self._async_build(hass, house, languages), "home_agent word index", eager_start=True
             )
-        await asyncio.wait([task], timeout=INDEX_WAIT_SECONDS)
-        earlier = self._built.get(languages)
-        if earlier is not None and earlier.house is house:
-            return (earlier,)
-        known = None if earlier is None else earlier.house
-        class_words = await async_class_words(hass, house, languages)
-        recent = await hass.async_add_executor_job(
-            lambda: HouseIndex(_recent(house, known, query), class_words, languages)
-        )
-        return (recent,) if earlier is None else (recent, earlier)
+        await asyncio.wait([task], timeout=None if built is None else INDEX_WAIT_SECONDS)
+        return task.result() if built is None or task.done() else built
 
     async def _async_build(
         self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
@@ -269,39 +240,7 @@ class IndexCache:
         while len(self._built) >= MAX_INDEXES:
             del self._built[next(iter(self._built))]
         self._built[languages] = index
-        self._building.pop(languages, None)
         return index
-
-
-def _recent(house: HouseSnapshot, earlier: HouseSnapshot | None, query: str) -> HouseSnapshot:
-    """Return the part of a home that changed since an earlier snapshot and that a query may be about."""
-    said = set(words(query))
-    everywhere: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
-    places = {
-        place_id: frozenset(word for name in place.names for word in words(name))
-        for place_id, place in everywhere
-    }
-
-    def shared(record: EntityRecord) -> int:
-        """Return how many words of the query an entity, its room or its floor is called by."""
-        own = {word for name in (*record.names, record.object_id) for word in words(name)}
-        where = places.get(record.area_id or "", frozenset()) | places.get(record.floor_id or "", frozenset())
-        return len(said & (own | where))
-
-    counted = ((shared(record), record) for record in _changed(house, earlier or HouseSnapshot()))
-    best = nlargest(MAX_RECENT, (pair for pair in counted if pair[0]), key=lambda pair: pair[0])
-    return HouseSnapshot(
-        entities={record.entity_id: record for _, record in best}, areas=house.areas, floors=house.floors
-    )
-
-
-def _changed(house: HouseSnapshot, earlier: HouseSnapshot) -> Iterator[EntityRecord]:
-    """Yield the entities that are new or changed, and those whose area or floor is."""
-    changed = {*differing(house.entities, earlier.entities)}
-    moved = {*differing(house.areas, earlier.areas), *differing(house.floors, earlier.floors)}
-    for entity_id, record in house.entities.items():
-        if entity_id in changed or not moved.isdisjoint((record.area_id, record.floor_id)):
-            yield record
 
 
 MANY: Final = 60
@@ -345,13 +284,9 @@ async def async_retrieve(
     spoken = known_language(language or hass.config.language)
     languages = tuple(dict.fromkeys((known_language(hass.config.language), "en", spoken)))
     cache = house.carried.setdefault(IndexCache, IndexCache())
-    indexes = await cast(IndexCache, cache).async_get(hass, house, languages, query)
+    index = await cast(IndexCache, cache).async_get(hass, house, languages)
     noted: MutableMapping[str, float] = {} if scores is None else scores
-    rankings = [
-        _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic, scores=noted)
-        for index in indexes
-    ]
-    ids = rankings[0] if len(rankings) == 1 else fuse([(ranking, 1.0) for ranking in rankings])
+    ids = _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic, scores=noted)
     found = (house.entities.get(entity_id) for entity_id in ids)
     return [record for record in found if record is not None and is_exposed(hass, record.entity_id)]
 
@@ -368,7 +303,7 @@ def _find(
     scores: MutableMapping[str, float],
 ) -> list[str]:
     """Return entity ids, best first; `scores` takes those by words."""
-    explained = index.explain(query)
+    explained = " ".join((query, *wished(query, index.languages)))
     meaning = index.understand(explained)
     ranked = index.rank(explained, meaning, limit, area_id)
     scores.update(ranked)
@@ -388,42 +323,33 @@ def _find(
         reserved = closest[: min(KEPT_BY_MEANING, limit // 3)]
         kept = {*fused[: limit - len(reserved)], *reserved}
         found = list(dict.fromkeys((*(key for key in fused if key in kept), *fused)))[:limit]
-    group = find_group(index, query, meaning, area_id, language)
-    if group.many:
-        members = set(group.entity_ids)
+    group, many = find_group(index, query, meaning, area_id, language)
+    if many:
+        members = set(group)
         found.sort(key=lambda key: key not in members)
         first = [key for key in found if key in members]
-        found = [*dict.fromkeys((*first, *group.entity_ids)), *found[len(first) :]]
-        return found[: max(limit, min(len(group.entity_ids), MANY))]
-    return found if cut else list(dict.fromkeys((*found, *group.entity_ids)))[: max(limit, MANY)]
-
-
-@dataclass(frozen=True, slots=True)
-class MeantGroup:
-    """The entities that a sentence means by place and kind."""
-
-    entity_ids: Sequence[str] = ()
-    many: bool = False
-    """Whether all of them were asked for, not one of them."""
+        found = [*dict.fromkeys((*first, *group)), *found[len(first) :]]
+        return found[: max(limit, min(len(group), MANY))]
+    return found if cut else list(dict.fromkeys((*found, *group)))[: max(limit, MANY)]
 
 
 def find_group(
     index: HouseIndex, query: str, meaning: SentenceMeaning, area_id: str | None, language: str
-) -> MeantGroup:
-    """Return the entities of the kinds and places that a sentence names, none if it names too little.
+) -> tuple[Sequence[str], bool]:
+    """Return the entities of the kinds and places that a sentence names, and whether all were asked for.
 
-    "Everything" without a place is everything in the room of the speaker.
+    None if it names too little. "Everything" without a place is everything in the room of the speaker.
     """
     folded = fold(query)
     every = asks_for_all(folded, language)
     everything = every and not everything_words().isdisjoint(folded.split())
-    places: Collection[str] = meaning.places
+    places: AbstractSet[str] = meaning.places
     kinds = _kinds(index, meaning)
     if not places and (everything or (every and not kinds)):
-        places = {area_id} if area_id else ()
+        places = {area_id} if area_id else set()
         everything = True
     if not (kinds or every) or not (places or (every and kinds)):
-        return MeantGroup()
+        return (), False
     house = index.house
     there = [*(house.in_places(places) if places else house.entities.values())]
     found = [record for record in there if (record.domain, record.device_class) in kinds]
@@ -431,19 +357,15 @@ def find_group(
     if everything or not kinds:
         of_everything = (record for record in there if DOMAINS[record.domain].in_everything)
         found += [record for record in of_everything if record.category is None]
-    found.sort(key=_where)
+    # What can be switched first, then area by area.
+    found.sort(key=lambda one: (not DOMAINS[one.domain].in_everything, one.area_id or "", one.name))
     many = every or len(places) > 1 or not house.floors.keys().isdisjoint(places)
-    return MeantGroup(list(dict.fromkeys(record.entity_id for record in found)), many)
-
-
-def _where(record: EntityRecord) -> tuple[bool, str, str]:
-    """Return the order within a group: switchable entities first, then area by area."""
-    return not DOMAINS[record.domain].in_everything, record.area_id or "", record.name
+    return list(dict.fromkeys(record.entity_id for record in found)), many
 
 
 def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:
     """Return the kinds that a sentence names; words that name many kinds, or a place, say little."""
-    spoken = {word for names in meaning.places.values() for name in names for word in name}
+    spoken = {word for name in meaning.place_names for word in name}
     scores: dict[EntityKind, float] = {}
     domains = domain_words()
     for said, matches in meaning.words.items():
@@ -455,7 +377,7 @@ def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:
                 for kind in index.kinds.get(word, ()):
                     named[kind] = max(similarity, named.get(kind, 0.0))
         if (domain := domains.get(said)) is not None:
-            named.update((kind, 2.0) for kind in index.all_kinds if kind[0] == domain)
+            named.update((kind, 2.0) for kind in index.concepts if kind[0] == domain)
         for kind, similarity in named.items():
             scores[kind] = scores.get(kind, 0.0) + similarity * similarity / len(named)
     best = max(scores.values(), default=0.0)

@@ -121,11 +121,6 @@ _estimate_short = lru_cache(maxsize=1024)(_estimate)
 _estimate_long = lru_cache(maxsize=32)(_estimate)
 
 
-def lines_tokens(lines: Iterable[str]) -> int:
-    """Return about how many tokens lines take, each with its line break."""
-    return sum(1 + estimate_tokens(line) for line in lines)
-
-
 def message_tokens(message: Mapping[str, Any]) -> int:
     """Return about how many tokens a message takes: its text, its images and its calls."""
     content = message.get("content") or ""
@@ -387,8 +382,6 @@ class ContextWindow:
             part: settings[key] for part, key in CONF_BUDGETS.items() if settings.get(key) is not None
         }
         self._calibrations: dict[str, TokenCalibration] = {}
-        self._budgets: dict[str, tuple[tuple[int, float], Budget]] = {}
-        """Per model: limit and factor of its calibration, and the shares that follow from them."""
 
     def calibration(self, model: str = PRIMARY) -> TokenCalibration:
         """Return the token calibration of a model."""
@@ -403,19 +396,16 @@ class ContextWindow:
     def budget(self, model: str = PRIMARY) -> Budget:
         """Return the shares of a request to a model."""
         calibration = self.calibration(model)
-        basis = (limit, factor) = calibration.limit, calibration.factor
-        known = self._budgets.get(model)
-        if known is None or known[0] != basis:
-            budget = Budget.from_limit(
-                min(self._settings[CONF_MAX_CONTEXT_TOKENS], limit),
-                limit=limit,
-                answer=self._settings[CONF_MAX_TOKENS],
-                factor=factor,
-                chosen=self._chosen,
-            )
-            history = min(budget.history, int(self._settings[CONF_HISTORY_MAX_TOKENS] / factor))
-            known = self._budgets[model] = (basis, replace(budget, history=history))
-        return known[1]
+        limit, factor = calibration.limit, calibration.factor
+        budget = Budget.from_limit(
+            min(self._settings[CONF_MAX_CONTEXT_TOKENS], limit),
+            limit=limit,
+            answer=self._settings[CONF_MAX_TOKENS],
+            factor=factor,
+            chosen=self._chosen,
+        )
+        history = min(budget.history, int(self._settings[CONF_HISTORY_MAX_TOKENS] / factor))
+        return replace(budget, history=history)
 
     def request_tokens(self, max_tokens: int, model: str = PRIMARY) -> int:
         """Return the estimated tokens that a request may take beside an answer of `max_tokens`."""
@@ -506,7 +496,7 @@ class Slot:
     @cached_property
     def tokens(self) -> int:
         """Return the tokens of the heading and the lines; a slot without lines is not sent."""
-        return lines_tokens((self.heading, *self.lines)) if self.lines else 0
+        return sum(1 + estimate_tokens(line) for line in (self.heading, *self.lines)) if self.lines else 0
 
 
 type ToolSchema = dict[str, Any]
@@ -545,7 +535,8 @@ class Prompt:
 
 
 type System = Callable[[], Prompt]
-type Step = Callable[[_Request, int], int]
+type Step = Callable[[_Request], None]
+"""Leaves something out and takes what that saves off the excess."""
 
 
 @dataclass(kw_only=True)
@@ -593,10 +584,12 @@ class _Request:
         self, draft: RequestDraft, current: Sequence[Message], after: Sequence[Message], limit: int
     ) -> None:
         self.limit = limit
+        self.excess = 0
+        """By how many tokens it is too long for the steps that are being taken."""
         self.steps: dict[str, None] = {}
-        self._shorter_systems = iter(draft.systems[1:])
+        self.shorter_systems = iter(draft.systems[1:])
         self.system = draft.systems[0]()
-        self.tools = draft.tools
+        self.tools = list(draft.tools)
         self.history = list(draft.history)
         self.slots = list(draft.slots)
         self.current = list(current)
@@ -622,21 +615,14 @@ class _Request:
 
     def shorten(self, table: Iterable[tuple[str, Step]], excess: int) -> int:
         """Take the steps of a table until the excess is removed; return how many tokens they saved."""
-        left = excess
+        self.excess = excess
         for name, step in table:
-            if left <= 0:
+            if (before := self.excess) <= 0:
                 break
-            if saved := step(self, left):
-                left -= saved
+            step(self)
+            if self.excess < before:
                 self.steps[name] = None
-        return excess - left
-
-    def next_system(self) -> int | None:
-        """Take the next shorter system prompt and return the saved tokens, None if there is none."""
-        if (system := next(self._shorter_systems, None)) is None:
-            return None
-        longer, self.system = self.system, system()
-        return longer.tokens - self.system.tokens
+        return excess - self.excess
 
 
 def fit(
@@ -728,118 +714,96 @@ def _undescribed(schema: Any, *, names: bool = False) -> Any:
     }
 
 
-# Steps. Each gets by how many tokens the request is too long, and returns how many it saved.
+def _shorter_system(request: _Request, *, once: bool = False) -> None:
+    """Take the next shorter system prompts until one fits, or only `once`."""
+    while request.excess > 0 and (make := next(request.shorter_systems, None)) is not None:
+        longer, request.system = request.system, make()
+        request.excess -= longer.tokens - request.system.tokens
+        if once:
+            break
 
 
-def _shorter_system(request: _Request, excess: int, *, levels: int | None = None) -> int:
-    """Take shorter system prompts until one fits, at most so many levels down."""
-    saved = 0
-    while saved < excess and levels != 0 and (less := request.next_system()) is not None:
-        saved += less
-        levels = None if levels is None else levels - 1
-    return saved
-
-
-def _slim_tools(request: _Request, _excess: int) -> int:
+def _slim_tools(request: _Request) -> None:
     slim = slim_tools(request.tools)
-    saved = tools_tokens(request.tools) - tools_tokens(slim)
-    if saved > 0:
+    if (saved := tools_tokens(request.tools) - tools_tokens(slim)) > 0:
         request.tools = slim
-    return max(0, saved)
+        request.excess -= saved
 
 
-def _fewer_tools(request: _Request, excess: int) -> int:
+def _fewer_tools(request: _Request) -> None:
     """Leave out tools, the last first."""
-    saved = 0
-    while request.tools and saved < excess:
-        saved += tools_tokens(request.tools[-1:])
-        request.tools = request.tools[:-1]
-    return saved
+    while request.tools and request.excess > 0:
+        request.excess -= tools_tokens([request.tools.pop()])
 
 
-def _no_documents(request: _Request, _excess: int) -> int:
+def _no_documents(request: _Request) -> None:
     """Leave out passages of documents and whatever else is only for answering."""
-    saved = sum(slot.tokens for slot in request.slots if slot.reference)
+    request.excess -= sum(slot.tokens for slot in request.slots if slot.reference)
     request.slots = [slot for slot in request.slots if not slot.reference]
-    return saved
 
 
-def _fewer_states(request: _Request, excess: int, *, keep: int) -> int:
+def _fewer_states(request: _Request, *, keep: int) -> None:
     """Leave out states and other lines of this moment, the least likely first."""
-    saved = 0
     for index in reversed(range(len(request.slots))):
         slot = request.slots[index]
-        while saved < excess and not (slot.fixed or slot.stable) and len(slot.lines) > keep:
+        while request.excess > 0 and not (slot.fixed or slot.stable) and len(slot.lines) > keep:
             longer, slot = slot, slot.first(max(keep, len(slot.lines) // 2))
-            saved += longer.tokens - slot.tokens
+            request.excess -= longer.tokens - slot.tokens
         request.slots[index] = slot
-    return saved
 
 
-def _fewer_turns(request: _Request, excess: int) -> int:
-    saved = 0
-    while request.history and (saved < excess or request.history[0]["role"] != "user"):
-        saved += messages_tokens(request.history[:1])
-        del request.history[0]
-    return saved
+def _fewer_turns(request: _Request) -> None:
+    while request.history and (request.excess > 0 or request.history[0]["role"] != "user"):
+        request.excess -= message_tokens(request.history.pop(0))
 
 
-def _shorter_texts(request: _Request, excess: int, *, share: float = 0.0) -> int:
-    """Cut the texts of this turn, the longest first: the middle is removed, the ends stay."""
-    return _shorter(request, excess, share, of_tools=False)
-
-
-def _shorter_results(request: _Request, excess: int, *, share: float = 0.0) -> int:
+def _shorter_results(request: _Request, *, share: float = 0.0) -> None:
     """Cut long tool results, and replace long arguments of calls; these must stay valid JSON."""
-    most, saved = max(SHORT, int(share * request.limit)), 0
+    most = max(SHORT, int(share * request.limit))
     for index, message in enumerate(request.current):
-        calls = message.get("tool_calls") or ()
-        if saved < excess and any(estimate_tokens(call["function"]["arguments"]) > most for call in calls):
-            shorter: Message = {**message, "tool_calls": [_shorter_arguments(call, most) for call in calls]}
-            saved += messages_tokens([message]) - messages_tokens([shorter])
-            request.current[index] = shorter
-    return saved + _shorter(request, excess - saved, share, of_tools=True)
+        if request.excess <= 0 or not message.get("tool_calls"):
+            continue
+        calls: list[MessageCall] = [
+            {**call, "function": {**call["function"], "arguments": CUT_ARGUMENTS}}
+            if estimate_tokens(call["function"]["arguments"]) > most
+            else call
+            for call in message["tool_calls"]
+        ]
+        shorter: Message = {**message, "tool_calls": calls}
+        request.excess -= message_tokens(message) - message_tokens(shorter)
+        request.current[index] = shorter
+    _shorter_texts(request, share=share, of_tools=True)
 
 
-def _shorter_arguments(call: MessageCall, most: int) -> MessageCall:
-    """Return a call with arguments of at most so many tokens."""
-    function = call["function"]
-    if estimate_tokens(function["arguments"]) <= most:
-        return call
-    return {**call, "function": {**function, "arguments": CUT_ARGUMENTS}}
-
-
-def _shorter(request: _Request, excess: int, share: float, *, of_tools: bool) -> int:
+def _shorter_texts(request: _Request, *, share: float = 0.0, of_tools: bool = False) -> None:
     """Cut the results of tools, or the other texts of the turn, as far as it is necessary.
 
-    The shorter ones stay whole. None is cut below its share of the limit.
+    The shorter ones stay whole. None is cut below its share of the limit. The ends of what was said stay.
     """
     chosen = {
         index: message["content"]
         for index, message in enumerate(request.current)
         if (message["role"] == "tool") == of_tools and isinstance(message["content"], str)
     }
-    if excess <= 0 or not chosen:
-        return 0
+    if request.excess <= 0:
+        return
     before = sum(map(estimate_tokens, chosen.values()))
     texts = cut_fairly(
         list(chosen.values()),
-        before - excess,
+        before - request.excess,
         least=max(SHORT, int(share * request.limit)),
         cut=cut_tail if of_tools else cut_middle,
     )
     for index, text in zip(chosen, texts, strict=True):
         request.current[index] = {**request.current[index], "content": text}
-    return before - sum(map(estimate_tokens, texts))
+    request.excess -= before - sum(map(estimate_tokens, texts))
 
 
-def _fewer_calls(request: _Request, excess: int) -> int:
+def _fewer_calls(request: _Request) -> None:
     """Leave out the first calls of the turn with their results; the last call stays."""
-    saved = 0
-    while saved < excess and (rest := _without_first_call(request.current)) is not None:
-        saved += messages_tokens(request.current) - messages_tokens(rest)
+    while request.excess > 0 and (rest := _without_first_call(request.current)) is not None:
+        request.excess -= messages_tokens(request.current) - messages_tokens(rest)
         request.current = rest
-    return saved
 
 
 def _without_first_call(messages: Sequence[Message]) -> list[Message] | None:
@@ -858,7 +822,7 @@ def _without_first_call(messages: Sequence[Message]) -> list[Message] | None:
 
 STABLE_STEPS: Final[Sequence[tuple[str, Step]]] = (
     ("tools", _slim_tools),
-    ("catalogue", partial(_shorter_system, levels=1)),
+    ("catalogue", partial(_shorter_system, once=True)),
     ("instructions", _shorter_system),
     ("tools", _fewer_tools),
 )
@@ -874,7 +838,7 @@ STEPS: Final[Sequence[tuple[str, Step]]] = (
     ("states", partial(_fewer_states, keep=KEPT_LINES)),
     ("sentence", partial(_shorter_texts, share=SENTENCE_SHARE)),
     ("tools", _slim_tools),
-    ("catalogue", partial(_shorter_system, levels=1)),
+    ("catalogue", partial(_shorter_system, once=True)),
     ("results", _shorter_results),
     ("rounds", _fewer_calls),
     ("instructions", _shorter_system),

@@ -137,21 +137,6 @@ class Words:
         self.named.update(dict.fromkeys(shown))
         return clean(device.name_by_user or device.name or "", NAME_CHARS) or "a device"
 
-    def area(self, value: Any) -> str:
-        """Return the name of an area."""
-        area = ar.async_get(self.hass).async_get_area(str(value))
-        return clean(area.name, NAME_CHARS) if area else "another room"
-
-    def floor(self, value: Any) -> str:
-        """Return the name of a floor."""
-        floor = fr.async_get(self.hass).async_get_floor(str(value))
-        return clean(floor.name, NAME_CHARS) if floor else "another floor"
-
-    def label(self, value: Any) -> str:
-        """Return the name of a label."""
-        label = lr.async_get(self.hass).async_get_label(str(value))
-        return clean(label.name, NAME_CHARS) if label else "another label"
-
     def text(self, value: Any, limit: int = TEXT_CHARS) -> str:
         """Return a value as short text: templates without ids, long numbers left out."""
         match value:
@@ -314,12 +299,17 @@ def _action(words: Words, action: str) -> str:
 
 
 def _targets(words: Words, given: Mapping[str, Any]) -> dict[str, Any]:
-    named = {
+    hass = words.hass
+
+    def name(found: ar.AreaEntry | fr.FloorEntry | lr.LabelEntry | None, otherwise: str) -> str:
+        return clean(found.name, NAME_CHARS) if found else otherwise
+
+    named: Mapping[str, Callable[[Any], str]] = {
         "entity_id": lambda value: value if value in ("all", "none") else words.entity(value),
         "device_id": words.device,
-        "area_id": words.area,
-        "floor_id": words.floor,
-        "label_id": words.label,
+        "area_id": lambda value: name(ar.async_get(hass).async_get_area(str(value)), "another room"),
+        "floor_id": lambda value: name(fr.async_get(hass).async_get_floor(str(value)), "another floor"),
+        "label_id": lambda value: name(lr.async_get(hass).async_get_label(str(value)), "another label"),
     }
     return {key: _names(map(name, _as_list(given[key]))) for key, name in named.items() if key in given}
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Protocol, Self
 
@@ -95,7 +95,7 @@ class HouseSnapshot:
     Entities are the exposed ones, sorted by entity id; areas and floors by their id.
     """
 
-    __slots__ = ("_derived", "_groups", "areas", "carried", "entities", "floors", "version")
+    __slots__ = ("_derived", "areas", "carried", "entities", "floors", "version")
 
     def __init__(
         self,
@@ -115,7 +115,6 @@ class HouseSnapshot:
         self.entities: Mapping[str, EntityRecord] = _frozen(entities or {})
         self.areas: Mapping[str, Area] = _frozen(areas or {})
         self.floors: Mapping[str, Floor] = _frozen(floors or {})
-        self._groups: dict[str, Mapping[str, tuple[EntityRecord, ...]]] = {}
         self._derived: dict[Hashable, object] = {}
 
     @property
@@ -133,13 +132,15 @@ class HouseSnapshot:
 
     def _grouped(self, attribute: str) -> Mapping[str, tuple[EntityRecord, ...]]:
         """Return the entities by domain or area, sorted once for each snapshot."""
-        if attribute not in self._groups:
+
+        def group(_house: HouseSnapshot) -> Mapping[str, tuple[EntityRecord, ...]]:
             groups: dict[str, list[EntityRecord]] = {}
             for record in self.entities.values():
                 if (key := getattr(record, attribute)) is not None:
                     groups.setdefault(key, []).append(record)
-            self._groups[attribute] = {key: tuple(records) for key, records in groups.items()}
-        return self._groups[attribute]
+            return {key: tuple(records) for key, records in groups.items()}
+
+        return self.derived(("grouped", attribute), group)
 
     def in_places(self, place_ids: Collection[str]) -> Iterator[EntityRecord]:
         """Yield the entities of areas and floors, area by area."""
@@ -176,11 +177,6 @@ class Snapshots(Protocol):
         """Return the home as it is now."""
 
 
-def differing[T](new: Mapping[str, T], old: Mapping[str, T]) -> list[str]:
-    """Return the keys whose value is new or different."""
-    return [key for key, value in new.items() if (before := old.get(key)) is not value and before != value]
-
-
 def _frozen[T](parts: Mapping[str, T]) -> Mapping[str, T]:
     """Return a read-only copy sorted by key."""
     return MappingProxyType({key: parts[key] for key in sorted(parts)})
@@ -191,34 +187,6 @@ NAMED_OUTSIDE: Final = frozenset({"router", "bluetooth", "bluetooth_le"})
 
 MAX_CHOICES: Final = 8
 _CHOICE: Final = lazy_regex(r"[\w .+-]{1,20}")
-
-
-@callback
-def read_areas(hass: HomeAssistant) -> dict[str, Area]:
-    """Return all areas by id."""
-    return {
-        area.id: Area(
-            area_id=area.id,
-            name=area.name.strip(),
-            aliases=_other_names(area.name, sorted(area.aliases)),
-            floor_id=area.floor_id,
-        )
-        for area in ar.async_get(hass).async_list_areas()
-    }
-
-
-@callback
-def read_floors(hass: HomeAssistant) -> dict[str, Floor]:
-    """Return all floors by id."""
-    return {
-        floor.floor_id: Floor(
-            floor_id=floor.floor_id,
-            name=floor.name.strip(),
-            aliases=_other_names(floor.name, sorted(floor.aliases)),
-            level=floor.level,
-        )
-        for floor in fr.async_get(hass).async_list_floors()
-    }
 
 
 def _is_named_outside(state: State, entry: er.RegistryEntry | None) -> bool:
@@ -347,8 +315,11 @@ DESCRIBING = ("friendly_name", "device_class", "supported_features")
 """State attributes that describe any entity."""
 MAX_PASSES = 3
 """Rebuilds one caller waits for while changes keep coming in."""
-MAX_DIRTY = 10_000
-"""Changed entities noted one by one; beyond, everything is read again."""
+REGISTRIES: Final = (
+    ar.EVENT_AREA_REGISTRY_UPDATED,
+    fr.EVENT_FLOOR_REGISTRY_UPDATED,
+    lr.EVENT_LABEL_REGISTRY_UPDATED,
+)
 DEVICE_DESCRIBING = frozenset({"area_id", "labels", "name", "name_by_user", "parent_device_id"})
 """Changes of a device that its entities inherit."""
 
@@ -376,7 +347,6 @@ class House:
         self._snapshot = HouseSnapshot()
         self._dirty: set[str] = set()
         self._dirty_all = True
-        self._dirty_places = True
         self._expose_new: bool | None = None
         self._rebuild: asyncio.Task[None] | None = None
         self._unsubscribe: list[CALLBACK_TYPE] = []
@@ -393,12 +363,10 @@ class House:
             listen(EVENT_STATE_CHANGED, self._on_state, event_filter=_describes),
             listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._on_entity),
             listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, self._on_device),
-            listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._on_area),
-            listen(fr.EVENT_FLOOR_REGISTRY_UPDATED, self._on_place),
-            listen(lr.EVENT_LABEL_REGISTRY_UPDATED, self._on_label),
+            *(listen(event, self._on_registry) for event in REGISTRIES),
             exposed_entities.async_listen_entity_updates(self._hass, self._assistant, self._on_exposure),
         ]
-        self._dirty_all = self._dirty_places = True
+        self._dirty_all = True
 
     async def async_stop(self) -> None:
         """Stop listening and drop a rebuild that is under way."""
@@ -430,7 +398,7 @@ class House:
     @callback
     def async_invalidate(self) -> None:
         """Have everything read again when a person asks for a snapshot."""
-        self._dirty_all = self._dirty_places = True
+        self._dirty_all = True
         self._tell()
 
     @callback
@@ -453,29 +421,38 @@ class House:
         if expose_new is not self._expose_new:
             self._expose_new = expose_new
             self._dirty_all = True
-        return self._dirty_all or self._dirty_places or bool(self._dirty)
+        return self._dirty_all or bool(self._dirty)
 
     async def _async_rebuild(self) -> None:
         old = self._snapshot
-        everything, places, dirty = self._dirty_all, self._dirty_places, self._dirty
-        self._dirty_all, self._dirty_places, self._dirty = False, False, set()
+        everything, dirty = self._dirty_all, self._dirty
+        self._dirty_all, self._dirty = False, set()
         try:
             areas, floors = old.areas, old.floors
-            if places or everything:
-                areas, floors = read_areas(self._hass), read_floors(self._hass)
             if everything:
                 dirty = {*old.entities, *self._hass.states.async_entity_ids()}
+                areas = {
+                    area.id: Area(
+                        area_id=area.id,
+                        name=area.name.strip(),
+                        aliases=_other_names(area.name, sorted(area.aliases)),
+                        floor_id=area.floor_id,
+                    )
+                    for area in ar.async_get(self._hass).async_list_areas()
+                }
+                floors = {
+                    floor.floor_id: Floor(
+                        floor_id=floor.floor_id,
+                        name=floor.name.strip(),
+                        aliases=_other_names(floor.name, sorted(floor.aliases)),
+                        level=floor.level,
+                    )
+                    for floor in fr.async_get(self._hass).async_list_floors()
+                }
             entities = dict(old.entities)
-            if areas != old.areas:
-                for entity_id, record in entities.items():
-                    area = areas.get(record.area_id) if record.area_id else None
-                    floor_id = area.floor_id if area else None
-                    if floor_id != record.floor_id:
-                        entities[entity_id] = replace(record, floor_id=floor_id)
             await self._async_read(dirty, entities)
         except BaseException:
             self._dirty_all |= everything
-            self._dirty_places |= places
             self._dirty |= dirty
             raise
         new = HouseSnapshot(
@@ -502,9 +479,6 @@ class House:
     @callback
     def _mark(self, entity_ids: Iterable[str]) -> None:
         self._dirty.update(entity_ids)
-        if len(self._dirty) > MAX_DIRTY:
-            self._dirty.clear()
-            self._dirty_all = True
         self._tell()
 
     @callback
@@ -522,32 +496,13 @@ class House:
     def _on_device(self, event: Event[dr.EventDeviceRegistryUpdatedData]) -> None:
         """A device changed; its entities, and those of its parts, take name, area and labels from it."""
         data = event.data
-        if data["action"] != "update" or not DEVICE_DESCRIBING.intersection(data["changes"]):
-            return
-        device_id = data["device_id"]
-        children = dr.async_get(self._hass).child_devices
-        parts = (child.id for child in children if child.parent_device_id == device_id)
-        entities = er.async_get(self._hass)
-        for part in (device_id, *parts):
-            self._mark(entry.entity_id for entry in er.async_entries_for_device(entities, part))
+        if data["action"] == "update" and not DEVICE_DESCRIBING.isdisjoint(data["changes"]):
+            self.async_invalidate()
 
     @callback
-    def _on_area(self, event: Event[ar.EventAreaRegistryUpdatedData]) -> None:
-        """An area changed; its entities take labels from it."""
-        if area_id := event.data["area_id"]:
-            self._mark(record.entity_id for record in self._snapshot.in_area(area_id))
-        self._on_place(event)
-
-    @callback
-    def _on_place(self, _event: Event[Any]) -> None:
-        self._dirty_places = True
-        self._tell()
-
-    @callback
-    def _on_label(self, event: Event[lr.EventLabelRegistryUpdatedData]) -> None:
-        """A label changed its name or went; those that wear labels are read again."""
-        if event.data["action"] != "create":
-            self._mark(key for key, record in self._snapshot.entities.items() if record.labels)
+    def _on_registry(self, _event: Event[Any]) -> None:
+        """Areas, floors or labels changed; entities take them from their devices and areas."""
+        self.async_invalidate()
 
     @callback
     def _on_exposure(self) -> None:

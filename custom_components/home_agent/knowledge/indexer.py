@@ -7,9 +7,10 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 import zlib
 
-from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers.event import async_call_later, async_track_time_change
+from homeassistant.helpers.debounce import Debouncer
+from homeassistant.helpers.event import async_track_time_change
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 
@@ -161,14 +162,10 @@ def _build(documents: Documents, kinds: Mapping[TextSource, str]) -> LexicalInde
     )
 
 
-CALM_SECONDS = 20
-"""How long the home must be unchanged before the index is updated."""
-LONGEST_SECONDS = 300
-"""The index follows after this time even if changes never cease."""
+FOLLOW_SECONDS = 20
+"""From a change of the home to the update of the index, with whatever else changes until then."""
 NIGHTLY_HOUR = 3
 MAX_ENTITIES = 20_000
-STEPS = 10
-"""Events of one collection in one run, besides the last one."""
 
 
 class IndexReport(NamedTuple):
@@ -231,10 +228,10 @@ class Indexer:
         self._told = told
         self.last_sync: datetime | None = None
         self.size = 0
-        self._words: tuple[tuple[str, ...], ClassWords] | None = None
         self._unsubscribe: list[CALLBACK_TYPE] = []
-        self._timer: CALLBACK_TYPE | None = None
-        self._first_change = 0.0
+        self._changed = Debouncer(
+            hass, LOGGER, cooldown=FOLLOW_SECONDS, immediate=False, function=self._request
+        )
         self._started = self._stopped = False
         self._running = False
         self._lock = asyncio.Lock()
@@ -261,8 +258,8 @@ class Indexer:
         self._semantic.owners[self.collection] = self.async_sync
         self._semantic.owners[self.knowledge_collection] = self.async_sync
         self._unsubscribe = [
-            self._house.async_listen(self._on_change),
-            self._knowledge.async_listen(self._on_change),
+            self._house.async_listen(self._changed.async_schedule_call),
+            self._knowledge.async_listen(self._changed.async_schedule_call),
             async_track_time_change(
                 self._hass, self._on_night, hour=NIGHTLY_HOUR, minute=self._minute, second=0
             ),
@@ -272,7 +269,7 @@ class Indexer:
     async def async_stop(self) -> None:
         """Stop following, and cancel a run that is under way."""
         self._started, self._stopped = False, True
-        self._stop_timer()
+        self._changed.async_shutdown()
         while self._unsubscribe:
             self._unsubscribe.pop()()
         for task in self._tasks:
@@ -305,6 +302,7 @@ class Indexer:
     async def _async_wait_and_run(self) -> IndexReport:
         async with self._lock:
             self._next = None  # from here on a change is for the next run
+            self._changed.async_cancel()
             self._running = True
             self._told()
             try:
@@ -314,7 +312,6 @@ class Indexer:
                 self._told()
 
     async def _async_run(self) -> IndexReport:
-        self._stop_timer()
         house = await self._house.async_snapshot()
         words = await self._async_words(house)
         entity_ids = list(house.entities)[:MAX_ENTITIES]
@@ -331,56 +328,21 @@ class Indexer:
         return report
 
     async def _async_fill(self, collection: str, documents: Sequence[KnowledgeDocument]) -> SyncReport:
-        told = -1
-
-        def progress(done: int, total: int) -> None:
-            nonlocal told
-            if (step := done * STEPS // total) != told and done < total:
-                told = step
-                self._fire(collection, "running", done, total, failed=0)
-
-        report = await self._semantic.async_sync(collection, documents, progress=progress)
-        status = "failed" if report.failed else "completed"
-        self._fire(collection, status, report.indexed + report.skipped, report.total, failed=report.failed)
-        return report
-
-    @callback
-    def _fire(self, collection: str, status: str, done: int, total: int, *, failed: int) -> None:
-        """Fire the event of a step."""
+        report = await self._semantic.async_sync(collection, documents)
         self._emitter.fire(
             EVENT_INDEX_PROGRESS,
-            IndexProgress(collection=collection, status=status, done=done, total=total, failed=failed),
+            IndexProgress(
+                collection=collection,
+                status="failed" if report.failed else "completed",
+                done=report.indexed + report.skipped,
+                total=report.total,
+                failed=report.failed,
+            ),
         )
+        return report
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
-        language = known_language(self._hass.config.language)
-        key = (language, *sorted({record.domain for record in house.entities.values()}))
-        if self._words is None or self._words[0] != key:
-            self._words = (key, await async_class_words(self._hass, house, [language]))
-        return self._words[1]
-
-    @callback
-    def _on_change(self) -> None:
-        """Something that is indexed may have changed: follow when it is calm."""
-        now = self._hass.loop.time()
-        if self._timer is None:
-            self._first_change = now
-        elif now - self._first_change > LONGEST_SECONDS:
-            return
-        self._stop_timer()
-        job = HassJob(self._on_calm, cancel_on_shutdown=True)
-        self._timer = async_call_later(self._hass, CALM_SECONDS, job)
-
-    @callback
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer()
-            self._timer = None
-
-    @callback
-    def _on_calm(self, _now: datetime) -> None:
-        self._timer = None
-        self._request()
+        return await async_class_words(self._hass, house, [known_language(self._hass.config.language)])
 
     @callback
     def _on_night(self, _now: datetime) -> None:

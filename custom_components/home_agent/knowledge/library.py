@@ -309,7 +309,12 @@ class Library:
 
     @callback
     def documents(self, collection: str) -> list[KnowledgeDocument]:
-        """Return the passages of a collection."""
+        """Return the passages of a collection; their ids depend on their texts, not on their places."""
+
+        def passage_id(path: str, passage: str) -> str:
+            digest = sha256(passage.encode(errors="replace")).hexdigest()
+            return f"{TextSource.FILE}:{path}#{digest[:ID_CHARS]}"
+
         return [
             KnowledgeDocument(id=passage_id(path, passage), source=TextSource.FILE, title=path, text=passage)
             for path, file in self._collections.get(collection, {}).items()
@@ -348,21 +353,17 @@ class Library:
             room = MAX_PASSAGES - sum(len(file.passages) for file in others.values())
             read = partial(read_folder, name, place, kept, room)
             content = await self._hass.async_add_executor_job(read)
-        self._take(collection, others | content.files)
+        files = others | content.files
+        if files != kept:
+            self._collections[collection] = files
+            if not files:
+                del self._collections[collection]
+            self._indexes.pop(collection, None)
+            self._store.schedule()
         return content
 
     async def _async_sync(self, collection: str) -> SyncReport:
         return await self._semantic.async_sync(collection, self.documents(collection))
-
-    @callback
-    def _take(self, collection: str, files: Files) -> None:
-        if files == self._collections.get(collection, {}):
-            return
-        self._collections[collection] = files
-        if not files:
-            del self._collections[collection]
-        self._indexes.pop(collection, None)
-        self._store.schedule()
 
     async def async_search(
         self, collection: str, query: str, limit: int, threshold: float
@@ -408,11 +409,6 @@ async def async_remove_library(hass: HomeAssistant, entry_id: str) -> None:
 
 def _key(entry_id: str) -> str:
     return f"{DOMAIN}.library.{entry_id}"
-
-
-def passage_id(path: str, passage: str) -> str:
-    """Return the id of a passage, which depends on its text and not on its position in the file."""
-    return f"{TextSource.FILE}:{path}#{sha256(passage.encode(errors='replace')).hexdigest()[:ID_CHARS]}"
 
 
 def _read(stored: Mapping[str, Any]) -> dict[str, Files]:

@@ -1,13 +1,12 @@
 """What a home's things, places and labels are called, and which of these names a text contains."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from heapq import nsmallest
+from math import ceil
 from typing import Final
-
-from homeassistant.core import HomeAssistant
 
 from ..languages import find, languages, languages_with, table, words as entries_of
 from ..languages.lexicon import Word, clauses
@@ -15,7 +14,6 @@ from ..regex import lazy_regex
 from ..texts import fold, plain, words
 from ..vector.lexical import SimilarWords
 from .house import Area, EntityRecord, Floor, HouseSnapshot
-from .semantic import KnowledgeDocument
 from .spoken_words import all_words, domain_words, excepting_words, inflected_kinds_of_room, stop_words
 
 MIN_COVERAGE: Final = 0.72
@@ -62,10 +60,10 @@ def word_similarity(first: str, second: str) -> float:
     if not excepting_words().isdisjoint((first, second)):  # "außer" is not "außen"
         return 0.0
     shorter, longer = sorted((first, second), key=len)
-    prefix = common_prefix(shorter, longer)
-    if prefix == len(shorter) >= MIN_STEM and len(longer) - prefix <= MAX_ENDING:
+    if len(shorter) >= MIN_STEM and longer.startswith(shorter) and len(longer) - len(shorter) <= MAX_ENDING:
         return 0.92
-    if prefix >= max(MIN_STEM, COMMON_STEM * len(longer)):
+    stem = max(MIN_STEM, ceil(COMMON_STEM * len(longer)))
+    if shorter[:stem] == longer[:stem]:
         return 0.88
     same_start = shorter[:1] == longer[:1]
     if len(shorter) >= MIN_STEM + (not same_start) and distance(shorter, longer, 1) <= 1:
@@ -77,12 +75,8 @@ def word_similarity(first: str, second: str) -> float:
 
 def common_prefix(first: str, second: str) -> int:
     """Return how many characters two words have in common at their start."""
-    count = 0
-    for left, right in zip(first, second, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
 
 
 def distance(first: str, second: str, limit: int) -> int:
@@ -188,27 +182,25 @@ class Phrases[T]:
         for index, meant in enumerate(meanings):
             for word in meant:
                 where.setdefault(word, []).append(index)
-        spread = _in_a_row if in_a_row else _in_any_order
+
+        def spread(phrase: tuple[str, ...], start: int) -> frozenset[int]:
+            """Return the words of the text that say a phrase, those closest to its first word."""
+            at = [start]
+            at += (
+                _closest(where[word], start + ahead if in_a_row else start)
+                for ahead, word in enumerate(phrase[1:], 1)
+            )
+            return frozenset(() if in_a_row and at != list(range(start, start + len(phrase))) else at)
+
         found = [
             NameMatch(phrase, value, at)
             for first, starts in where.items()
             for phrase, value in self._by_first.get(first, ())
             if all(word in where for word in phrase)
             for start in starts
-            if (at := spread(phrase, start, where))
+            if (at := spread(phrase, start))
         ]
         return sorted(found, key=lambda mention: min(mention.at))
-
-
-def _in_a_row(phrase: Sequence[str], start: int, where: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    places = range(start, start + len(phrase))
-    is_there = all(_closest(where[word], place) == place for word, place in zip(phrase, places, strict=True))
-    return frozenset(places if is_there else ())
-
-
-def _in_any_order(phrase: Sequence[str], start: int, where: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    """Return the words of a text that say a phrase, those closest to its first word."""
-    return frozenset((start, *(_closest(where[word], start) for word in phrase[1:])))
 
 
 def _closest(places: Sequence[int], wanted: int) -> int:
@@ -224,77 +216,6 @@ def longest[T](mentions: Iterable[NameMatch[T]]) -> list[NameMatch[T]]:
         for place in one.at:
             by_place.setdefault(place, []).append(one)
     return [one for one in found if not any(one.at < other.at for other in by_place[min(one.at)])]
-
-
-WORDS_OF_SURE_NAMES: Final = 2
-"""Words that the name of a thing needs: a single one may describe many things."""
-THINGS: Final = "names of things"
-SHORTEST: Final = 3
-"""Letters of a word that says what kind of thing is meant."""
-
-
-@dataclass(frozen=True, slots=True)
-class FullNames:
-    """What a text names in full."""
-
-    names: frozenset[frozenset[str]] = frozenset()
-    entity_ids: AbstractSet[str] = frozenset()
-    """The entities that have one of the names, or are in a room or on a floor that has one."""
-
-    def concerns(self, document: KnowledgeDocument) -> bool:
-        """Return whether a document is about what is named."""
-        if not self.entity_ids.isdisjoint(document.entity_ids):
-            return True
-        title = set(words(document.title))
-        return any(name <= title for name in self.names)
-
-
-NO_NAMES: Final = FullNames()
-
-
-async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
-    """Read the names of a home off the event loop, once."""
-    if not house.has_derived(THINGS):
-        await hass.async_add_executor_job(house.derived, THINGS, _things)
-
-
-def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRecord]) -> FullNames:
-    """Return which things, rooms and floors a text names in full.
-
-    Of names that contain each other the longer one counts: the kids' bedroom is not the bedroom. Where the
-    text says what is meant in a place, as its lights, only that is; `mentioned` are the likely entities.
-    """
-    said = words(text)
-    meanings = [(word,) for word in said]
-    found = longest((*place_names(house).find(meanings), *house.derived(THINGS, _things).find(meanings)))
-    named = frozenset(frozenset(one.phrase) for one in found)
-    places = {place_id(one.value) for one in found if not isinstance(one.value, EntityRecord)}
-    there = {
-        record.entity_id
-        for record in house.entities.values()
-        if places and (record.area_id in places or record.floor_id in places)
-    }
-    beside = set(said).difference(*named)
-    domains = {record.domain for record in mentioned if record.entity_id in there and _says(beside, record)}
-    if domains:
-        there = {key for key in there if key.partition(".")[0] in domains}
-    things = (one.value.entity_id for one in found if isinstance(one.value, EntityRecord))
-    return FullNames(named, there.union(things))
-
-
-def _says(said: Collection[str], record: EntityRecord) -> bool:
-    """Return whether words are an entity's kind or a part of its name, with or without an ending."""
-    spoken = (*words(record.domain), *content_words(record.name))
-    return any(word.startswith(part) for word in said for part in spoken if len(part) >= SHORTEST)
-
-
-def _things(house: HouseSnapshot) -> Phrases[EntityRecord]:
-    return Phrases(
-        (spoken, record)
-        for record in house.entities.values()
-        for name in record.names
-        if len(spoken := words(name)) >= WORDS_OF_SURE_NAMES
-    )
 
 
 MAX_NEAR: Final = 40
@@ -460,12 +381,11 @@ def name_index(house: HouseSnapshot) -> NameIndex:
 
 def place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
     """Return the names of rooms and floors, to be found in sentences."""
-    return house.derived(PLACE_NAMES, _place_names)
-
-
-def _place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
     places: tuple[Area | Floor, ...] = (*house.areas.values(), *house.floors.values())
-    return Phrases((content_words(name), place) for place in places for name in place.names)
+    return house.derived(
+        PLACE_NAMES,
+        lambda _house: Phrases((content_words(name), place) for place in places for name in place.names),
+    )
 
 
 def place_id(place: Area | Floor) -> str:
@@ -491,15 +411,15 @@ class NamedLabel:
 
 def labels_in(house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
     """Return the labels of a home with the entities of each, by name."""
-    return house.derived(DERIVED, _read_labels)
 
+    def read(_house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
+        labelled: dict[str, list[EntityRecord]] = {}
+        for record in house.entities.values():
+            for label in record.labels:
+                labelled.setdefault(label, []).append(record)
+        return {label: labelled[label] for label in sorted(labelled)}
 
-def _read_labels(house: HouseSnapshot) -> Mapping[str, Sequence[EntityRecord]]:
-    found: dict[str, list[EntityRecord]] = {}
-    for record in house.entities.values():
-        for label in record.labels:
-            found.setdefault(label, []).append(record)
-    return {label: found[label] for label in sorted(found)}
+    return house.derived(DERIVED, read)
 
 
 def find_label(house: HouseSnapshot, text: str) -> NamedLabel | None:
@@ -587,26 +507,17 @@ class OwnedName:
         return not PERSONAL.isdisjoint(kinds) and (not self.kinds or not PERSONAL.isdisjoint(self.kinds))
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedRoom:
-    """A room that a sentence names by its owner."""
-
-    area: Area
-    at: frozenset[int]
-    """Which words of the sentence name it."""
-
-
-def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> list[OwnedRoom]:
+def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> list[NameMatch[Area]]:
     """Return the rooms that words name by an owner and a word for a room, in any language.
 
     "Mias Zimmer" and "the bedroom of Mia" are Mia's Room even where another area is called Bedroom.
     """
-    known = _owners(house)
+    known, linking = _owners(house), _linking()
     selfs = self_words(said, language)
     owners = {
         at: called
         for at, word in enumerate(said)
-        if (at not in selfs or (at > 0 and at + 1 not in selfs and said[at - 1].folded in _linking()))
+        if (at not in selfs or (at > 0 and at + 1 not in selfs and said[at - 1].folded in linking))
         and (called := [one for form in _owner_forms(word.folded, language) for one in known.get(form, ())])
     }
     if not owners:
@@ -614,13 +525,18 @@ def owned_rooms(house: HouseSnapshot, said: Sequence[Word], language: str) -> li
     rooms = _room_words(said, owners)
     found = []
     for at, called in owners.items():
-        beside = [room for room in rooms if at not in room.at and _are_beside(at, room.at, said)]
-        for room in beside[:1]:
+        for room in rooms:
+            first, last = min(room.at), max(room.at)
+            between = said[last + 1 : at] if at > last else said[at + 1 : first]
+            # Only words such as "of" are between an owner and a word for a room.
+            if at in room.at or len(between) > MAX_BETWEEN or any(w.folded not in linking for w in between):
+                continue
             listed = [one for one in called if one.may_be(room.value)]
             fewest = min((one.owners for one in listed), default=0)
             areas = {one.area.area_id: one.area for one in listed if one.owners == fewest}
             said_there = frozenset(range(min(at, *room.at), max(at, *room.at) + 1))
-            found += [OwnedRoom(area, said_there) for area in areas.values()]
+            found += [NameMatch((), area, said_there) for area in areas.values()]
+            break
     return found
 
 
@@ -630,23 +546,26 @@ def rooms_of_owner(house: HouseSnapshot, name: str) -> frozenset[str]:
     return frozenset(one.area.area_id for word in called for one in _owners(house).get(word, ()))
 
 
+def sole_owners(house: HouseSnapshot) -> Iterator[tuple[str, Area]]:
+    """Yield the names of people with their rooms, where these are of no kind of their own: Mia's Room."""
+    for word, named in _owners(house).items():
+        yield from ((word, one.area) for one in named if not one.kinds and one.owners == 1)
+
+
 def owned_in(house: HouseSnapshot, text: str, language: str = "") -> tuple[Mapping[str, Area], list[Word]]:
     """Return the rooms of owners that a text names, by their ids, and its other words."""
     said = [word for clause in clauses(text) for word in clause.words]
     found = owned_rooms(house, said, language)
     taken = frozenset(index for one in found for index in one.at)
     rest = [word for index, word in enumerate(said) if index not in taken]
-    return {one.area.area_id: one.area for one in found}, rest
+    return {one.value.area_id: one.value for one in found}, rest
 
 
 def self_words(said: Sequence[Word], language: str) -> frozenset[int]:
     """Return which words mean the speaker, spelt exactly so: "la mía" is not Mia."""
-    entries = _self_words(find(language) or "")
-    if _first_self_words(find(language) or "").isdisjoint(word.plain for word in said):
-        return frozenset()
     return frozenset(
         index
-        for entry in entries
+        for entry in _self_words(find(language) or "")
         for start in range(len(said) - len(entry) + 1)
         if all(word.plain == wanted for word, wanted in zip(said[start:], entry, strict=False))
         for index in range(start, start + len(entry))
@@ -658,18 +577,12 @@ def _self_words(language: str) -> Sequence[tuple[str, ...]]:
     return [tuple(plain(entry).split()) for entry in entries_of(language, "memory.self")]
 
 
-@cache
-def _first_self_words(language: str) -> frozenset[str]:
-    """Return the first of these words of each entry."""
-    return frozenset(entry[0] for entry in _self_words(language))
-
-
 def _owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
+    """Return the owners of rooms: the words of their names beside those for kinds of rooms."""
     return house.derived(OWNERS, _read_owners)
 
 
 def _read_owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
-    """Read the owners from the names of rooms: the words beside those for kinds of rooms."""
     found: dict[str, list[OwnedName]] = {}
     for area in house.areas.values():
         for name in area.names:
@@ -684,13 +597,6 @@ def _read_owners(house: HouseSnapshot) -> Mapping[str, Sequence[OwnedName]]:
                 for word in own:
                     found.setdefault(word, []).append(OwnedName(area, kinds, len(own)))
     return found
-
-
-def _are_beside(owner: int, room: frozenset[int], said: Sequence[Word]) -> bool:
-    """Return whether only words such as "of" are between an owner and a word for a room."""
-    first, last = min(room), max(room)
-    between = said[last + 1 : owner] if owner > last else said[owner + 1 : first]
-    return len(between) <= MAX_BETWEEN and all(word.folded in _linking() for word in between)
 
 
 def _room_words(said: Sequence[Word], owners: Collection[int]) -> list[NameMatch[frozenset[str]]]:
@@ -736,18 +642,13 @@ def _owner_forms(word: str, language: str) -> Sequence[str]:
     for said in tuple(listed):
         if len(said) > MIN_OWNER + 1 and said.endswith("s"):
             listed[said[:-1]] = None
-        listed |= dict.fromkeys(_nominatives(said, find(language) or ""))
+        for each in (known,) if (known := find(language)) else languages_with("names.endings"):
+            for ending, others in (table(each, "names.endings") or {}).items():
+                for other in others:
+                    stem = said.removesuffix(fold(other))
+                    if stem != said and len(stem) >= MIN_OWNER:
+                        listed[stem + fold(ending)] = None
     return tuple(listed)
-
-
-def _nominatives(word: str, language: str) -> Iterator[str]:
-    """Yield the names of which a word may be an inflected form in a language, in any if it is not known."""
-    for each in (language,) if language else languages_with("names.endings"):
-        for ending, others in (table(each, "names.endings") or {}).items():
-            for other in others:
-                stem = word.removesuffix(fold(other))
-                if stem != word and len(stem) >= MIN_OWNER:
-                    yield stem + fold(ending)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Finds documents of the home's knowledge: by the entities that a query names, by words and by meaning."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -8,7 +8,7 @@ from pathlib import Path
 import shutil
 from typing import TYPE_CHECKING, Any, Final
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import instance_id
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.storage import STORAGE_DIR
@@ -33,12 +33,10 @@ from ..const import (
     EMBEDDING_NONE,
     EMBEDDING_OLLAMA,
     EMBEDDING_OPENAI,
-    LOGGER,
 )
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
 from ..inference.models import ErrorKind, ModelServerError
-from ..issues import report, withdraw
 from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..texts import words
@@ -46,13 +44,11 @@ from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, Embe
 from ..vector.lexical import fuse
 from ..vector.store import StoreProblem, Value, VectorStore, VectorStoreError
 from .indexer import Documents, HouseKnowledge, knowledge_collection, profile_collection
-from .names import NO_NAMES, FullNames
 from .semantic import KnowledgeDocument, SemanticIndex, TextSource
 from .spoken_words import domain_words
 
 if TYPE_CHECKING:
     from ..vector.chroma import ChromaAddress
-    from ..vector.embedded import FileReport
 
 
 MAX_FOUND: Final = 50
@@ -64,7 +60,7 @@ WORDS_CUT: Final = 0.5
 NAMED_WEIGHT: Final = 2.0
 """Of naming an entity or a title, against words and meaning: that comes before what only sounds alike."""
 PLACED_WEIGHT: Final = 0.5
-"""Of speaking of anything in a room that is named in full."""
+"""Of speaking of anything that is surely meant."""
 CALLED: Final = frozenset({TextSource.AUTOMATION, TextSource.SCENE, TextSource.SCRIPT})
 """Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
 INLINE: Final = 100
@@ -79,8 +75,8 @@ class KnowledgeQuery:
     source: TextSource | None = None
     mentioned: Sequence[str] = ()
     """The entities that the text names, the surest first."""
-    named: FullNames = NO_NAMES
-    """What the text names in full; where documents speak of that, others are left out."""
+    named: AbstractSet[str] = frozenset()
+    """The entities that the text surely means; where documents speak of them, others are left out."""
     person_id: str | None = None
     """The speaker; unknown people get only the household's documents."""
     model: Disclosure = AT_HOME
@@ -136,7 +132,7 @@ class KnowledgeSearch:
                 (_naming(documents, allowed, question.mentioned), NAMED_WEIGHT),
                 (by_words, 1.0),
                 (by_meaning, 1.0),
-                (_naming(documents, allowed, sorted(named.entity_ids)), PLACED_WEIGHT),
+                (_naming(documents, allowed, sorted(named)), PLACED_WEIGHT),
                 (list(personal), 1.0),
             )
         )
@@ -154,10 +150,10 @@ class KnowledgeSearch:
             found = [
                 document
                 for document in found
-                if document.source is not TextSource.AREA or named.concerns(document)
+                if document.source is not TextSource.AREA or not named.isdisjoint(document.entity_ids)
             ] or found
         # What is about a thing that is named in full leaves the others out, but what is sure.
-        about = {document.id for document in found if named.concerns(document)}
+        about = {document.id for document in found if not named.isdisjoint(document.entity_ids)}
         kept = {*about, *personal, *titled}
         return [document for document in found if not about or document.id in kept][:MAX_FOUND]
 
@@ -296,10 +292,7 @@ async def async_open_store(hass: HomeAssistant, entry_id: str, settings: Mapping
         )
         return remote
     embedded = await async_part(hass, "vector.embedded")
-    report = partial(_report, hass, entry_id)
-    local: VectorStore = embedded.EmbeddedStore(
-        folder_of(hass, entry_id), hass.async_add_executor_job, report
-    )
+    local: VectorStore = embedded.EmbeddedStore(folder_of(hass, entry_id), hass.async_add_executor_job)
     return local
 
 
@@ -321,18 +314,3 @@ async def async_remove_files(hass: HomeAssistant, entry_id: str) -> None:
     """Delete the vectors of an entry from the disk."""
     remove: Callable[[], None] = partial(shutil.rmtree, folder_of(hass, entry_id), ignore_errors=True)
     await hass.async_add_executor_job(remove)
-
-
-@callback
-def _report(hass: HomeAssistant, entry_id: str, file: FileReport) -> None:
-    """Raise the repair issue about a file, or take it back."""
-    from ..vector.embedded import FileState  # noqa: PLC0415 - loaded where files are written
-
-    kind = "unreadable" if file.state is FileState.UNREADABLE else "unwritable"
-    issue_id = f"vectors_{kind}_{entry_id}_{file.path.name}"
-    if file.state is FileState.WRITTEN:
-        withdraw(hass, issue_id)
-        return
-    LOGGER.error("The vectors in %s are %s: %s", file.path, kind, file.detail)
-    fix = {"path": str(file.path)} if file.state is FileState.UNREADABLE else None
-    report(hass, issue_id, f"vectors_{kind}", fix=fix, path=str(file.path), error=file.detail)

@@ -19,7 +19,7 @@ from ..event_data import VectorQueried
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..issues import report, withdraw
-from ..vector.embeddings import Embedder, EmbeddingError
+from ..vector.embeddings import CachedEmbedder, EmbeddingError
 from ..vector.store import Entry, Hit, StoreProblem, Value, VectorStore, VectorStoreError
 
 
@@ -230,9 +230,6 @@ BATCH = 64
 WITHOUT_WORDS = frozenset({TextSource.MEMORY, TextSource.PROFILE})
 """Of these a store gets vectors and ids alone: some stores keep deleted texts in their files."""
 
-type Progress = Callable[[int, int], None]
-"""Called with how many documents are done and how many there are."""
-
 
 @dataclass(slots=True, kw_only=True)
 class SyncReport:
@@ -244,7 +241,7 @@ class SyncReport:
     skipped: int = 0
 
 
-async def _async_vectors(embedder: Embedder, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
+async def _async_vectors(embedder: CachedEmbedder, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
     """Return vectors by id, without those of texts that the embedder rejects.
 
     Raises EmbeddingError if it is the embedder that fails.
@@ -263,7 +260,7 @@ async def _async_vectors(embedder: Embedder, batch: Sequence[KnowledgeDocument])
     return accepted
 
 
-def _fingerprint(embedder: Embedder, vector: Vector) -> str:
+def _fingerprint(embedder: CachedEmbedder, vector: Vector) -> str:
     return f"{embedder.fingerprint}|{len(vector)}"
 
 
@@ -324,7 +321,7 @@ class SemanticIndex:
         title: str,
         emitter: EventEmitter,
         open_store: Callable[[], Awaitable[VectorStore]] | None = None,
-        open_embedder: Callable[[], Awaitable[Embedder | None]] | None = None,
+        open_embedder: Callable[[], Awaitable[CachedEmbedder | None]] | None = None,
     ) -> None:
         self._hass = hass
         self._entry_id = entry_id
@@ -333,7 +330,7 @@ class SemanticIndex:
         self._open_store = open_store
         self._open_embedder = open_embedder
         self._store: VectorStore | None = None
-        self._embedder: Embedder | None = None
+        self._embedder: CachedEmbedder | None = None
         self.health = Health(
             hass, entry_id, title, emitter=emitter, probe=self._async_probe, recovered=self._refill_all
         )
@@ -358,8 +355,15 @@ class SemanticIndex:
 
     async def async_start(self) -> None:
         """Open store and embedder; what cannot be opened is tried again in the background."""
+
+        async def open_part(part: Part) -> None:
+            try:
+                await self._async_probe(part)
+            except Exception as err:  # noqa: BLE001 - also what an installation of packages raises
+                self.health.note(part, err)
+
         if self.configured:
-            await asyncio.gather(self._async_open(Part.STORE), self._async_open(Part.EMBEDDER))
+            await asyncio.gather(open_part(Part.STORE), open_part(Part.EMBEDDER))
         if self.available:
             self._refill_all()  # an early query was answered as if nothing was indexed
 
@@ -367,26 +371,23 @@ class SemanticIndex:
         """Return whether there is no such collection; None if that cannot be found out now."""
         if not self.available or self._store is None:
             return None
-        if self._made_by is None:
-            try:
-                async with asyncio.timeout(SEARCH_SECONDS):
-                    self._made_by = dict(await self._store.async_collections())
-            except (VectorStoreError, TimeoutError) as err:
-                self.health.note(Part.STORE, err)
-                return None
-        return collection not in self._made_by
+        try:
+            async with asyncio.timeout(SEARCH_SECONDS):
+                return collection not in await self._async_collections(self._store)
+        except (VectorStoreError, TimeoutError) as err:
+            self.health.note(Part.STORE, err)
+            return None
 
     async def async_is_foreign(self, collection: str) -> bool:
         """Return whether another program filled a collection: it is searched and never changed."""
         there = await self.async_missing(collection) is False
         return there and self._made_by is not None and self._made_by.get(collection, "") is None
 
-    async def _async_open(self, part: Part) -> None:
-        """Open one part, and note where that fails."""
-        try:
-            await self._async_probe(part)
-        except Exception as err:  # noqa: BLE001 - also what an installation of packages raises
-            self.health.note(part, err)
+    async def _async_collections(self, store: VectorStore) -> Mapping[str, str | None]:
+        """Return by which embedder each collection was made, as it was known last."""
+        if self._made_by is None:
+            self._made_by = dict(await store.async_collections())
+        return self._made_by
 
     async def async_close(self) -> None:
         """Stop what runs, write what is not written, and let go."""
@@ -399,8 +400,8 @@ class SemanticIndex:
             await asyncio.wait(tasks)
         for collection in self._collections:
             self._note_suitable(collection)
-        if self._embedder is not None and (close := getattr(self._embedder, "async_close", None)):
-            await close()
+        if self._embedder is not None:
+            await self._embedder.async_close()
         if self._store is not None:
             try:
                 await self._store.async_close()
@@ -458,7 +459,6 @@ class SemanticIndex:
         documents: Sequence[KnowledgeDocument],
         *,
         complete: bool = True,
-        progress: Progress | None = None,
     ) -> SyncReport:
         """Sync a collection with the documents: embed what is new or differs, delete what no longer exists.
 
@@ -469,7 +469,7 @@ class SemanticIndex:
         state = self._collections[collection]
         async with state.lock:
             try:
-                await self._async_fill(collection, documents, report, complete=complete, progress=progress)
+                await self._async_fill(collection, documents, report, complete=complete)
             except EmbeddingError as err:
                 self.health.note(Part.EMBEDDER, err)
             except VectorStoreError as err:
@@ -497,7 +497,6 @@ class SemanticIndex:
         report: SyncReport,
         *,
         complete: bool,
-        progress: Progress | None,
     ) -> None:
         """Do a sync, counting in the report. Raises what failed."""
         store, embedder = self._store, self._embedder
@@ -541,18 +540,17 @@ class SemanticIndex:
                 ]
                 await store.async_upsert(collection, entries)
                 report.indexed += len(entries)
-                if progress is not None:
-                    progress(len(documents) - len(pending), len(documents))
         finally:
             self._made_by = None
 
     async def _async_check(self, store: VectorStore, collection: str, made_now: str) -> None:
         """Raise VectorStoreError if a collection no longer exists or was made by another embedder."""
-        if self._made_by is None or collection not in self._made_by:
-            self._made_by = dict(await store.async_collections())
-        if collection not in self._made_by:
+        if collection not in (known := await self._async_collections(store)):
+            self._made_by = None
+            known = await self._async_collections(store)
+        if collection not in known:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
-        made_by = self._made_by[collection]
+        made_by = known[collection]
         if made_by is not None and made_by != made_now:
             raise VectorStoreError(StoreProblem.DIMENSION, f"{collection} was made by {made_by}")
 

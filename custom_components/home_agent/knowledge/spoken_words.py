@@ -101,27 +101,20 @@ def shades(kind: str) -> frozenset[str]:
 
 
 @cache
-def _idioms() -> Sequence[str]:
-    """Return the phrases in which a word for "all" does not request anything, the longest first.
-
-    Each has one space before and after it.
-    """
-    found = sorted(_in_all_languages("quantities.idioms"), key=lambda idiom: (-len(idiom), idiom))
-    return [f" {idiom} " for idiom in found]
+def _longest_first(name: str) -> Sequence[str]:
+    """Return the phrases of all languages, the longest first, with one space before and after each."""
+    return [f" {phrase} " for phrase in sorted(_in_all_languages(name), key=lambda one: (-len(one), one))]
 
 
 def asks_for_all(folded: str, language: str) -> bool:
     """Return whether a sentence, folded to words with one space between, asks for everything of a kind."""
     text = f" {folded} "
-    for idiom in _idioms():
-        if idiom in text:
-            text = text.replace(idiom, " ")
-    for phrase in _spaced_whole_home():
-        if phrase in text:
-            return True
-    if not all_words(language).isdisjoint(text.split()):
+    for idiom in _longest_first("quantities.idioms"):
+        text = text.replace(idiom, " ") if idiom in text else text
+    if any(phrase in text for phrase in _longest_first("quantities.whole_home")):
         return True
-    return any(word in text for word in _unspaced_all_words(language))
+    known = all_words(language)
+    return not known.isdisjoint(text.split()) or any(word in text for word in known if is_unspaced(word))
 
 
 def says_goodbye(folded: str) -> bool:
@@ -137,32 +130,17 @@ def says_goodbye(folded: str) -> bool:
     )
 
 
-@cache
-def _spaced_whole_home() -> tuple[str, ...]:
-    return tuple(f" {phrase} " for phrase in _whole_home())
-
-
-@cache
-def _unspaced_all_words(language: str) -> tuple[str, ...]:
-    return tuple(filter(is_unspaced, all_words(language)))
-
-
 def said_words(sentence: str) -> str:
     """Return the folded words of a sentence, with one space before and after each."""
     return f" {' '.join(fold(sentence).split())} "
 
 
-@cache
-def _whole_home() -> frozenset[str]:
-    return _in_all_languages("quantities.whole_home")
-
-
 def means_home(text: str) -> bool:
     """Return whether the name of a place means the home itself, and so no place in it."""
     folded = " ".join(fold(text).split())
-    known = _whole_home() | _in_all_languages("quantities.home") | _in_all_languages("quantities.all")
+    known = _in_all_languages("quantities.home") | _in_all_languages("quantities.all")
     return without_articles(folded) in known or any(
-        f" {phrase} " in f" {folded} " for phrase in _whole_home()
+        phrase in f" {folded} " for phrase in _longest_first("quantities.whole_home")
     )
 
 
@@ -177,16 +155,10 @@ def without_articles(folded: str) -> str:
 def without_idioms(sentence: str) -> str:
     """Return a folded sentence without phrases in which a word for a room names none: "tres menos cuarto"."""
     said = said_words(sentence)
-    for idiom in _no_rooms():
-        said = said.replace(f" {idiom} ", "  ") if idiom in said else said
+    for idiom in _longest_first("topics.none"):
+        if " " in idiom.strip() and idiom in said:
+            said = said.replace(idiom, "  ")
     return said
-
-
-@cache
-def _no_rooms() -> Sequence[str]:
-    """Return the phrases in which words for rooms name none, in all languages, the longest first."""
-    known = {idiom for idiom in _in_all_languages("topics.none") if " " in idiom}
-    return sorted(known, key=lambda idiom: (-len(idiom), idiom))
 
 
 @cache
@@ -211,18 +183,12 @@ def inflected_kinds_of_room(name: str) -> frozenset[str]:
     word = _key(name)
     if len(word) < MIN_INFLECTED:
         return frozenset()
-    near = {known: kinds for known, kinds in _kinds_of_rooms().items() if _same_stem(word, known)}
-    return frozenset().union(*near.values())
-
-
-def _same_stem(first: str, second: str) -> bool:
-    """Return whether two words differ in an ending of at most two letters."""
-    stem = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        stem += 1
-    return stem >= MIN_STEM and max(len(first), len(second)) - stem <= MAX_ENDING
+    found: set[str] = set()
+    for known, kinds in _kinds_of_rooms().items():
+        stem = max(MIN_STEM, max(len(word), len(known)) - MAX_ENDING)
+        if word[:stem] == known[:stem]:
+            found |= kinds
+    return frozenset(found)
 
 
 @cache

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import batched
 from typing import Any, Final, override
 
 from homeassistant.components.sensor import ATTR_STATE_CLASS
@@ -23,7 +24,6 @@ from ..domains.binary_sensor import BINARY_WORDS
 from ..idle import in_slices
 from ..texts import clean
 from ..timespans import format_largest
-from ..vector.store import in_batches
 from .documents import NAME_CHARS
 from .house import EntityRecord, House, HouseSnapshot
 from .semantic import KnowledgeDocument, KnowledgeSource, TextSource
@@ -143,7 +143,7 @@ class SummarySource(KnowledgeSource):
                 measured.append(entity_id)
         measured = measured[:MAX_MEASURED]
         found: dict[str, StateFigures] = {}
-        for batch in in_batches(timed[:MAX_TIMED], BATCH):
+        for batch in batched(timed[:MAX_TIMED], BATCH, strict=False):
             found |= await async_read_database(self._hass, _read_timed, self._hass, batch, start, end)
         if measured:
             found |= await async_read_database(self._hass, _read_measured, self._hass, measured, start, end)

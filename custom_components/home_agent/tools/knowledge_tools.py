@@ -13,10 +13,10 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ..context.named import async_surely_meant
 from ..context.retrieval import async_retrieve
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.library import USE, HouseholdTexts, Passage
-from ..knowledge.names import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeQuery, KnowledgeSearch
 from ..knowledge.semantic import KnowledgeDocument, TextSource
 from ..safety.disclosure import DataCategory
@@ -84,7 +84,6 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
         """Build the index of words."""
         await self._search.async_prepare()
-        await async_prepare_names(hass, house)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -98,12 +97,11 @@ class RetrieveKnowledgeTool(HomeAgentTool):
             language=run.speaker.language,
             cut=MENTIONED_CUT,
         )
-        await async_prepare_names(run.hass, run.house)
         question = KnowledgeQuery(
             text=args["query"],
             source=TextSource(args["source"]) if args.get("source") else None,
             mentioned=[record.entity_id for record in found],
-            named=named_in_full(run.house, args["query"], found),
+            named=await async_surely_meant(run.hass, run.house, args["query"], run.speaker.language),
             person_id=run.speaker.person_id,
             model=run.disclosure,
         )

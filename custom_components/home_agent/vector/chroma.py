@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from math import isfinite, sumprod
+from itertools import batched
+from math import isfinite
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
@@ -16,7 +17,7 @@ from yarl import URL
 from ..inference.models import server_message, shorten
 from ..inference.transport import failure
 from ..regex import lazy_regex
-from .store import Entry, Hit, StoreProblem, Value, VectorStoreError, in_batches
+from .store import Entry, Hit, StoreProblem, Value, VectorStoreError
 
 if TYPE_CHECKING:
     from .store import Vector
@@ -85,7 +86,9 @@ class ChromaAPI:
         except VectorStoreError as err:
             if err.problem is not StoreProblem.MISSING:
                 raise
-            raise await self._not_there() from None
+            where = f"tenant {self._address.tenant}, database {self._address.database}"
+            detail = f"there is no {where} on a Chroma server of version 0.6 or newer at this address"
+            raise VectorStoreError(StoreProblem.REFUSED, shorten(detail, self._secrets)) from None
         limits = await self._request("GET", "/pre-flight-checks")
         try:
             return max(1, int(limits["max_batch_size"]))
@@ -111,18 +114,6 @@ class ChromaAPI:
     async def delete(self, path: str) -> None:
         """Delete something of the database."""
         await self._request("DELETE", self._database + path)
-
-    async def _not_there(self) -> VectorStoreError:
-        """Return the error that a missing database means: no such database, or no such server."""
-        try:
-            await self._request("GET", "/heartbeat")
-        except VectorStoreError as err:
-            if err.problem is not StoreProblem.MISSING:
-                return err
-            detail = "no Chroma server of version 0.6 or newer answers at this address"
-            return VectorStoreError(StoreProblem.REFUSED, detail)
-        where = f"tenant {self._address.tenant}, database {self._address.database}"
-        return VectorStoreError(StoreProblem.REFUSED, shorten(f"there is no {where}", self._secrets))
 
     async def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         try:
@@ -202,6 +193,8 @@ HASH: Final = "home_agent:hash"
 HOME: Final = "home_agent:home"
 SPACE: Final = "hnsw:space"
 COSINE: Final = "cosine"
+PER_DISTANCE: Final[Mapping[str, float]] = {COSINE: 1.0, "ip": 1.0, "l2": 0.5}
+"""By how a collection measures: what a distance takes off the similarity of vectors of length 1."""
 BATCH: Final = 100
 """Entries of one request; the server may allow fewer."""
 PAGE: Final = 250
@@ -209,8 +202,6 @@ MAX_PAGES: Final = 400
 NAME_CHARS: Final = 50
 HOME_CHARS: Final = 8
 """Characters of the name and of the id of the home in the name of a collection."""
-SPARE: Final = 3
-"""Entries asked for, for each one wanted, where the server ranks by something else than the angle."""
 
 
 class KnownCollection(NamedTuple):
@@ -220,8 +211,7 @@ class KnownCollection(NamedTuple):
     name: str
     fingerprint: str | None
     """None if someone else made it: it is read, never changed."""
-    by_angle: bool
-    """Whether distances are 1 - cosine similarity."""
+    per_distance: float
     home: str = ""
     """The Home Assistant that made it, as far as that is written there."""
 
@@ -328,56 +318,35 @@ class ChromaStore:
         """Add or replace entries, a batch at a time."""
         distinct = list({entry.id: entry for entry in entries}.values())
         _check_numbers(entry.vector for entry in distinct)
-        for batch in in_batches(distinct, self._batch):
-            answer = await self._post(
-                collection, "get", {"ids": [entry.id for entry in batch], "include": ["metadatas"]}, ours=True
-            )
-            old = {
-                str(key): list(_metadata(metadata)) for key, metadata in _columns(answer, "ids", "metadatas")
-            }
+        for batch in batched(distinct, self._batch, strict=False):
             body = {
                 "ids": [entry.id for entry in batch],
                 "embeddings": [entry.vector for entry in batch],
                 "documents": [entry.text for entry in batch],
-                "metadatas": [
-                    # The server merges metadata; a key that is null goes.
-                    {**dict.fromkeys(old.get(entry.id, ())), **entry.metadata, HASH: entry.content_hash}
-                    for entry in batch
-                ],
+                "metadatas": [{**entry.metadata, HASH: entry.content_hash} for entry in batch],
             }
             await self._post(collection, "upsert", body, ours=True)
 
     async def async_delete(self, collection: str, ids: Collection[str]) -> None:
         """Remove entries, a batch at a time."""
-        for batch in in_batches(list(dict.fromkeys(ids)), self._batch):
+        for batch in batched(dict.fromkeys(ids), self._batch, strict=False):
             await self._post(collection, "delete", {"ids": list(batch)}, ours=True)
 
     async def async_search(
         self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
     ) -> list[Hit]:
-        """Return the closest entries, best first.
-
-        Where the server does not rank by the angle, similarities are worked out here from the vectors of
-        what it found.
-        """
+        """Return the closest entries, best first."""
         if limit < 1:
             return []
         _check_numbers([vector])
         known = await self._find(collection)
-        included = ["documents", "metadatas", "distances" if known.by_angle else "embeddings"]
-        body: dict[str, Any] = {
-            "query_embeddings": [vector],
-            "n_results": limit if known.by_angle else limit * SPARE,
-            "include": included,
-        }
+        included = ["documents", "metadatas", "distances"]
+        body: dict[str, Any] = {"query_embeddings": [vector], "n_results": limit, "include": included}
         if conditions := [{key: {"$eq": value}} for key, value in (where or {}).items()]:
             body["where"] = conditions[0] if len(conditions) == 1 else {"$and": conditions}
         answer = await self._post(collection, "query", body)
-        hits = [
-            _hit(key, text, metadata, measure, None if known.by_angle else vector)
-            for key, text, metadata, measure in _columns(answer, "ids", *included, first=True)
-        ]
-        return sorted(hits, key=lambda hit: -hit.similarity)[:limit]
+        rows = _columns(answer, "ids", *included, first=True)
+        return sorted((_hit(row, known.per_distance) for row in rows), key=lambda hit: -hit.similarity)
 
     async def async_close(self) -> None:
         """Forget what was learnt; the session is the caller's."""
@@ -395,7 +364,7 @@ class ChromaStore:
                 raise
             self._known.pop(collection, None)
         again = await self._find(collection)
-        if again.fingerprint != known.fingerprint or again.by_angle != known.by_angle:
+        if again.fingerprint != known.fingerprint or again.per_distance != known.per_distance:
             raise VectorStoreError(StoreProblem.MISSING, f"the collection {collection} is another one now")
         return await self._api.post(f"{again.path}/{verb}", body)
 
@@ -442,8 +411,8 @@ def _space(found: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     configuration = found.get("configuration_json") or {}
     for index in ("hnsw", "spann"):
         if settings := configuration.get(index):
-            return str(settings.get("space"))
-    return str(metadata.get(SPACE))
+            return str(settings.get("space") or "l2")
+    return str(metadata.get(SPACE) or "l2")
 
 
 def _read_known(answer: Any) -> KnownCollection:
@@ -455,7 +424,7 @@ def _read_known(answer: Any) -> KnownCollection:
             id=quote(str(answer["id"]), safe=""),
             name=str(answer["name"]),
             fingerprint=None if fingerprint is None else str(fingerprint),
-            by_angle=_space(answer, metadata) == COSINE,
+            per_distance=PER_DISTANCE.get(_space(answer, metadata), 1.0),
             home=str(metadata.get(HOME) or ""),
         )
     except (LookupError, TypeError, AttributeError) as err:
@@ -482,22 +451,15 @@ def _metadata(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _hit(key: Any, text: Any, metadata: Any, measure: Any, query: Vector | None) -> Hit:
-    """Return a result; `measure` is a distance or, where a query is given, a vector.
-
-    Raises VectorStoreError.
-    """
+def _hit(row: Sequence[Any], per_distance: float) -> Hit:
+    """Return a result from its id, text, metadata and distance. Raises VectorStoreError."""
+    key, text, metadata, distance = row
     try:
-        if query is None:
-            similarity = 1 - float(measure)
-        else:
-            other = query.tolist()
-            lengths = sumprod(measure, measure) * sumprod(other, other)
-            similarity = sumprod(measure, other) / lengths**0.5 if lengths else 0.0
+        similarity = min(1.0, max(0.0, 1 - float(distance) * per_distance))
     except (TypeError, ValueError) as err:
         raise _unreadable() from err
     kept = {name: value for name, value in _metadata(metadata).items() if name != HASH and value is not None}
-    return Hit(id=str(key), text=str(text or ""), similarity=min(1.0, max(0.0, similarity)), metadata=kept)
+    return Hit(id=str(key), text=str(text or ""), similarity=similarity, metadata=kept)
 
 
 def _foreign(collection: str) -> VectorStoreError:

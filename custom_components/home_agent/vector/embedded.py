@@ -1,23 +1,19 @@
 """The store that needs no server: vectors in memory, one file for each collection.
 
-This module loads numpy: import it off the event loop.
+The files are a cache: one that is damaged, or of an earlier version, goes, and whoever fills the collection
+fills it again. This module loads numpy: import it off the event loop.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from enum import StrEnum
-from glob import escape
 import hashlib
 import json
-import os
+import logging
 from pathlib import Path
-import re
-import tempfile
 from typing import Any, Final, NamedTuple, Self
-import zlib
 
+from atomicwrites import AtomicWriter  # type: ignore[import-untyped]
 import numpy as np
 import numpy.typing as npt
 
@@ -25,10 +21,8 @@ from .store import Entry, Hit, StoreProblem, Value, Vector, VectorStoreError
 
 type Numbers = npt.NDArray[np.float32]
 
-FORMAT: Final = 1
-SUFFIX: Final = ".vectors"
-HEADER_BYTES: Final = 64 * 1024
-NUMBER_BYTES: Final = 4
+LOGGER: Final = logging.getLogger(__name__)
+SUFFIX: Final = ".npz"
 
 
 class Row(NamedTuple):
@@ -130,53 +124,27 @@ class Table:
         unit: Numbers = vectors / np.where(lengths == 0, np.float32(1), lengths)
         return unit
 
-    def file_parts(self, collection: str) -> Iterable[Any]:
-        """Return the parts of the file of this table."""
-        texts = b"".join(map(_line, self._rows))
-        numbers = np.ascontiguousarray(self._vectors, "<f4").reshape(-1).view(np.uint8).data
-        header = {
-            "format": FORMAT,
-            "collection": collection,
-            "fingerprint": self.fingerprint,
-            "rows": len(self),
-            "dimension": self.dimension,
-            "text_bytes": len(texts),
-            "checksum": zlib.crc32(numbers, zlib.crc32(texts)),
-        }
-        return _line(header), texts, numbers
+    def save(self, path: Path, collection: str) -> None:
+        """Replace the file of this table. Raises OSError; the file is then what it was."""
+        content = json.dumps([collection, self.fingerprint, self._rows], default=str).encode()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with AtomicWriter(path, mode="wb", overwrite=True).open() as file:
+            np.savez(file, content=np.frombuffer(content, np.uint8), vectors=self._vectors)
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[str, Self]:
+        """Return a collection by its name. Raises any exception for a file that is damaged or foreign."""
+        with np.load(path) as file:
+            collection, fingerprint, rows = json.loads(file["content"].tobytes())
+            vectors = file["vectors"].astype(np.float32, copy=False)
+        if len(rows) != len(vectors) or file_name(collection) != path.name:
+            raise ValueError("the file is of something else")
+        return collection, cls(fingerprint, [Row(*row) for row in rows], vectors)
 
 
 def file_name(collection: str) -> str:
-    """Return the name of the file of a collection: readable if its name is plain, and of no other one."""
-    plain = re.sub(r"[^a-z0-9]+", "-", collection.lower()).strip("-")[:40]
-    digest = hashlib.sha256(collection.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    return f"{plain or 'collection'}-{digest}{SUFFIX}"
-
-
-def read_table(path: Path) -> tuple[str, Table]:
-    """Return a collection and its name. Raises any exception for a file that is damaged or foreign."""
-    with path.open("rb") as file:
-        header = json.loads(file.readline(HEADER_BYTES))
-        if header["format"] != FORMAT:
-            raise ValueError(f"the file is of format {header['format']}, this version reads {FORMAT}")
-        texts = file.read(header["text_bytes"])
-        numbers = bytearray(file.read())
-    rows, dimension = header["rows"], header["dimension"]
-    if len(texts) != header["text_bytes"] or len(numbers) != rows * dimension * NUMBER_BYTES:
-        raise ValueError("the file is not complete")
-    if zlib.crc32(numbers, zlib.crc32(texts)) != header["checksum"]:
-        raise ValueError("the file is damaged")
-    kept = [Row(*json.loads(line)) for line in texts.splitlines()]
-    if len(kept) != rows:
-        raise ValueError("the file is not complete")
-    if file_name(header["collection"]) != path.name:
-        raise ValueError(f"the file belongs to the collection {header['collection']}")
-    vectors = np.frombuffer(numbers, "<f4").astype(np.float32, copy=False).reshape(rows, dimension)
-    return header["collection"], Table(header["fingerprint"], kept, vectors)
-
-
-def _line(value: object) -> bytes:
-    return json.dumps(value, default=str).encode() + b"\n"
+    """Return the name of the file of a collection, whatever is in its own name."""
+    return hashlib.sha256(collection.encode("utf-8", "surrogatepass")).hexdigest()[:32] + SUFFIX
 
 
 def _other_dimension(expected: int, shape: tuple[int, ...]) -> VectorStoreError:
@@ -186,56 +154,24 @@ def _other_dimension(expected: int, shape: tuple[int, ...]) -> VectorStoreError:
 
 SAVE_SECONDS: Final = 10
 """From a change to its write, so that an indexing run is one write and not hundreds."""
-RETRY_SECONDS: Final = 60
-MAX_RETRY_SECONDS: Final = 3600
-ON_LOOP_NUMBERS: Final = 2_000_000
-"""A table of so many numbers is searched on the event loop, which takes about a millisecond."""
-ON_LOOP_ROWS: Final = 2_000
-"""The metadata of so many rows may be compared on the event loop."""
-ON_LOOP_ENTRIES: Final = 200
-UNFINISHED: Final = ".unfinished"
-ASIDE: Final = ".corrupt-"
-
+RETRY_SECONDS: Final = 600
 
 type RunInThread = Callable[..., Awaitable[Any]]
-
-
-class FileState(StrEnum):
-    """What is reported about a file."""
-
-    UNREADABLE = "unreadable"
-    """It could not be read and is kept under another name; its collection is not there."""
-    UNWRITABLE = "unwritable"
-    """It could not be written; it is tried again, and memory holds everything until then."""
-    WRITTEN = "written"
-    """It could be written again."""
-
-
-class FileReport(NamedTuple):
-    """News about the file of a collection."""
-
-    state: FileState
-    path: Path
-    """Where the file is now."""
-    detail: str
-    """What the disk or the file said, in a few words."""
 
 
 class EmbeddedStore:
     """Implements VectorStore with a folder of its own.
 
     Searches never wait for writers. Files are read at the start and written `SAVE_SECONDS` after a change, in
-    a worker thread, each replaced whole. `report` gets the files that could not be read or written.
+    a worker thread, each replaced whole; while a disk takes nothing, memory holds everything.
     """
 
-    def __init__(self, folder: Path, run: RunInThread, report: Callable[[FileReport], None]) -> None:
+    def __init__(self, folder: Path, run: RunInThread) -> None:
         self._folder = folder
         self._run = run
-        self._report = report
         self._started: dict[str, Table] | None = None
         self._changing = asyncio.Lock()
         self._unsaved: set[str] = set()
-        self._failing: set[str] = set()
         self._saving = asyncio.Lock()
         self._saver: asyncio.Task[None] | None = None
 
@@ -247,15 +183,12 @@ class EmbeddedStore:
         return self._started
 
     async def async_start(self) -> None:
-        """Read all files; those that cannot be read are kept aside and reported."""
-        if self._started is not None:
-            return
-        try:
-            self._started, unreadable = await self._run(_read_folder, self._folder)
-        except OSError as err:
-            raise VectorStoreError(StoreProblem.UNAVAILABLE, _reason(err)) from err
-        for file in unreadable:
-            self._report(file)
+        """Read all files."""
+        if self._started is None:
+            try:
+                self._started = await self._run(_read_folder, self._folder)
+            except OSError as err:
+                raise _failed(err) from err
 
     async def async_collections(self) -> Mapping[str, str | None]:
         """Return the collections with their fingerprints."""
@@ -267,14 +200,14 @@ class EmbeddedStore:
             self._replace(collection, Table(fingerprint))
 
     async def async_drop(self, collection: str) -> None:
-        """Remove a collection and its file now, and what was once set aside of it."""
+        """Remove a collection, and its file at once."""
         path = self._folder / file_name(collection)
         async with self._changing, self._saving:
             _ = self._tables
             try:
-                await self._finish(_delete, path)
+                await self._finish(lambda: path.unlink(missing_ok=True))
             except OSError as err:
-                raise VectorStoreError(StoreProblem.UNAVAILABLE, _reason(err)) from err
+                raise _failed(err) from err
             self._tables.pop(collection, None)
 
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
@@ -284,30 +217,21 @@ class EmbeddedStore:
     async def async_upsert(self, collection: str, entries: Sequence[Entry]) -> None:
         """Add or replace entries, all or none."""
         async with self._changing:
-            table = self._find(collection)
-            if len(entries) > ON_LOOP_ENTRIES or _is_large(table):
-                changed = await self._run(table.with_entries, entries)
-            else:
-                changed = table.with_entries(entries)
-            self._replace(collection, changed)
+            self._replace(collection, await self._run(self._find(collection).with_entries, entries))
 
     async def async_delete(self, collection: str, ids: Collection[str]) -> None:
         """Remove entries."""
         async with self._changing:
             table = self._find(collection)
-            changed = await self._run(table.without, ids) if _is_large(table) else table.without(ids)
-            if changed is not table:
+            if (changed := await self._run(table.without, ids)) is not table:
                 self._replace(collection, changed)
 
     async def async_search(
         self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
     ) -> list[Hit]:
         """Return the closest entries, best first."""
-        table = self._find(collection)
-        if _is_large(table) or (where and len(table) > ON_LOOP_ROWS):
-            hits: list[Hit] = await self._run(table.search, vector, limit, where)
-            return hits
-        return table.search(vector, limit, where)
+        hits: list[Hit] = await self._run(self._find(collection).search, vector, limit, where)
+        return hits
 
     async def async_close(self) -> None:
         """Write what is not written yet and let go of the memory. Raises VectorStoreError if that fails."""
@@ -319,7 +243,7 @@ class EmbeddedStore:
         failure = await self._async_save()
         self._started = None
         if failure is not None:
-            raise VectorStoreError(StoreProblem.UNAVAILABLE, _reason(failure))
+            raise _failed(failure)
 
     def _find(self, collection: str) -> Table:
         """Return a collection. Raises VectorStoreError if there is none."""
@@ -336,34 +260,26 @@ class EmbeddedStore:
             self._saver = asyncio.create_task(self._async_save_later(), name=name, eager_start=True)
 
     async def _async_save_later(self) -> None:
-        """Save until everything is written; after a failure, with growing pauses."""
-        pause, retry = SAVE_SECONDS, RETRY_SECONDS
+        pause = SAVE_SECONDS
         while self._unsaved:
             await asyncio.sleep(pause)
-            if await self._async_save() is None:
-                pause, retry = SAVE_SECONDS, RETRY_SECONDS
-            else:
-                pause, retry = retry, min(2 * retry, MAX_RETRY_SECONDS)
+            pause = SAVE_SECONDS if await self._async_save() is None else RETRY_SECONDS
 
     async def _async_save(self) -> OSError | None:
         """Write what is not written yet; return what went wrong last."""
         failure: OSError | None = None
         async with self._saving:
             for collection in sorted(self._unsaved):
-                table, path = self._tables.get(collection), self._folder / file_name(collection)
+                table = self._tables.get(collection)
                 try:
                     if table is not None:
-                        await self._finish(self._write, path, collection, table)
+                        await self._finish(table.save, self._folder / file_name(collection), collection)
                 except OSError as err:
                     failure = err
-                    self._failing.add(collection)
-                    self._report(FileReport(FileState.UNWRITABLE, path, _reason(err)))
+                    LOGGER.warning("The vectors of %s could not be written: %s", collection, err)
                     continue
                 if self._tables.get(collection) is table:  # else it was changed meanwhile
                     self._unsaved.discard(collection)
-                if collection in self._failing:
-                    self._failing.discard(collection)
-                    self._report(FileReport(FileState.WRITTEN, path, ""))
         return failure
 
     async def _finish[*Ts, T](self, function: Callable[[*Ts], T], *args: *Ts) -> T:
@@ -375,55 +291,22 @@ class EmbeddedStore:
             await asyncio.wait([work])
             raise
 
-    def _write(self, path: Path, collection: str, table: Table) -> None:
-        """Replace the file of a collection. Raises OSError; the file is then what it was."""
-        parts = table.file_parts(collection)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(UNFINISHED, path.stem, self._folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for part in parts:
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(unfinished).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(unfinished).unlink()
-            raise
 
-
-def _read_folder(folder: Path) -> tuple[dict[str, Table], list[FileReport]]:
-    """Read every collection; what cannot be read is moved aside if possible. Raises OSError."""
+def _read_folder(folder: Path) -> dict[str, Table]:
+    """Read every collection; whatever else is there goes. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for unfinished in folder.glob(f"*{UNFINISHED}"):
-        unfinished.unlink(missing_ok=True)
-    found: dict[str, Table] = {}
-    unreadable: list[FileReport] = []
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
+    tables: dict[str, Table] = {}
+    for path in sorted(filter(Path.is_file, folder.iterdir())):
         try:
-            collection, table = read_table(path)
+            collection, table = Table.load(path)
         except Exception as err:  # noqa: BLE001 - a damaged file may raise anything
-            reason = getattr(err, "strerror", None) or str(err) or type(err).__name__
-            aside = path.with_name(f"{path.name}{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+            LOGGER.warning("The vectors in %s cannot be read, they are made again: %s", path, err)
             with suppress(OSError):
-                path = path.rename(aside)  # noqa: PLW2901 - where the file is now
-            unreadable.append(FileReport(FileState.UNREADABLE, path, reason))
+                path.unlink()
         else:
-            found[collection] = table
-    return found, unreadable
+            tables[collection] = table
+    return tables
 
 
-def _delete(path: Path) -> None:
-    """Delete the file of a collection, and what was once set aside of it. Raises OSError."""
-    for file in (path, *path.parent.glob(f"{escape(path.name)}{ASIDE}*")):
-        file.unlink(missing_ok=True)
-
-
-def _is_large(table: Table) -> bool:
-    """Return whether a table is too large for the event loop."""
-    return len(table) * table.dimension > ON_LOOP_NUMBERS
-
-
-def _reason(err: OSError) -> str:
-    return err.strerror or type(err).__name__
+def _failed(err: OSError) -> VectorStoreError:
+    return VectorStoreError(StoreProblem.UNAVAILABLE, err.strerror or type(err).__name__)

@@ -98,19 +98,6 @@ class EmbeddingError(Exception):
         self.refused = refused
 
 
-class Embedder(Protocol):
-    """Turns texts into vectors of length 1."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Which model this is, without its dimension: vectors of another one cannot be compared."""
-        ...
-
-    async def async_embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector for each text, in order. Raises EmbeddingError."""
-        ...
-
-
 class Model(Protocol):
     """What gives vectors as they come: of any length, unchecked, again each time."""
 
@@ -129,7 +116,7 @@ class Model(Protocol):
 
 
 class CachedEmbedder:
-    """An Embedder around any model: nothing is asked twice, and nothing wrong comes out.
+    """Turns texts into vectors of length 1: nothing is asked twice, and nothing wrong comes out.
 
     Texts go to the model in batches, each text once, also when several callers want it at the same time.
     Who stops waiting does not stop the others. Vectors are float32 and of length 1; those that the model
@@ -146,7 +133,7 @@ class CachedEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """Which model this is, without its dimension."""
+        """Which model this is, without its dimension: vectors of another one cannot be compared."""
         return self._model.fingerprint
 
     @property

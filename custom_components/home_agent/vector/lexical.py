@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log
+from math import ceil, log
 from typing import Self
 
 from ..texts import words
@@ -114,12 +114,10 @@ def _by_form(one: str, other: str) -> float:
     short, long = (one, other) if len(one) <= len(other) else (other, one)
     if len(short) < MIN_PART:
         return 0.0
-    common = 0
-    while common < len(short) and short[common] == long[common]:
-        common += 1
-    if common >= MIN_PART and common >= INFLECTED_SHARE * len(long):
+    stem = max(MIN_PART, ceil(INFLECTED_SHARE * len(long)))
+    if short[:stem] == long[:stem]:
         return INFLECTED
-    if common == len(short) or long.endswith(short):
+    if long.startswith(short) or long.endswith(short):
         return LONG_PART_SIMILARITY if len(short) >= LONG_PART else PART
     return 0.0
 

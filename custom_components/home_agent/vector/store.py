@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -105,8 +105,3 @@ class VectorStore(Protocol):
     async def async_close(self) -> None:
         """Write what is not written yet and let go."""
         ...
-
-
-def in_batches[T](items: Sequence[T], size: int) -> Iterable[Sequence[T]]:
-    """Yield items in runs of at most `size`."""
-    return (items[start : start + size] for start in range(0, len(items), size))

@@ -5,10 +5,10 @@ the options choose. If the catalogue could not list every entity, the found ones
 abilities as well.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple, override
+from typing import Final, override
 
 from homeassistant.core import HomeAssistant, State
 
@@ -27,11 +27,9 @@ from ...domains import DOMAINS
 from ...domains.showing import number_of, with_unit
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.semantic import TextSource
-from ...knowledge.spoken_words import known_language
-from ...languages import DEFAULT, languages_with
+from ...languages import languages_with
 from ...safety.firewall.firewall import Removal
 from ...safety.firewall.own_values import cleaned, without_outside
-from ...safety.policy import Reader
 from ...texts import words
 from ..kind_lines import (
     MAX_NAMES,
@@ -43,26 +41,23 @@ from ..kind_lines import (
     introduction,
     is_active,
     kind_drafts,
-    kind_of,
     measure_draft,
+    members_by_kind,
     offline_draft,
     state_words,
-    without_groups,
 )
 from ..named import (
-    MAX_BEFORE,
     MEASURED,
-    Earlier,
-    MeantKinds,
     NamedEntity,
     NamesInSentence,
     Topic,
+    async_names,
     by_kind,
     class_concepts,
     fits,
+    home_languages,
     known_names,
     language_of,
-    names_key,
     read_topic,
     topic_reader,
     vocabulary,
@@ -81,8 +76,6 @@ ALONE: Final = 4
 """Entities up to which each gets a line of its own."""
 FEW_ASKED: Final = 2
 """The same in the answer to a question."""
-READ_INLINE: Final = 50
-"""Entities up to which names are read on the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +99,16 @@ class Selection:
 
     records: Sequence[EntityRecord] = ()
     groups: Sequence[Group] = ()
-    scores: Mapping[str, float] = field(default_factory=dict)
-    """How well the sentence names entities, by their id."""
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How well entities fit, by their id: by words, by meaning."""
     goes_on: bool = False
     """Whether it is what the turn before was about."""
+    clear: Collection[str] | None = None
+    """The ids of those that the sentence is surely about, so that their titles are shown; None for all."""
+    clearly: Callable[[Sequence[str]], Sequence[str]] = tuple
+    """Returns those of some ids that the next sentence may go on about."""
+    query: str | None = None
+    """What a vector store was asked."""
 
 
 async def async_select(
@@ -130,29 +129,16 @@ async def async_select(
     if language_of(sentence, language) is None:
         return None
     topic = read_topic(sentence, language)
-    own = known_language(hass.config.language).partition("-")[0]
-    languages = tuple(dict.fromkeys((own, DEFAULT, topic.language)))
-    key = names_key(languages, places_only=places_only)
-    if len(house.entities) > READ_INLINE and not places_only and not house.has_derived(key):
-        await hass.async_add_executor_job(known_names, house, languages)
-    finder = NamesInSentence(house, topic, languages, places_only=places_only)
-    return _Selector(hass, house, sentence, topic, finder, area_id, before).select()
+    names = await async_names(hass, house, topic, places_only=places_only)
+    return _Selector(hass, house, sentence, topic, names, area_id, before).select()
 
 
-async def async_prepare_selection(hass: HomeAssistant, house: HouseSnapshot) -> None:
-    """Read the words of the languages and the names of a home before the first sentence needs them."""
-    own = known_language(hass.config.language).partition("-")[0]
-    languages = tuple(dict.fromkeys((own, DEFAULT)))
-    await hass.async_add_executor_job(_prepare, house, languages)
-
-
-def _prepare(house: HouseSnapshot, languages: tuple[str, ...]) -> None:
-    """Build the tables; 0.2 s on a small computer."""
-    for language in languages_with("topics.kinds"):
-        topic_reader(language)
-    for places_only in (False, True):
-        known_names(house, languages, places_only=places_only)
-    by_kind(house)
+PERSON: Final = "person"
+PRESENCE: Final = ("binary_sensor.occupancy", "binary_sensor.presence", "binary_sensor.motion")
+MAX_NAMED: Final = 2
+"""Words that may name another entity like those of the turn before."""
+MAX_BEFORE: Final = 4
+"""Entities of the turn before that a sentence may go on about."""
 
 
 class _Selector:
@@ -164,51 +150,121 @@ class _Selector:
         house: HouseSnapshot,
         sentence: str,
         topic: Topic,
-        finder: NamesInSentence,
+        names: NamesInSentence,
         area_id: str | None,
         before: Sequence[str],
     ) -> None:
         self._hass, self._house, self._sentence = hass, house, sentence
-        self._topic, self._finder = topic, finder
+        self._topic, self._names = topic, names
         self._area_id = area_id
-        self._meant = MeantKinds(house, topic, finder)
-        places = self._finder.places
+        self._keys = topic_reader(topic.language).kinds
+        self._implied: set[str] = set()
+        """The kinds that are implied, not named."""
+        places = names.places
         if places and self._tells_position():
             places.clear()
         self._place = next(iter(places.values())).name if len(places) == 1 else ""
-        self._before = [
-            record for entity_id in before if (record := house.entities.get(entity_id)) is not None
-        ]
-        self._earlier = Earlier(house, topic, finder, self._meant, self._before)
-        if topic.there and not places:
-            finder.places.update(self._earlier.room())
-        spoken = self._finder.place_words
-        self._states = {name for name, at in self._topic.states.items() if not at or at - spoken}
+        self._before = [record for key in before if (record := house.entities.get(key)) is not None]
+        rooms = {one.area_id or "" for one in self._before}
+        if topic.there and not places and len(rooms) == 1:
+            places.update({key: house.areas[key] for key in rooms if key in house.areas})
+        self._states = {name for name, at in topic.states.items() if not at or at - names.place_words}
         self._few = 1 if topic.asks_which else FEW_ASKED if topic.is_asked else ALONE
         """A question about any of them needs a line that says it is complete."""
 
     def select(self) -> Selection:
         """Return what the sentence is about."""
-        named = self._finder.entities()
+        topic = self._topic
+        named = self._names.entities()
+        records = [one.record for one in named]
         taken = {index for one in named for index in one.at}
-        for index, keys in self._topic.kinds.items():
-            beside = [one for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
-            if any(fits(one.record, key, self._meant.keys) for one in beside for key in keys):
+        for index, keys in topic.kinds.items():
+            beside = [one.record for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
+            if any(fits(record, key, self._keys) for record in beside for key in keys):
                 taken.add(index)
-        kinds = self._meant.kinds(taken)
+        kinds = self._kinds(taken)
         if kinds & SILENT:
-            return _arranged(_records(named), [])
+            return _arranged(records, [])
         if ordered := self._ordered_before(named):
-            return replace(_arranged([*ordered, *_records(named)], []), goes_on=True)
-        if not named and not kinds and (alike := self._earlier.alike()):
+            return replace(_arranged([*ordered, *records], []), goes_on=True)
+        if not named and not kinds and (alike := self._alike()):
             return replace(_arranged(alike, []), goes_on=True)
         if self._goes_on(named, kinds):
             return replace(self._follow_up(kinds), goes_on=True)
         groups = self._groups(kinds, named)
-        if self._topic.everything or (not groups and not named):
+        if topic.everything or (not groups and not named):
             groups = [*groups, *self._without_kind()]
-        scores = {one.record.entity_id: one.score for one in named}
-        return replace(_arranged(_records(named), groups, few=self._few), scores=scores)
+        scores = {one.record.entity_id: {"words": round(one.score, 3)} for one in named}
+        return replace(_arranged(records, groups, few=self._few), scores=scores)
+
+    # The kinds
+
+    def _kinds(self, taken: Collection[int]) -> set[str]:
+        """Return the kinds that are named beside the entities, and those that are implied."""
+        topic, places = self._topic, self._names.place_words
+        spoken: Mapping[int, frozenset[str]] = {**topic.kinds, **self._names.compounds}
+        others = {key for index, keys in spoken.items() if index not in places for key in keys}
+        if any(index not in places for index in taken) or any(map(self._has_there, others)):
+            # A kind that only tells a room is none: the light in the garage.
+            spoken = {index: keys for index, keys in spoken.items() if index not in places}
+        named = {key for index, keys in spoken.items() if index not in taken for key in keys}
+        # Curtains are covers too: the domain goes where a class of it is meant.
+        specific = {key.partition(".")[0] for key in named if "." in key and any(self._all_of(key))}
+        named -= specific
+        if PERSON in named and self._names.places:  # sensors know whether anybody is in a room
+            named = (named - {PERSON}) | (set(filter(self._has_there, PRESENCE)) or {PERSON})
+        elif PERSON in named and topic.rest - set(taken):
+            named.discard(PERSON)
+        if topic.everything:
+            return named
+        self._implied = self._implied_kinds({*spoken, *taken}, named)
+        return named | self._implied
+
+    def _implied_kinds(self, told: AbstractSet[int], named: AbstractSet[str]) -> set[str]:
+        """Return the kinds that words imply; a question about warmth is about temperatures.
+
+        `told` are the words that name something, `named` the kinds. Beside them only a part of its own
+        implies something: "turn on the light and tell me how warm it is there".
+        """
+        topic = self._topic
+        clauses = {topic.clauses[index] for index in told if index < len(topic.clauses)}
+        parts = {topic.parts[index] for index in told if index < len(topic.parts)}
+        ordering = {topic.parts[index] for index in topic.commands}
+        asked = (topic.is_asked or topic.asks_which) and not topic.commands
+        keys = frozenset(named).union(*(topic.kinds.get(index, ()) for index in told))
+        domains = {key.partition(".")[0] for key in keys}
+        found: set[str] = set()
+        for index in sorted({*topic.implied, *topic.measures} - self._names.place_words):
+            part = topic.parts[index]
+            asks = asked or part in topic.asking
+            if topic.clauses[index] in clauses and (
+                part in parts or not (part in topic.asking or part in ordering)
+            ):
+                continue
+            implied = topic.implied.get(index, frozenset())
+            if asks and (measured := set(filter(self._has_there, topic.measures.get(index, ())))):
+                found |= measured
+            elif asks and "climate" in implied:
+                found.add(MEASURED)
+            else:
+                found |= {key for key in implied if key.partition(".")[0] not in domains}
+        return found
+
+    def _all_of(self, key: str) -> Iterator[EntityRecord]:
+        """Yield the entities of a kind; thermostats measure temperatures too."""
+        for (domain, _device_class), records in by_kind(self._house).items():
+            if fits(records[0], key, self._keys) or (
+                key == MEASURED and "temperature" in DOMAINS[domain].measures
+            ):
+                yield from records
+
+    def _is_there(self, record: EntityRecord) -> bool:
+        return record.area_id in self._names.places or record.floor_id in self._names.places
+
+    def _has_there(self, key: str) -> bool:
+        return any(not self._names.places or self._is_there(record) for record in self._all_of(key))
+
+    # The turn before
 
     def _ordered_before(self, named: Sequence[NamedEntity]) -> Sequence[EntityRecord]:
         """Return the entities of the turn before that a command means which names nothing itself.
@@ -222,7 +278,7 @@ class _Selector:
             *(at for one in named for at in one.at),
             *topic.kinds,
             *topic.rest,
-            *self._finder.place_words,
+            *self._names.place_words,
         }
         naming_parts = {topic.parts[index] for index in naming if index < len(topic.parts)}
         if {topic.parts[index] for index in topic.commands} & naming_parts:
@@ -230,55 +286,85 @@ class _Selector:
         controlled = [one for one in self._before if DOMAINS[one.domain].actions]
         return controlled[:MAX_BEFORE]
 
+    def _goes_on(self, named: Sequence[NamedEntity], kinds: AbstractSet[str]) -> bool:
+        if not self._before or named or self._names.compounds:
+            return False
+        topic, places = self._topic, self._names.places
+        unknown = topic.rest - self._names.place_words - topic.numbers
+        if len(unknown) > (0 if topic.is_asked or topic.asks_which or not topic.follows else 1):
+            return False
+        fitting = any(self._is_one_of(record, kinds) for record in self._before)
+        if kinds & {key for keys in topic.kinds.values() for key in keys}:
+            return fitting and (topic.follows or not (topic.commands or topic.is_asked))
+        if kinds and not fitting:  # "it's too dark" is about the lights of the room, if it has any
+            here = self._area_id is not None and any(
+                record.area_id == self._area_id for key in kinds for record in self._all_of(key)
+            )
+            controlled = any(DOMAINS[record.domain].actions for record in self._before)
+            return controlled and not places and (bool(topic.commands) or not here)
+        return bool(topic.follows or topic.commands or places or self._states or topic.asks_which or kinds)
+
+    def _is_one_of(self, record: EntityRecord, kinds: Iterable[str]) -> bool:
+        """Return whether an entity is of one of some kinds; a domain means all its classes."""
+        return any(key == record.domain or fits(record, key, self._keys) for key in kinds)
+
+    def _follow_up(self, kinds: Collection[str]) -> Selection:
+        """Return the entities of the turn before; in another room, those of the same kinds there."""
+        before = [record for record in self._before if self._is_one_of(record, kinds)] or self._before
+        if self._names.places:
+            there = self._same_kinds_there(before)
+            return _arranged((), [Group(there, self._place)] if there else [])
+        if self._topic.others:
+            rooms = {record.area_id for record in before}
+            others = self._others(before)
+            others = [record for record in others if record.area_id in rooms] or others
+            return _arranged(before[:MAX_BEFORE], [Group(others)])
+        return _arranged((), [Group(before)]) if len(before) > MAX_BEFORE else _arranged(before, [])
+
+    def _same_kinds_there(self, before: Sequence[EntityRecord]) -> list[EntityRecord]:
+        """Return what is in the place that is named: of the same kinds, else of the same domains."""
+        asks = self._topic.is_asked or self._topic.asks_which
+        if asks and any(fits(one, MEASURED, self._keys) or one.domain == "climate" for one in before):
+            candidates = [list(self._all_of(MEASURED))]
+        else:
+            known = {(one.domain, one.device_class) for one in before}
+            domains = {one.domain for one in before if DOMAINS[one.domain].actions}
+            listed = by_kind(self._house).items()
+            candidates = [
+                [record for kind, records in listed if kind in known for record in records],
+                [record for kind, records in listed if kind[0] in domains for record in records],
+            ]
+        for records in candidates:
+            if there := list(filter(self._is_there, records)):
+                return sorted(there, key=lambda record: record.entity_id)
+        return []
+
+    def _alike(self) -> list[EntityRecord]:
+        """Return entities of the kinds of the turn before that a sentence names in part: "Tom's too"."""
+        topic, names = self._topic, self._names
+        rest = [index for index in topic.rest - names.place_words if len(topic.words[index].folded) > 1]
+        if not self._before or names.places or not 0 < len(rest) <= MAX_NAMED:
+            return []
+        said = [names.meant.get(index, frozenset()) for index in rest]
+        others = self._others(self._before)
+        return [one for one in others if all(map(names.words(one).intersection, said))][:MAX_BEFORE]
+
+    def _others(self, before: Sequence[EntityRecord]) -> list[EntityRecord]:
+        """Return the other entities of the same kinds."""
+        kinds = sorted({(one.domain, one.device_class) for one in before}, key=str)
+        ids = {one.entity_id for one in before}
+        known = by_kind(self._house)
+        return [record for kind in kinds for record in known.get(kind, ()) if record.entity_id not in ids]
+
+    # What is shown of them
+
     def _tells_position(self) -> bool:
         """Return whether the word for a place tells how far open something is: "unten" of blinds."""
         at = self._topic.states.get("closed", frozenset()) | self._topic.states.get("open", frozenset())
         opening = (key for keys in self._topic.kinds.values() for key in keys)
-        return self._finder.place_words <= at and any(
+        return self._names.place_words <= at and any(
             DOMAINS[key.partition(".")[0]].active == "open" for key in opening
         )
-
-    def _goes_on(self, named: Sequence[NamedEntity], kinds: AbstractSet[str]) -> bool:
-        if not self._before or named or self._finder.compounds:
-            return False
-        topic = self._topic
-        unknown = topic.rest - self._finder.place_words - topic.numbers
-        if len(unknown) > (0 if topic.is_asked or topic.asks_which or not topic.follows else 1):
-            return False
-        fitting = any(self._earlier.fits_before(one, kinds) for one in self._before)
-        if kinds & {key for keys in topic.kinds.values() for key in keys}:
-            return fitting and (topic.follows or not (topic.commands or topic.is_asked))
-        if kinds and not fitting:
-            controlled = any(DOMAINS[one.domain].actions for one in self._before)
-            return (
-                controlled and not self._finder.places and (bool(topic.commands) or not self._has_here(kinds))
-            )
-        return bool(
-            topic.follows
-            or topic.commands
-            or self._finder.places
-            or self._states
-            or topic.asks_which
-            or kinds
-        )
-
-    def _has_here(self, kinds: Collection[str]) -> bool:
-        """Return whether there is anything of these kinds in the room of the speaker: "it's too dark"."""
-        return self._area_id is not None and any(
-            record.area_id == self._area_id for key in kinds for record in self._meant.all_of(key)
-        )
-
-    def _follow_up(self, kinds: Collection[str]) -> Selection:
-        """Return the entities of the turn before; in another room, those of the same kinds there."""
-        before = [one for one in self._before if self._earlier.fits_before(one, kinds)] or self._before
-        if self._topic.others and not self._finder.places:
-            return _arranged(before[:MAX_BEFORE], [Group(self._earlier.others(before))])
-        if not self._finder.places:
-            if len(before) > MAX_BEFORE:
-                return _arranged((), [Group(before)])
-            return _arranged(before, [])
-        there = self._earlier.same_kinds(before)
-        return _arranged((), [Group(there, self._place)] if there else [])
 
     def _groups(self, kinds: Collection[str], named: Sequence[NamedEntity]) -> list[Group]:
         shown = {one.record.entity_id for one in named}
@@ -288,7 +374,7 @@ class _Selector:
         for key in sorted(kinds):
             members = [
                 record
-                for record in self._meant.all_of(key)
+                for record in self._all_of(key)
                 if record.category is None or DOMAINS[record.domain].has_category or key == "sensor.battery"
             ]
             if key == MEASURED and not topic.compares and any(one.entity_id in shown for one in members):
@@ -317,10 +403,8 @@ class _Selector:
         if DOMAINS[key.partition(".")[0]].active != "playing":
             return members
         lively = {record.entity_id for record in members if self._is_lively(record)}
-        if key in self._meant.implied and any(
-            self._is_lively(record)
-            for other in self._meant.implied
-            for record in self._where(self._meant.all_of(other))
+        if key in self._implied and any(
+            self._is_lively(record) for other in self._implied for record in self._where(self._all_of(other))
         ):
             return [record for record in members if record.entity_id in lively]
         return sorted(members, key=lambda record: record.entity_id not in lively)
@@ -335,7 +419,7 @@ class _Selector:
         Where none of them is there, all of them.
         """
         listed = list(records)
-        places = self._finder.places
+        places = self._names.places
         if places and not (measured and self._topic.compares):
             return [one for one in listed if one.area_id in places or one.floor_id in places] or listed
         if self._area_id and not self._topic.asks_which:
@@ -343,7 +427,7 @@ class _Selector:
         return listed
 
     def _here(self, members: Sequence[EntityRecord]) -> str:
-        house, places = self._house, self._finder.places
+        house, places = self._house, self._names.places
         if len(places) == 1 and all({one.area_id, one.floor_id} & places.keys() for one in members):
             return self._place
         area = house.areas.get(self._area_id or "")
@@ -352,8 +436,8 @@ class _Selector:
         )
 
     def _without_kind(self) -> list[Group]:
-        topic, places = self._topic, self._finder.places
-        unexplained = topic.rest - self._finder.place_words
+        topic, places = self._topic, self._names.places
+        unexplained = topic.rest - self._names.place_words
         if wished := self._wished():
             return self._groups(wished, ())
         if unexplained and not (places and topic.commands):
@@ -406,11 +490,6 @@ class _Selector:
         return {keys[name] for name in found if name in keys}
 
 
-def _records(named: Iterable[NamedEntity]) -> list[EntityRecord]:
-    """Return the entities without the words that name them."""
-    return [one.record for one in named]
-
-
 def _arranged(records: Sequence[EntityRecord], groups: Iterable[Group], few: int = ALONE) -> Selection:
     alone, together = list(records), []
     for group in groups:
@@ -438,7 +517,7 @@ def group_drafts(
     house: HouseSnapshot,
     *,
     rooms: bool,
-    told: Telling | None = None,
+    told: Telling,
 ) -> list[LineDraft]:
     """Return the lines about some groups before it is decided how many names they have.
 
@@ -453,7 +532,7 @@ def group_drafts(
             place=group.place,
             resting=group.resting,
             rooms=rooms,
-            told=None if told is None else told(group),
+            told=told(group),
         )
         if group.offline:
             drafts.append(offline_draft(members, house, options))
@@ -498,9 +577,7 @@ def _measured(record: EntityRecord, state: State) -> str:
 
 
 def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[LineDraft]:
-    kinds: dict[str, list[Member]] = {}
-    for member in without_groups(members):
-        kinds.setdefault(kind_of(member[0]), []).append(member)
+    kinds = members_by_kind(members)
     quiet = {
         kind: found
         for kind, found in kinds.items()
@@ -539,73 +616,6 @@ def within(drafts: Sequence[LineDraft], *, fits: int, most: int) -> list[KindLin
 WRITTEN_INLINE: Final = 500
 """Entities up to which lines are written on the event loop, a millisecond or two."""
 
-
-class WrittenLines(NamedTuple):
-    """The lines about some groups."""
-
-    lines: Sequence[KindLine] = ()
-    texts: bool = False
-    """Whether they show texts from outside."""
-    removed: Sequence[Removal] = ()
-    """What was taken out of these texts."""
-
-
-async def async_write_lines(
-    reader: Reader, groups: Sequence[Group], house: HouseSnapshot, *, rooms: bool, fits: int
-) -> WrittenLines:
-    """Return the lines about some groups as `reader` may know them, in `fits` characters if possible.
-
-    `rooms` is for a reader who does not know where the entities are. Many entities are read in a worker.
-    """
-    hass = reader.hass
-    states: dict[str, State] = {}
-    for group in groups:
-        for record in group.records:
-            state = hass.states.get(record.entity_id)
-            # The snapshot has exposed entities only.
-            if state is not None and reader.permits(record.entity_id):
-                states[record.entity_id] = state
-    if not states:
-        return WrittenLines()
-    write = partial(_write, hass, groups, states, house, rooms=rooms, fits=fits)
-    return await hass.async_add_executor_job(write) if len(states) > WRITTEN_INLINE else write()
-
-
-def _write(
-    hass: HomeAssistant,
-    groups: Sequence[Group],
-    states: Mapping[str, State],
-    house: HouseSnapshot,
-    *,
-    rooms: bool,
-    fits: int,
-) -> WrittenLines:
-    bare: dict[str, State] = {}
-    shown: dict[str, State] = {}
-    removed: list[Removal] = []
-
-    def without(state: State) -> State:
-        """Return a state without texts from outside."""
-        if state.entity_id not in bare:
-            bare[state.entity_id] = without_outside(hass, state)
-        return bare[state.entity_id]
-
-    def clean(state: State) -> State:
-        """Return a state with its texts from outside cleaned."""
-        if state.entity_id not in shown:
-            shown[state.entity_id], found = cleaned(hass, state)
-            removed.extend(found)
-        return shown[state.entity_id]
-
-    drafts = partial(group_drafts, groups, states, house, rooms=rooms)
-    lines = within(drafts(told=lambda group: clean if group.about else without), fits=fits, most=MAX_NAMES)
-    texts = False
-    if any(state is not without(states[key]) for key, state in shown.items()):
-        plain = within(drafts(told=lambda _group: without), fits=fits, most=MAX_NAMES)
-        texts = [line.text for line in lines] != [line.text for line in plain]
-    return WrittenLines(lines, texts, removed)
-
-
 NARROWED_HITS = 50
 """Searched by meaning where the agent sees only some of them."""
 STATES_BESIDE_FULL_CATALOGUE = 8
@@ -624,23 +634,35 @@ CLEARLY = 0.9
 """Share of the best score from which on a sentence is clearly about an entity."""
 
 
-class Meant(NamedTuple):
-    """Semantic results: entity ids with their similarity, best first, and the query."""
+class OutsideTexts:
+    """States without their texts from outside, or with these cleaned."""
 
-    hits: tuple[tuple[str, float], ...] = ()
-    query: str | None = None
-    """None if a vector store was not asked, or did not answer."""
+    def __init__(self, hass: HomeAssistant) -> None:
+        self._hass = hass
+        self._bare: dict[str, State] = {}
+        self._cleaned: dict[str, State] = {}
+        self.removed: list[Removal] = []
+        """What was taken out of the texts that were cleaned."""
 
+    @property
+    def any_kept(self) -> bool:
+        """Return whether a state was given with such a text."""
+        return any(state is not self._bare[key] for key, state in self._cleaned.items())
 
-class ToldState(NamedTuple):
-    """An entity with its state as the model sees it."""
+    def bare(self, state: State) -> State:
+        """Return a state without texts from outside."""
+        if state.entity_id not in self._bare:
+            self._bare[state.entity_id] = without_outside(self._hass, state)
+        return self._bare[state.entity_id]
 
-    record: EntityRecord
-    state: State
-    bare: State
-    """Without texts from outside."""
-    removed: Sequence[Removal] = ()
-    """Text that was removed from these texts."""
+    def cleaned(self, state: State) -> State:
+        """Return a state with its texts from outside cleaned."""
+        if (bare := self.bare(state)) is state:
+            return bare
+        if state.entity_id not in self._cleaned:
+            self._cleaned[state.entity_id], removed = cleaned(self._hass, state)
+            self.removed.extend(removed)
+        return self._cleaned[state.entity_id]
 
 
 class EntitiesContextProvider(ContextProvider):
@@ -664,141 +686,175 @@ class EntitiesContextProvider(ContextProvider):
     async def async_prepare(self, house: HouseSnapshot) -> None:
         """Build the index of words, and what the first sentence would have to read."""
         await async_retrieve(self._hass, house, "", 1)
-        await async_prepare_selection(self._hass, house)
+
+        def read() -> None:
+            """Build the tables; 0.2 s on a small computer."""
+            for language in languages_with("topics.kinds"):
+                topic_reader(language)
+            for places_only in (False, True):
+                known_names(house, home_languages(self._hass), places_only=places_only)
+            by_kind(house)
+
+        await self._hass.async_add_executor_job(read)
 
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the states that matter, within the budget."""
+        house, complete = request.house, request.catalogue.complete
+        topic = read_topic(request.sentence, request.speaker.language)
+        # Which, how many, any: a line about the kind is needed.
+        counts = not topic.commands and (
+            topic.asks_which or (topic.is_asked and bool(topic.states) and not topic.kinds)
+        )
         selection = None
-        if request.catalogue.complete or request.before or self._counts(request):
+        if complete or request.before or counts:
             selection = await async_select(
                 self._hass,
-                request.house,
+                house,
                 request.sentence,
                 language=request.speaker.language,
                 area_id=request.speaker.area_id,
                 before=request.before,
-                places_only=not request.catalogue.complete,
+                places_only=not complete,
             )
-        if selection is not None and request.catalogue.complete:
-            return await self._async_selected(selection, request)
-        limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue.complete else FOUND_IN_LARGE_HOUSE
-        meant = await self._async_meant(request)
-        limit = max(limit, len(meant.hits))
+        if selection is not None and complete:
+            group_tokens = KINDS_TOKENS + self._tokens(request)
+        else:
+            group_tokens = LARGE_KINDS_TOKENS
+            selection = await self._async_search(request, selection, counts=counts)
+        records = {record.entity_id: record for record in selection.records}
+        clear = records.keys() if selection.clear is None else selection.clear
+        if self._chosen:
+            records = records | {
+                key: record
+                for key, record in sorted(house.entities.items())
+                if key not in records and request.reader.sees(key)
+            }
+        texts = OutsideTexts(self._hass)
+        shown = self._shown(records.values(), request, clear, texts)
+        reserved = group_tokens if selection.groups and not complete else 0
+        lines = self._lines(shown, house, self._tokens(request) - reserved, introduced=not complete)
+        shown = shown[: len(lines)]
+        with_texts = texts.any_kept and any(
+            self._writer.line(record, state, house, introduced=False)
+            != self._writer.line(record, texts.bare(state), house, introduced=False)
+            for record, state in shown
+        )
+        left = min(request.budget.retrieved, group_tokens) - sum(map(estimate_tokens, lines))
+        counted, with_more_texts = await self._async_counted(selection.groups, request, left, texts)
+        ids = [record.entity_id for record, _state in shown]
+        named = [key for line in counted for key in line.entity_ids[: line.named]]
+        outside: tuple[str, ...] | None = None
+        if not self._away.states:
+            outside = () if complete else tuple(introduction(records[key], house) for key in ids)
+        return Slot(
+            heading=self._writer.heading_for(request.sentence, request.speaker.language),
+            lines=(*lines, *(line.text for line in counted)),
+            entity_ids=tuple(dict.fromkeys((*ids, *named))),
+            outside=outside,
+            query=selection.query,
+            texts=with_texts or with_more_texts,
+            removed=tuple(texts.removed),
+            about=tuple(dict.fromkeys((*selection.clearly(ids), *named))),
+            scores=(*(selection.scores.get(key, {}) for key in ids), *({} for _line in counted)),
+        )
+
+    async def _async_search(
+        self, request: ContextRequest, selection: Selection | None, *, counts: bool
+    ) -> Selection:
+        """Return what is found where the model has no list of all entities, or the language is not known."""
+        complete, area_id = request.catalogue.complete, request.speaker.area_id
+        by_meaning, query = await self._async_by_meaning(request)
+        limit = STATES_BESIDE_FULL_CATALOGUE if complete else FOUND_IN_LARGE_HOUSE
+        limit = max(limit, len(by_meaning))
         by_words: dict[str, float] = {}
         found = await async_retrieve(
             self._hass,
             request.house,
             request.sentence,
             limit,
-            area_id=request.speaker.area_id,
+            area_id=area_id,
             language=request.speaker.language,
-            cut=CUT_BESIDE_FULL_CATALOGUE if request.catalogue.complete else 0.0,
-            semantic=meant.hits,
+            cut=CUT_BESIDE_FULL_CATALOGUE if complete else 0.0,
+            semantic=list(by_meaning.items()),
             scores=by_words,
         )
-        kinds = selection.groups if selection is not None and self._counts(request) else ()
+        groups = selection.groups if selection is not None and counts else ()
         before = selection.records if selection is not None and selection.goes_on else ()
-        if kinds and not meant.hits:
+        if groups and not by_meaning:
             found = [record for record in found if self._is_named(record, request)]
             limit = len(found)
         records = {record.entity_id: record for record in (*before, *found)}
-        for record in self._lively(request):
-            if len(records) >= limit:
-                break
-            records.setdefault(record.entity_id, record)
-        if self._chosen:
-            records |= {
-                entity_id: record
-                for entity_id, record in sorted(request.house.entities.items())
-                if entity_id not in records and request.reader.sees(entity_id)
-            }
-        told = self._told(records.values(), request, [record.entity_id for record in found[:1]])
-        counted, texts, removed = await self._async_counted(kinds, request, LARGE_KINDS_TOKENS)
-        lines = self._lines(told, request, sum(estimate_tokens(line.text) for line in counted))
-        told = told[: len(lines)]
-        entity_ids = [one.record.entity_id for one in told]
-        by_meaning = dict(meant.hits)
-        outside = None
-        if not self._away.states:
-            shown = () if request.catalogue.complete else entity_ids
-            outside = tuple(introduction(records[entity_id], request.house) for entity_id in shown)
-        return Slot(
-            heading=self._writer.heading_for(request.sentence, request.speaker.language),
-            lines=(*lines, *(line.text for line in counted)),
-            entity_ids=tuple(entity_ids),
-            outside=outside,
-            query=meant.query,
-            texts=texts or any(self._shows_text(one, request.house) for one in told),
-            removed=(*removed, *(found for one in told for found in one.removed)),
-            about=self._clearly(entity_ids, by_words, before, counted),
-            scores=tuple(_scores(entity_id, by_words, by_meaning) for entity_id in entity_ids),
+        for record in request.house.in_area(area_id) if area_id is not None else ():
+            state = self._hass.states.get(record.entity_id)
+            if len(records) < limit and DOMAINS[record.domain].is_lively and state and is_active(state):
+                records.setdefault(record.entity_id, record)
+
+        def clearly(ids: Sequence[str]) -> Sequence[str]:
+            best = max((by_words.get(key, 0.0) for key in ids), default=0.0) * CLEARLY
+            close = [key for key in ids if best and by_words.get(key, 0.0) >= best]
+            return [*(record.entity_id for record in before), *close]
+
+        ranked = {"words": by_words, "meaning": by_meaning}
+        return Selection(
+            records=list(records.values()),
+            groups=groups,
+            clear={record.entity_id for record in found[:1]},
+            clearly=clearly,
+            scores={
+                key: {name: scores[key] for name, scores in ranked.items() if key in scores}
+                for key in records
+            },
+            query=query,
         )
 
-    async def _async_selected(self, selection: Selection, request: ContextRequest) -> Slot:
-        records = {record.entity_id: record for record in selection.records}
-        about = frozenset(records)
-        if self._chosen:
-            for entity_id, record in sorted(request.house.entities.items()):
-                if request.reader.sees(entity_id):
-                    records.setdefault(entity_id, record)
-        told = self._told(records.values(), request, about)
-        lines = self._lines(told, request)
-        told = told[: len(lines)]
-        left = min(request.budget.retrieved, KINDS_TOKENS + self._tokens(request))
-        left -= sum(map(estimate_tokens, lines))
-        counted, texts, removed = await self._async_counted(selection.groups, request, left)
-        lines += [line.text for line in counted]
-        ids = [one.record.entity_id for one in told]
-        ids += [entity_id for line in counted for entity_id in line.entity_ids[: line.named]]
-        return Slot(
-            heading=self._writer.heading_for(request.sentence, request.speaker.language),
-            lines=tuple(lines),
-            entity_ids=tuple(dict.fromkeys(ids)),
-            about=tuple(dict.fromkeys(ids)),
-            scores=tuple(
-                {"words": round(selection.scores[one.record.entity_id], 3)}
-                if one.record.entity_id in selection.scores
-                else {}
-                for one in told
-            )
-            + ({},) * len(counted),
-            outside=None if self._away.states else (),
-            texts=texts or any(self._shows_text(one, request.house) for one in told),
-            removed=(*removed, *(found for one in told for found in one.removed)),
+    async def _async_by_meaning(self, request: ContextRequest) -> tuple[dict[str, float], str | None]:
+        """Return the entities closest in meaning, best first, and the query that a store answered, if any.
+
+        Retrieval checks whether they are exposed.
+        """
+        if self._semantic is None:
+            return {}, None
+        hits = await self._semantic.async_search(
+            self._collection,
+            request.sentence,
+            NARROWED_HITS if self._narrowed else self._top_k,
+            self._threshold,
+            where={"source": TextSource.ENTITY.value},
         )
+        answered = self._semantic.available  # a search that fails finds that out
+        # The index is of everything that is exposed; an agent with a list sees some of it.
+        seen = [hit for hit in hits if hit.id in request.house.entities][: self._top_k]
+        return {hit.id: hit.similarity for hit in seen}, request.sentence if answered else None
 
     async def _async_counted(
-        self, groups: Sequence[Group], request: ContextRequest, tokens: int
-    ) -> WrittenLines:
-        return await async_write_lines(
-            request.reader,
-            groups,
-            request.house,
-            rooms=not request.catalogue.complete,
-            fits=max(tokens, 0) * CHARS_PER_TOKEN,
-        )
+        self, groups: Sequence[Group], request: ContextRequest, tokens: int, texts: OutsideTexts
+    ) -> tuple[Sequence[KindLine], bool]:
+        """Return the lines about groups, if possible in so many tokens, and whether they show such texts.
 
-    @staticmethod
-    def _counts(request: ContextRequest) -> bool:
-        """Return whether a sentence asks which or how many, so that a line about the kind is needed."""
-        topic = read_topic(request.sentence, request.speaker.language)
-        if topic.commands:
-            return False
-        return topic.asks_which or (topic.is_asked and bool(topic.states) and not topic.kinds)
+        Many entities are read in a worker.
+        """
+        states = {
+            record.entity_id: state
+            for group in groups
+            for record in group.records
+            # The snapshot has exposed entities only.
+            if (state := self._hass.states.get(record.entity_id)) and request.reader.permits(record.entity_id)
+        }
+        if not states:
+            return (), False
 
-    @staticmethod
-    def _clearly(
-        found: Sequence[str],
-        scores: Mapping[str, float],
-        before: Iterable[EntityRecord],
-        counted: Iterable[KindLine],
-    ) -> tuple[str, ...]:
-        best = max((scores.get(key, 0.0) for key in found), default=0.0) * CLEARLY
-        ids = [record.entity_id for record in before]
-        ids += [key for line in counted for key in line.entity_ids[: line.named]]
-        ids += [key for key in found if best and scores.get(key, 0.0) >= best]
-        return tuple(dict.fromkeys(ids))
+        def lines(told: Telling) -> Sequence[KindLine]:
+            # Without a list of the home the model does not know where the entities are.
+            rooms = not request.catalogue.complete
+            drafts = group_drafts(groups, states, request.house, rooms=rooms, told=told)
+            return within(drafts, fits=max(tokens, 0) * CHARS_PER_TOKEN, most=MAX_NAMES)
+
+        def write() -> tuple[Sequence[KindLine], bool]:
+            found = lines(lambda group: texts.cleaned if group.about else texts.bare)
+            return found, texts.any_kept and found != lines(lambda _group: texts.bare)
+
+        return await self._hass.async_add_executor_job(write) if len(states) > WRITTEN_INLINE else write()
 
     @staticmethod
     def _is_named(record: EntityRecord, request: ContextRequest) -> bool:
@@ -810,65 +866,45 @@ class EntitiesContextProvider(ContextProvider):
             for name in map(words, record.names)
         )
 
-    async def _async_meant(self, request: ContextRequest) -> Meant:
-        """Return the entities closest to a sentence in meaning; retrieval checks whether they are exposed."""
-        if self._semantic is None:
-            return Meant()
-        hits = await self._semantic.async_search(
-            self._collection,
-            request.sentence,
-            NARROWED_HITS if self._narrowed else self._top_k,
-            self._threshold,
-            where={"source": TextSource.ENTITY.value},
-        )
-        answered = self._semantic.available  # a search that fails finds that out
-        # The index is of everything that is exposed; an agent with a list sees some of it.
-        seen = [hit for hit in hits if hit.id in request.house.entities]
-        return Meant(
-            tuple((hit.id, hit.similarity) for hit in seen[: self._top_k]),
-            query=request.sentence if answered else None,
-        )
+    def _shown(
+        self,
+        records: Iterable[EntityRecord],
+        request: ContextRequest,
+        clear: Collection[str],
+        texts: OutsideTexts,
+    ) -> list[Member]:
+        """Return entities with their states, with texts from outside only where the sentence is about them.
 
-    def _lively(self, request: ContextRequest) -> Iterable[EntityRecord]:
-        if request.speaker.area_id is None:
-            return
-        for record in request.house.in_area(request.speaker.area_id):
-            state = self._hass.states.get(record.entity_id)
-            if DOMAINS[record.domain].is_lively and state is not None and is_active(state):
-                yield record
-
-    def _told(
-        self, records: Iterable[EntityRecord], request: ContextRequest, best: Collection[str]
-    ) -> list[ToldState]:
-        """Return the states of entities, with texts from outside only where the sentence is about them.
-
-        `best` are the ids of those. A song's title beside "turn on the light" would mark the turn without
-        need. Where a person has chosen which entities are always included, they are included in full.
+        A song's title beside "turn on the light" would mark the turn without need. Where a person has chosen
+        which entities are always included, they are included in full.
         """
         spoken = frozenset(words(request.sentence))
         languages = dict.fromkeys((request.speaker.language, "en"))
-        told = []
+        shown = []
         for record in records:
             state = self._hass.states.get(record.entity_id)
             if state is None or not request.reader.sees(record.entity_id):
                 continue
-            bare = without_outside(self._hass, state)
-            removed: Sequence[Removal] = ()
-            if bare is not state:
-                about = self._chosen or record.entity_id in best or _is_about(record, spoken, languages)
-                state, removed = cleaned(self._hass, state) if about else (bare, removed)
-            told.append(ToldState(record, state, bare, removed))
-        return told
+            if texts.bare(state) is not state:
+                concepts = class_concepts(record.domain, record.device_class, languages)
+                about = (
+                    self._chosen
+                    or record.entity_id in clear
+                    or any(spoken.issuperset(name) for name in map(words, record.names) if name)
+                    or not spoken.isdisjoint(words(concepts))
+                )
+                state = texts.cleaned(state) if about else texts.bare(state)
+            shown.append((record, state))
+        return shown
 
-    def _lines(self, told: Sequence[ToldState], request: ContextRequest, taken: int = 0) -> list[str]:
-        """Return one line for each entity until the budget is used.
+    def _lines(
+        self, shown: Sequence[Member], house: HouseSnapshot, left: int, *, introduced: bool
+    ) -> list[str]:
+        """Return one line for each entity until `left` tokens are used.
 
         If many are meant, the last ones get no introduction, so that more of them fit.
         """
-        introduced = not request.catalogue.complete
-        left = self._tokens(request) - taken
-        shown = [(one.record, one.state) for one in told]
-        write = partial(self._writer.line, house=request.house)
+        write = partial(self._writer.line, house=house)
         lines = [write(record, state, introduced=introduced) for record, state in shown]
         spent = sum(map(estimate_tokens, lines))
         for index in reversed(range(len(lines) if introduced else 0)):
@@ -887,25 +923,3 @@ class EntitiesContextProvider(ContextProvider):
         if request.catalogue.complete and self._writer.brief and not self._chosen:
             left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
         return left
-
-    def _shows_text(self, one: ToldState, house: HouseSnapshot) -> bool:
-        if one.state is one.bare:
-            return False
-        lines = {
-            self._writer.line(one.record, state, house, introduced=False) for state in (one.state, one.bare)
-        }
-        return len(lines) > 1
-
-
-def _is_about(record: EntityRecord, spoken: frozenset[str], languages: Iterable[str]) -> bool:
-    if any(spoken.issuperset(words(name)) for name in record.names if words(name)):
-        return True
-    return not spoken.isdisjoint(words(class_concepts(record.domain, record.device_class, languages)))
-
-
-def _scores(
-    entity_id: str, by_words: Mapping[str, float], by_meaning: Mapping[str, float]
-) -> Mapping[str, float]:
-    """Return how well an entity fits; None for one that is shown without a search."""
-    found = (("words", by_words.get(entity_id)), ("meaning", by_meaning.get(entity_id)))
-    return {name: score for name, score in found if score is not None}

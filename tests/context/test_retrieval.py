@@ -1,0 +1,284 @@
+"""The entities that a sentence is about, found by words: one, many at once, or what somebody wishes for."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.context import named, retrieval
+from custom_components.home_agent.context.retrieval import MANY, async_retrieve
+from custom_components.home_agent.knowledge.house import House
+from custom_components.home_agent.languages import languages_with
+from custom_components.home_agent.texts import words
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import (
+    area_registry as ar,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
+from tests.helpers.checks import every
+from tests.helpers.homes import DIAGNOSTICS, build_home, expose
+
+LANGUAGES = languages_with("concepts")
+
+
+@pytest.fixture
+async def known(house: HomeAssistant) -> AsyncGenerator[House]:
+    """A started house that knows what `hass` has."""
+    agent_house = House(house)
+    await agent_house.async_start()
+    yield agent_house
+    await agent_house.async_stop()
+
+
+async def found(hass: HomeAssistant, known: House, query: str, limit: int = 10, **kwargs: Any) -> list[str]:
+    records = await async_retrieve(hass, await known.async_snapshot(), query, limit, **kwargs)
+    return [item.entity_id for item in records]
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "expected"),
+    [
+        ("en", "it is too dark in the kitchen", "light.kitchen_light"),
+        ("de", "wie warm ist es im Schlafzimmer", "sensor.schlafzimmer_temperatur"),
+        ("de", "mach die Glotze im Wohnzimmer aus", "media_player.wohnzimmer_fernseher"),
+        ("fr", "ferme les volets de la chambre", "cover.chambre_volet"),
+        ("ru", "выключи свет на кухне", "light.kukhnia_svet"),
+    ],
+)
+async def test_requests_find_their_entity_in_the_language_of_the_house(
+    house: HomeAssistant, known: House, language: str, query: str, expected: str
+) -> None:
+    house.config.language = language
+    built = build_home(house, 80, language=language)
+    assert expected in built.entities
+    assert expected in (await found(house, known, query))[:5]
+
+
+async def test_where_one_speaks_breaks_ties(house: HomeAssistant, known: House) -> None:
+    built = build_home(house, 40)
+    snapshot = await known.async_snapshot()
+    for area_id in every(built.areas):
+        entity_id = (await found(house, known, "turn off the light", area_id=area_id))[0]
+        assert snapshot.entities[entity_id].area_id == area_id
+    assert (await found(house, known, "kitchen light", area_id=built.areas[0]))[0] == "light.kitchen_light"
+
+
+async def test_readings_of_a_device_stay_behind_it_unless_named(house: HomeAssistant, known: House) -> None:
+    build_home(house, 40, devices=True, diagnostics=len(DIAGNOSTICS))
+    assert (await found(house, known, "turn on the kitchen light"))[0] == "light.kitchen_light"
+    assert (await found(house, known, "battery of the kitchen light"))[0] == "sensor.kitchen_light_battery"
+
+
+async def test_aliases_areas_and_labels_are_found_after_a_change(house: HomeAssistant, known: House) -> None:
+    build_home(house, 40)
+    await found(house, known, "anything")
+    label = lr.async_get(house).async_create("Party")
+    er.async_get(house).async_update_entity(
+        "switch.kitchen_socket", aliases=[er.COMPUTED_NAME, "Mixer"], labels={label.label_id}
+    )
+    ar.async_get(house).async_update("bathroom", name="Wellness")
+    assert (await found(house, known, "start the mixer"))[0] == "switch.kitchen_socket"
+    assert (await found(house, known, "party"))[0] == "switch.kitchen_socket"
+    assert "light.bathroom_light" in await found(house, known, "wellness light", 3)
+
+
+async def test_an_old_index_answers_while_a_new_one_is_built(
+    house: HomeAssistant, known: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrieval, "INDEX_WAIT_SECONDS", 0.0)
+    build_home(house, 40)
+    await found(house, known, "kitchen light")
+    house.states.async_set("light.kitchen_light", "on", {"friendly_name": "Sunbeam"})
+    assert (await found(house, known, "kitchen light"))[0] == "light.kitchen_light"
+    await house.async_block_till_done(wait_background_tasks=True)
+    assert (await found(house, known, "sunbeam"))[0] == "light.kitchen_light"
+
+
+def members(
+    hass: HomeAssistant, domain: str, *, area: str | None = None, floor: str | None = None
+) -> set[str]:
+    """Return the ids of a domain in a place, both by name."""
+    areas = ar.async_get(hass)
+    found = set()
+    for entry in er.async_get(hass).entities.values():
+        room = areas.async_get_area(entry.area_id) if entry.area_id else None
+        level = fr.async_get(hass).async_get_floor(room.floor_id) if room and room.floor_id else None
+        if entry.domain != domain or entry.entity_category is not None:
+            continue
+        if (area is None or (room and room.name == area)) and (
+            floor is None or (level and level.name == floor)
+        ):
+            found.add(entry.entity_id)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "domain", "floor"),
+    [
+        ("en", "turn off all lights upstairs", "light", "Upstairs"),
+        ("en", "close all the blinds upstairs", "cover", "Upstairs"),
+        ("de", "mach oben alle Lampen aus", "light", "Obergeschoss"),
+        ("fr", "éteins toutes les lumières à l'étage", "light", "Étage"),
+        ("ru", "выключи все лампы на втором этаже", "light", "Второй этаж"),
+    ],
+)
+async def test_all_of_a_kind_on_a_floor(
+    house: HomeAssistant, known: House, language: str, query: str, domain: str, floor: str
+) -> None:
+    house.config.language = language
+    build_home(house, 300, language=language, rooms=12)
+    expected = members(house, domain, floor=floor)
+    assert len(expected) > 8
+    shown = await found(house, known, query, language=language)
+    assert set(shown[: len(expected)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "domain"),
+    [
+        ("en", "turn off all lights", "light"),
+        ("fr", "ferme tous les volets", "cover"),
+        ("nl", "doe alle lampen uit", "light"),
+    ],
+)
+async def test_all_of_a_kind_in_the_house(
+    house: HomeAssistant, known: House, language: str, query: str, domain: str
+) -> None:
+    home_language = language if language != "nl" else "de"
+    house.config.language = language
+    build_home(house, 120, language=home_language, rooms=12)
+    expected = members(house, domain)
+    assert len(expected) > 8
+    assert expected <= set(await found(house, known, query, language=language))
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "area"),
+    [
+        ("en", "turn off everything in the kitchen", "Kitchen"),
+        ("de", "mach in der Küche alles aus", "Küche"),
+        ("ru", "выключи всё на кухне", "Кухня"),
+    ],
+)
+async def test_everything_in_a_room(
+    house: HomeAssistant, known: House, language: str, query: str, area: str
+) -> None:
+    house.config.language = language
+    build_home(house, 200, language=language, rooms=4)
+    domains = ("light", "switch", "fan", "cover", "climate", "media_player")
+    expected = set().union(*(members(house, domain, area=area) for domain in domains))
+    assert len(expected) > 20
+    assert expected <= set(await found(house, known, query, language=language))
+
+
+async def test_everything_is_what_is_in_the_speakers_room(house: HomeAssistant, known: House) -> None:
+    built = build_home(house, 200, rooms=4)
+    shown = await found(house, known, "turn everything off", area_id=built.areas[1])
+    assert members(house, "light", area="Kitchen") <= set(shown)
+    assert not members(house, "light", area="Bedroom") & set(shown)
+
+
+async def test_two_rooms(house: HomeAssistant, known: House) -> None:
+    build_home(house, 300, rooms=6)
+    shown = await found(house, known, "turn on the lights in the kitchen and the bedroom")
+    expected = members(house, "light", area="Kitchen") | members(house, "light", area="Bedroom")
+    assert len(expected) > 8
+    assert set(shown[: len(expected)]) == expected
+
+
+async def test_one_thing_stays_first(house: HomeAssistant, known: House) -> None:
+    build_home(house, 300, rooms=12)
+    assert (await found(house, known, "turn on the kitchen floor lamp"))[0] == "light.kitchen_floor_lamp"
+    assert len(await found(house, known, "what time is it")) <= 10
+
+
+async def test_a_bound(house: HomeAssistant, known: House) -> None:
+    build_home(house, 1000, rooms=12)
+    assert len(members(house, "light")) > MANY
+    assert len(await found(house, known, "turn off all lights")) == MANY
+
+
+async def test_what_is_hidden_is_in_no_group(house: HomeAssistant, known: House) -> None:
+    build_home(house, 100, rooms=12, diagnostics=1, devices=True)
+    snapshot = await known.async_snapshot()
+    hidden = min(members(house, "light"))
+    records = await async_retrieve(house, snapshot, "turn off all lights", 8)
+    assert hidden in {record.entity_id for record in records}
+    expose(house, hidden, exposed=False)
+    for house_now in (snapshot, await known.async_snapshot()):
+        records = await async_retrieve(
+            house, house_now, "turn off all lights", 8, semantic=[(hidden, 0.99), ("light.never_was", 0.9)]
+        )
+        assert records
+        assert not {hidden, "light.never_was"} & {record.entity_id for record in records}
+
+
+async def test_what_is_close_in_meaning_is_found(house: HomeAssistant, known: House) -> None:
+    build_home(house, 300, rooms=12)
+    target = "switch.garden_socket"
+    assert target not in await found(house, known, "fire up the fountain")
+    shown = await found(
+        house, known, "fire up the fountain", semantic=[(target, 0.6), ("fan.attic_fan", 0.3)]
+    )
+    assert shown[0] == target
+    named = await found(house, known, "turn on the kitchen floor lamp", semantic=[(target, 0.9)])
+    assert named[0] == "light.kitchen_floor_lamp"
+    assert target in named
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_wishes_of_its_classes(language: str) -> None:
+    """A wish is about a class that has words, and says something that these do not."""
+    known = named.vocabulary(language)
+    assert len(known.wishes.names) >= 10
+    first = {said.split()[0] for said in known.classes.values()}
+    assert known.wishes.names.keys() <= first
+    phrases = [phrase for texts in known.wishes.names.values() for phrase in texts]
+    assert all(words(phrase) for phrase in every(phrases))
+    assert all(len(set(texts)) == len(texts) for texts in every(known.wishes.names.values()))
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "meant"),
+    [
+        ("en", "I can hardly see anything in the {}", "light."),
+        ("en", "the neighbours can see me in the {}", "cover."),
+        ("en", "I am shivering in the {}", "climate."),
+        ("en", "has somebody left crumbs in the {}", "vacuum."),
+        ("de", "{}: da ist es ja stockfinster", "light."),
+        ("de", "im {} schwitze ich", "climate."),
+        ("fr", "je n'y vois rien dans le {}", "light."),
+        ("es", "el sol me da en la cara en el {}", "cover."),
+        ("pl", "{}: jest tu przeciąg", "binary_sensor."),
+        ("ru", "{}: я замёрз", "climate."),
+        ("sv", "{}: det drar här", "binary_sensor."),
+    ],
+)
+async def test_a_wish_is_found_by_words_alone(
+    house: HomeAssistant, known: House, language: str, sentence: str, meant: str
+) -> None:
+    """The things that a wish is about come first of those in the room."""
+    house.config.language = language
+    built = build_home(house, 84, language=language, rooms=7)
+    room = ar.async_get(house).async_get_area(built.areas[0])
+    assert room is not None
+    shown = await found(house, known, sentence.format(room.name), 8)
+    assert shown[0].startswith(meant)
+
+
+async def test_a_wish_without_a_room_is_about_the_speakers(house: HomeAssistant, known: House) -> None:
+    """Who says only that it is too dark to see means the lights of the room."""
+    built = build_home(house, 84, rooms=7)
+    shown = await found(house, known, "I can't see a thing", 8, area_id=built.areas[2])
+    assert shown[0] == "light.bedroom_light"
+    assert all(entity_id.startswith("light.") for entity_id in every(shown[:7]))
+
+
+async def test_what_is_named_comes_before_a_wish(house: HomeAssistant, known: House) -> None:
+    """A thing that the sentence names stays first, whatever else the sentence says."""
+    build_home(house, 84, rooms=7)
+    shown = await found(house, known, "turn off the kitchen tv, the glare is dazzling", 8)
+    assert shown[0] == "media_player.kitchen_tv"
+    assert "cover.kitchen_blind" in shown
