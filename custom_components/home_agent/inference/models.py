@@ -337,7 +337,7 @@ class Priority(IntEnum):
     TASK = 2
     """An automation or an administrator's test needs the answer, and nobody listens while it comes."""
     BACKGROUND = 3
-    """Nobody needs it now: memories, summaries, prompts that are read ahead."""
+    """Nobody needs it now: memories, summaries, prompts that are read ahead. People interrupt it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -347,8 +347,6 @@ class Caller:
     who: str = ""
     """The speaker; requests of several speakers are answered in turn."""
     priority: Priority = Priority.PERSON
-    whole: bool = False
-    """Whether an answer is used only when it is complete, so that it may be interrupted until then."""
     waited: float = 0.0
     """Seconds that its requests have waited."""
     served: int = 0
@@ -359,7 +357,7 @@ class Caller:
 
 def background(who: str) -> Caller:
     """Return the caller of work that nobody waits for."""
-    return Caller(who, Priority.BACKGROUND, whole=True)
+    return Caller(who, Priority.BACKGROUND)
 
 
 class FunctionCall(TypedDict):

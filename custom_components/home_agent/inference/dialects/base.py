@@ -329,9 +329,16 @@ class AnswerReader(ABC):
         self._content = _Characters()
         self._thinking = _Characters()
 
+    def take(self, data: Any) -> Delta | None:
+        """Return the delta of what a server sent, None if it is empty. Raises ModelServerError."""
+        try:
+            return self.read((data[0] if data else {}) if isinstance(data, list) else data)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as err:
+            raise malformed("the server's answer has an unknown shape") from err
+
     @abstractmethod
     def read(self, data: Mapping[str, Any]) -> Delta | None:
-        """Return the delta of an object, None if it is empty. Raises ModelServerError."""
+        """Return the delta of an object in the dialect, None if it is empty."""
 
     def close(self) -> Delta | None:
         """Return the rest at the end of the answer."""
@@ -368,18 +375,16 @@ class Wire(ABC):
     """A protocol: where requests go, what is in them, how answers are read. Holds no state."""
 
     dialect: ClassVar[Dialect]
+    answer: ClassVar[type[AnswerReader]]
+    """Reads one answer, made with the texts that no error may quote."""
 
-    @abstractmethod
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
         """Return the headers that carry the key."""
+        return {"Authorization": f"Bearer {key}"} if (key := endpoint.api_key.strip()) else {}
 
     @abstractmethod
     def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> ServerRequest:
         """Return the request for an answer."""
-
-    @abstractmethod
-    def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
-        """Return a reader for one answer."""
 
     @abstractmethod
     def models(self, endpoint: Endpoint) -> ServerRequest:

@@ -39,19 +39,36 @@ _SET_BY_MODEL: Final = lazy_regex(r"^[ \t]{0,40}num_ctx[ \t]+(\d{1,9})", re.MULT
 _DATA_URL: Final = lazy_regex(r"data:[^,;]{0,100};base64,(.*)", re.DOTALL)
 
 
+class OllamaAnswer(AnswerReader):
+    """Lines of a stream and whole answers alike."""
+
+    @override
+    def read(self, data: Mapping[str, Any]) -> Delta | None:
+        """Return the delta of a line."""
+        if data.get("error"):
+            raise in_stream(data, secrets=self.secrets)
+        message = data.get("message") or {}
+        self.recognised = self.recognised or "message" in data or "done" in data
+        calls = []
+        for entry in message.get("tool_calls") or ():
+            calls += self.calls.add({key: value for key, value in entry.items() if key != "index"})
+            calls += self.calls.flush()
+        if data.get("done"):
+            self.finish_reason = data.get("done_reason") or "stop"
+            self.usage = token_usage(data.get("prompt_eval_count"), data.get("eval_count"))
+        return self._delta(message.get("content") or "", message.get("thinking") or "", calls)
+
+
 class OllamaWire(Wire):
     """Requests to /api."""
 
     dialect: ClassVar[Dialect] = Dialect.OLLAMA
+    answer: ClassVar[type[AnswerReader]] = OllamaAnswer
 
     @staticmethod
     def url(endpoint: Endpoint, path: str) -> URL:
         """Return the address of an operation, whichever API the base address names."""
         return join_address(without_path(parse_address(endpoint.base_url), "/v1", "/api"), path)
-
-    @override
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        return {"Authorization": f"Bearer {key}"} if (key := endpoint.api_key.strip()) else {}
 
     @override
     def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> ServerRequest:
@@ -72,10 +89,6 @@ class OllamaWire(Wire):
         return ServerRequest(self.url(endpoint, "/api/chat"), {**body, "stream": stream, "options": options})
 
     @override
-    def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
-        return OllamaAnswer(secrets)
-
-    @override
     def models(self, endpoint: Endpoint) -> ServerRequest:
         return ServerRequest(self.url(endpoint, "/api/tags"))
 
@@ -94,26 +107,6 @@ class OllamaWire(Wire):
     def read_embeddings(self, data: Any) -> list[list[float]]:
         vectors: list[list[float]] = data["embeddings"]
         return vectors
-
-
-class OllamaAnswer(AnswerReader):
-    """Lines of a stream and whole answers alike."""
-
-    @override
-    def read(self, data: Mapping[str, Any]) -> Delta | None:
-        """Return the delta of a line."""
-        if data.get("error"):
-            raise in_stream(data, secrets=self.secrets)
-        message = data.get("message") or {}
-        self.recognised = self.recognised or "message" in data or "done" in data
-        calls = []
-        for entry in message.get("tool_calls") or ():
-            calls += self.calls.add({key: value for key, value in entry.items() if key != "index"})
-            calls += self.calls.flush()
-        if data.get("done"):
-            self.finish_reason = data.get("done_reason") or "stop"
-            self.usage = token_usage(data.get("prompt_eval_count"), data.get("eval_count"))
-        return self._delta(message.get("content") or "", message.get("thinking") or "", calls)
 
 
 def duration(value: str) -> str | int:
