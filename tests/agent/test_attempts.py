@@ -5,7 +5,6 @@ from typing import Any
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED
-from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_agent, speech
@@ -122,15 +121,6 @@ async def test_the_question_names_what_is_likely(hass: HomeAssistant, model_serv
     assert result.continue_conversation
 
 
-async def test_calls_of_one_answer_are_one_attempt(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Three wrong calls in one message leave two attempts."""
-    agent = await async_agent(hass, model_server, {"tools_max_calls_per_turn": 20})
-    calls = [("ha_control", {"action": "turn_on", "name": name, "area": "Attic"}) for name in WRONG]
-    model_server.script([tool_calls(calls), tool_calls([ON]), text("On.")])
-    await agent.say("Kitchen ceiling on")
-    assert hass.states.get(LIGHT).state == "on"
-
-
 async def test_figures_as_sensors(hass: HomeAssistant, model_server: ModelServer) -> None:
     """They are disabled by default, and follow the turns, with names and units."""
     agent = await async_agent(hass, model_server)
@@ -151,15 +141,3 @@ async def test_figures_as_sensors(hass: HomeAssistant, model_server: ModelServer
     assert figure(agent, "first_try_rate").state == "0.0"
     assert figure(agent, "first_try_rate").attributes["unit_of_measurement"] == "%"
     assert [figure(agent, key).state for key in ("repaired", "retried", "exhausted")] == ["1", "0", "0"]
-
-
-async def test_counters_are_in_the_diagnostics(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """By model and tool, with the rules."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([tool_calls([("HassTurnOn", {"name": "Kitchen Ceiling"})]), text("On.")])
-    await agent.say("Kitchen ceiling on")
-    found = (await async_get_config_entry_diagnostics(hass, agent.entry))["tool_quality"]
-    assert [(row["model"], row["tool"], row["repaired"]) for row in found["models"]] == [
-        ("test-model", "ha_control", 1)
-    ]
-    assert found["rules"] == {"intent_mapped": 1}
