@@ -2,7 +2,7 @@
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cache, partial
@@ -43,28 +43,27 @@ MAX_CHARS: Final = 2000
 
 
 @dataclass(slots=True)
-class AnswerGate:
-    """Holds back the answer to an order until it ends: words beside a call are early, and left out."""
+class Heard:
+    """What one answer came to, beside thoughts."""
 
-    language: str
+    waits: bool = False
+    """Whether it is held back until its end: words beside the call of an order are early, and left out."""
     text: str = ""
-    has_calls: bool = False
+    calls: bool = False
     withheld: str = ""
     """The answer, if it may not stand without a call."""
 
-    def release(self) -> str:
-        """Return what of the answer may be said."""
-        if self.text.strip() and not self.has_calls and not may_answer_order(self.text, self.language):
-            self.withheld = self.text
-        return "" if self.has_calls or self.withheld else self.text
+    def __bool__(self) -> bool:
+        """Return whether it has words or calls."""
+        return self.calls or bool(self.text.strip())
 
 
-def gate_of(turn: Turn) -> AnswerGate | None:
-    """Return the gate for the answer to an order of a person for which nothing was called yet."""
+def needs_call(turn: Turn) -> bool:
+    """Return whether a person orders something for which nothing was called yet."""
     calls = turn.calls
     if turn.user_input is None or turn.response_schema is not None or calls.records or turn.said:
-        return None
-    return AnswerGate(turn.language) if read(calls.sentence, turn.language).kind is Mood.ORDER else None
+        return False
+    return read(calls.sentence, turn.language).kind is Mood.ORDER
 
 
 def is_question(text: str, language: str) -> bool:
@@ -227,14 +226,11 @@ def written_calls(speech: SpeechFilter, tools: Mapping[str, llm.Tool]) -> list[l
 HEARTBEAT: LogDelta = {"thinking_content": ""}
 """A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
 
-QUEUE_SIZE = 32
-"""Deltas that are read ahead. They are handled at once, so too many would block the event loop."""
-
 
 async def _log_deltas(
-    turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: AnswerGate | None = None
+    turn: Turn, stream: AsyncGenerator[Delta], heard: Heard, *, allow_tools: bool
 ) -> AsyncGenerator[LogDelta]:
-    """Yield the chat-log deltas of one model answer; `gate` holds it back until its end."""
+    """Yield the chat-log deltas of one model answer, and note what it came to."""
     answer: _Answer | None = None
     yield {"role": "assistant"}
     async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
@@ -243,7 +239,7 @@ async def _log_deltas(
                 yield HEARTBEAT
                 continue
             # Which model answers is known once it has begun.
-            answer = answer or _Answer(turn, gate, allow_tools=allow_tools)
+            answer = answer or _Answer(turn, heard, allow_tools=allow_tools)
             turn.record.hear(delta)
             if delta.usage:
                 note_usage(turn, delta.usage)
@@ -275,9 +271,9 @@ class _Answer:
     learned here.
     """
 
-    def __init__(self, turn: Turn, gate: AnswerGate | None, *, allow_tools: bool) -> None:
+    def __init__(self, turn: Turn, heard: Heard, *, allow_tools: bool) -> None:
         self._turn = turn
-        self._gate = gate
+        self._heard = heard
         self._allow_tools = allow_tools
         self._starting_in_thought = turn.data.models_starting_in_thought
         self._model = turn.data.router.last_used
@@ -336,11 +332,14 @@ class _Answer:
         if self._names is not None and (text or final):
             text = self._names.feed(text, final=final)
             is_withheld = not text
-        if self._gate is not None:
-            self._gate.text += text
-            self._gate.has_calls = self._gate.has_calls or bool(calls)
+        heard = self._heard
+        heard.text += text
+        heard.calls = heard.calls or bool(calls)
+        if heard.waits:
             is_withheld = is_withheld or bool(text)
-            text = self._gate.release() if final else ""
+            text = heard.text if final and not heard.calls else ""
+            if text.strip() and not may_answer_order(text, self._turn.language):
+                heard.withheld, text = text, ""
         if not self._is_apart and text.strip():
             text, self._is_apart = f" {text.lstrip()}", True
         words: LogDelta = {}
@@ -368,66 +367,28 @@ def as_tool_input(call: ToolCall) -> llm.ToolInput:
     return bounded(llm.ToolInput(id=call.id, tool_name=call.name, tool_args=args))
 
 
-async def with_heartbeats[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator[T | None]:
-    """Yield the items of a stream, and None after each pause of so many seconds.
-
-    One task reads ahead, so that a pause can be seen without cancelling a read.
-    """
-    queue: asyncio.Queue[T | BaseException | None] = asyncio.Queue(QUEUE_SIZE)
-
-    async def read() -> None:
-        try:
-            async with aclosing(stream) as items:  # type: ignore[type-var]
-                async for item in items:
-                    await queue.put(item)
-        except Exception as err:  # noqa: BLE001 - raised again by the consumer
-            await queue.put(err)
-        else:
-            await queue.put(None)
-
-    reader = create_eager_task(read(), name="home_agent model stream")
-    try:
+async def with_heartbeats[T](stream: AsyncGenerator[T], seconds: float) -> AsyncGenerator[T | None]:
+    """Yield the items of a stream, and None after each pause of so many seconds."""
+    async with aclosing(stream):
         while True:
-            if queue.empty():
-                try:
-                    async with asyncio.timeout(seconds):
-                        item = await queue.get()
-                except TimeoutError:
-                    yield None
-                    continue
-            else:
-                item = queue.get_nowait()
-            if item is None:
+            coming = create_eager_task(anext(stream), name="home_agent model stream")
+            try:
+                while not coming.done():
+                    await asyncio.wait([coming], timeout=seconds)
+                    if not coming.done():
+                        yield None
+                item = coming.result()
+            except StopAsyncIteration:
                 return
-            if isinstance(item, BaseException):
-                raise item
+            finally:
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.wait([coming])
             yield item
-    finally:
-        if not reader.done():
-            reader.cancel()
-            await asyncio.gather(reader, return_exceptions=True)
 
 
 MAX_SHORTENED = 4
 """How often a request is made shorter that the server finds too long."""
-
-
-@dataclass(slots=True)
-class Heard:
-    """What the chat log got of one answer, beside thoughts."""
-
-    text: str = ""
-    calls: bool = False
-
-    def __bool__(self) -> bool:
-        """Return whether it has words or calls."""
-        return self.calls or bool(self.text.strip())
-
-    def hear(self, delta: LogDelta) -> LogDelta:
-        """Note an addition to the chat log, and return it."""
-        self.text += delta.get("content") or ""
-        self.calls = self.calls or bool(delta.get("tool_calls"))
-        return delta
 
 
 async def async_answer(turn: Turn) -> None:
@@ -461,14 +422,13 @@ async def async_answer(turn: Turn) -> None:
 
 async def _useful_deltas(turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
     """Yield one answer; after none, or an order without a call, the model is asked once more."""
-    gate, heard = gate_of(turn) if allow_tools else None, Heard()
+    heard = Heard(waits=allow_tools and needs_call(turn))
     stream = _asked(turn, allow_tools=allow_tools)
-    async with aclosing(_log_deltas(turn, stream, allow_tools=allow_tools, gate=gate)) as deltas:
+    async with aclosing(_log_deltas(turn, stream, heard, allow_tools=allow_tools)) as deltas:
         async for delta in deltas:
-            yield heard.hear(delta)
-    withheld = gate.withheld if gate is not None else ""
+            yield delta
     has_own_words = bool(turn.calls.draft) or turn.calls.acted or turn.calls.attempts_exhausted
-    if withheld:
+    if heard.withheld:
         LOGGER.info("The model answered an order without a call; asking again")
     elif not heard and allow_tools and not has_own_words:
         LOGGER.info("The model said and called nothing; asking again, without thinking")
@@ -477,13 +437,13 @@ async def _useful_deltas(turn: Turn, *, allow_tools: bool) -> AsyncGenerator[Log
         if is_answer and (failure := await async_unsaid_failure(turn, heard.text)):
             yield {"content": f" {failure}"}
         return
-    again = Heard()
+    again, withheld = Heard(), heard.withheld
     stream = _asked(turn, allow_tools=allow_tools, withheld=withheld, after_silence=not withheld)
     try:
-        async with aclosing(_log_deltas(turn, stream, allow_tools=allow_tools)) as deltas:
+        async with aclosing(_log_deltas(turn, stream, again, allow_tools=allow_tools)) as deltas:
             async for delta in deltas:
                 if "role" not in delta:
-                    yield again.hear(delta)
+                    yield delta
     except ModelServerError as err:
         LOGGER.info("The model could not be asked again (%s)", err.kind)
     if withheld and not again:

@@ -9,7 +9,7 @@ from functools import cached_property
 import json
 import os
 from pathlib import Path
-from typing import Any, Final, NotRequired, Self, TypedDict, cast, override
+from typing import Any, Final, Self, TypedDict, cast, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -44,32 +44,12 @@ _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_H
 _ROLES = frozenset({"user", "assistant", "tool"})
 
 
-class TurnContent(TypedDict):
-    """A turn as it is written to the store."""
-
-    at: str
-    person: str | None
-    messages: list[Message]
-    tainted: NotRequired[bool]
-    about: NotRequired[list[str]]
-
-
 class PersonTurn(TypedDict):
     """A turn in which a person spoke, with the id of its conversation."""
 
     conversation: str
     at: str
     messages: list[Message]
-
-
-class ConversationContent(TypedDict):
-    """A conversation as it is written to the store."""
-
-    turns: list[TurnContent]
-    start: int
-    summary: NotRequired[str]
-    ready: NotRequired[str]
-    tainted: NotRequired[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +67,14 @@ class StoredTurn:
     about: tuple[str, ...] = ()
     """Ids of the entities that it changed, else that were asked about."""
 
-    def content(self) -> TurnContent:
+    def content(self) -> Content:
         """Return the data to store."""
-        stored: TurnContent = {
-            "at": self.at.isoformat(),
-            "person": self.person,
-            "messages": list(self.messages),
-        }
+        stored: Content = {"at": self.at.isoformat(), "person": self.person, "messages": list(self.messages)}
         if self.tainted:
             stored["tainted"] = True
-        return {**stored, "about": list(self.about)} if self.about else stored
+        if self.about:
+            stored["about"] = list(self.about)
+        return stored
 
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether any of these folded texts is in it."""
@@ -187,16 +165,23 @@ class Conversation:
             taken = summary_messages(self.summary)
             max_messages = max(1, max_messages - len(taken))
             max_tokens = max(1, max_tokens - messages_tokens(taken))
-        usable = [_fitting(turn, max_messages, max_tokens) for turn in self.turns[self.start :]]
-        if _fit(usable, max_messages, max_tokens):
-            return _present(usable), self
-        skip = 0
-        while not _fit(usable[skip:], max_messages // 2, max_tokens // 2) and skip < len(usable) - 1:
-            skip += 1
-        moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
-        if self.ready:
-            moved = replace(moved, tainted=frozenset({"summary"} if "ready" in self.tainted else ()))
-        return _present(usable[skip:]), moved
+
+        def fits(turns: Sequence[StoredTurn], times: int = 1) -> bool:
+            messages, tokens = sum(len(turn.messages) for turn in turns), sum(turn.tokens for turn in turns)
+            return messages * times <= max_messages and tokens * times <= max_tokens
+
+        usable: list[StoredTurn] = []
+        for turn in self.turns[self.start :]:  # whole, as its words, or empty
+            words = turn if fits([turn]) else turn.words_only()
+            usable.append(words if fits([words]) else replace(turn, messages=(), tokens=0))
+        skip, moved = 0, self
+        if not fits(usable):
+            while not fits(usable[skip:], 2) and skip < len(usable) - 1:
+                skip += 1
+            moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
+            if self.ready:
+                moved = replace(moved, tainted=frozenset({"summary"} if "ready" in self.tainted else ()))
+        return [turn for turn in usable[skip:] if turn.messages], moved
 
     def without(self, is_unwanted: Callable[[StoredTurn], bool]) -> Conversation | None:
         """Return the conversation without some turns, None if nothing is left.
@@ -218,20 +203,16 @@ class Conversation:
         messages, tokens = sum(len(turn.messages) for turn in window), sum(turn.tokens for turn in window)
         return messages >= SUMMARY_FROM * max_messages or tokens >= SUMMARY_FROM * max_tokens
 
-    def content(self) -> ConversationContent | None:
+    def content(self) -> Content | None:
         """Return the data to store; None if nothing may be stored."""
         turns = [turn.content() for turn in self.turns if turn.persist]
         if not turns:
             return None
         unstored = sum(not turn.persist for turn in self.turns[: self.start])
-        stored: ConversationContent = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
+        stored: Content = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
         if len(turns) == len(self.turns):
-            if self.summary:
-                stored["summary"] = self.summary
-            if self.ready:
-                stored["ready"] = self.ready
-            if self.tainted:
-                stored["tainted"] = sorted(self.tainted)
+            told = {"summary": self.summary, "ready": self.ready, "tainted": sorted(self.tainted)}
+            stored |= {key: value for key, value in told.items() if value}
         return stored
 
     @classmethod
@@ -330,7 +311,10 @@ def make_turn(
 
 def _clean(message: Mapping[str, Any]) -> Message:
     kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
-    kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
+    content = message.get("content")
+    if isinstance(content, list):  # images are not kept
+        content = "\n".join(part["text"] for part in content if part.get("type") == "text")
+    kept["content"] = ("" if content is None else str(content))[:MAX_MESSAGE_CHARS]
     if calls := kept.pop("tool_calls", None):
         made: list[MessageCall] = []
         for call in calls:
@@ -346,13 +330,6 @@ def _clean(message: Mapping[str, Any]) -> Message:
             )
         kept["tool_calls"] = made
     return cast("Message", kept)
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message; images are not kept."""
-    if isinstance(content, list):
-        return "\n".join(part["text"] for part in content if part.get("type") == "text")
-    return "" if content is None else str(content)
 
 
 def _paired(messages: Sequence[Message]) -> list[Message]:
@@ -373,26 +350,6 @@ def _paired(messages: Sequence[Message]) -> list[Message]:
         if calls or message["content"]:
             kept.append(message)
     return kept
-
-
-def _fitting(turn: StoredTurn, max_messages: int, max_tokens: int) -> StoredTurn:
-    """Return a turn that fits on its own: whole, as its words, or empty."""
-    for version in (turn, turn.words_only()):
-        if len(version.messages) <= max_messages and version.tokens <= max_tokens:
-            return version
-    return replace(turn, messages=(), tokens=0)
-
-
-def _fit(turns: Iterable[StoredTurn], max_messages: int, max_tokens: int) -> bool:
-    known = list(turns)
-    return (
-        sum(len(turn.messages) for turn in known) <= max_messages
-        and sum(turn.tokens for turn in known) <= max_tokens
-    )
-
-
-def _present(turns: Iterable[StoredTurn]) -> list[StoredTurn]:
-    return [turn for turn in turns if turn.messages]
 
 
 FOLDER: Final = "conversations"

@@ -418,20 +418,21 @@ class ModelClient:
                 async for delta in deltas:
                     yield delta
             return
+
+        async def everything() -> list[Delta]:
+            async with aclosing(self._attempt(request, stream=stream)) as deltas:
+                return [delta async for delta in deltas]
+
         for _ in range(MAX_INTERRUPTED + 1):
             try:
                 async with self.queue.place(caller, request.give_up_at) as place:
-                    kept = await place.finish(self._whole(request, stream=stream))
+                    kept = await place.finish(everything())
             except Interrupted:
                 continue
             for delta in kept:
                 yield delta
             return
         raise ServerBusy(caller, "interrupted by requests of people")
-
-    async def _whole(self, request: ChatRequest, *, stream: bool) -> list[Delta]:
-        async with aclosing(self._attempt(request, stream=stream)) as deltas:
-            return [delta async for delta in deltas]
 
     async def _attempt(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
         """Yield the answer to one request, sent again at once without parameters that the server refuses."""

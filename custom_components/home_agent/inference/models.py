@@ -228,13 +228,10 @@ def _words(message: Any) -> str:
     if isinstance(message, dict):
         return _words(message.get("message") or message.get("msg") or message.get("detail"))
     if isinstance(message, list):
-        return "; ".join(f"{_place(item)}{_words(item)}" for item in message[:5])
+        places = (item.get("loc") if isinstance(item, dict) else None for item in message[:5])
+        named = (f"{'.'.join(map(str, place))}: " if isinstance(place, list) else "" for place in places)
+        return "; ".join(name + _words(item) for name, item in zip(named, message, strict=False))
     return str(message or "").split("'input':", 1)[0]
-
-
-def _place(problem: Any) -> str:
-    where = problem.get("loc") if isinstance(problem, dict) else None
-    return f"{'.'.join(map(str, where))}: " if isinstance(where, list) else ""
 
 
 def classify(status: int, words: str) -> ErrorKind:

@@ -216,7 +216,8 @@ class Transport:
             async with asyncio.timeout(self.first_byte_timeout):
                 response = await self._send(call, self._headers(call, headers))
         except (aiohttp.ClientError, OSError, ValueError, RuntimeError, AttributeError) as err:
-            raise failure(err, self.secrets) from _harmless(err)
+            # Some exceptions quote address or headers.
+            raise failure(err, self.secrets) from (None if isinstance(err, ValueError) else err)
         try:
             yield response
         finally:
@@ -371,11 +372,6 @@ def failure(err: Exception, secrets: Iterable[str]) -> ModelServerError:
     if isinstance(err, aiohttp.ClientConnectorError):
         detail = f"{detail} at {err.host}:{err.port}"
     return ModelServerError(kind, shorten(detail, secrets))
-
-
-def _harmless(err: Exception) -> Exception | None:
-    """Return an exception that may be shown as a cause; some quote address or headers."""
-    return None if isinstance(err, ValueError) else err
 
 
 def _user_info(endpoint: Endpoint) -> dict[str, str]:

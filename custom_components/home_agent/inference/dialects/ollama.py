@@ -12,6 +12,7 @@ import orjson
 from yarl import URL
 
 from ...regex import lazy_regex
+from ...texts import read_arguments
 from ..models import ChatRequest, Delta, Dialect, Endpoint, ModelFacts, in_stream
 from .base import (
     LEAST_EFFORT,
@@ -118,51 +119,31 @@ def duration(value: str) -> str | int:
 
 
 def _messages(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    names = {
-        call.get("id"): call["function"]["name"]
-        for message in messages
-        for call in message.get("tool_calls") or ()
-    }
-    return [_message(message, names) for message in messages]
-
-
-def _message(message: Mapping[str, Any], names: Mapping[Any, str]) -> dict[str, Any]:
-    """Return one message: arguments decoded, images apart, results under the tool's name."""
-    content, images = _parts(message.get("content"))
-    converted: dict[str, Any] = {"role": message["role"], "content": content}
-    if images:
-        converted["images"] = images
-    if calls := message.get("tool_calls"):
-        converted["tool_calls"] = [
-            {"id": call.get("id", ""), "function": {**call["function"], "arguments": _decoded(call)}}
-            for call in calls
-        ]
-    if message["role"] == "tool":
-        call_id = message.get("tool_call_id", "")
-        converted["tool_call_id"] = call_id
-        converted["tool_name"] = message.get("name") or names.get(call_id, "")
+    """Return messages with arguments decoded, images apart, and results under the tool's name."""
+    names: dict[str, str] = {}
+    converted: list[dict[str, Any]] = []
+    for message in messages:
+        content, images = message.get("content") or "", []
+        if isinstance(content, list):
+            urls = [part["image_url"]["url"] for part in content if part.get("type") == "image_url"]
+            images = [match[1] for url in urls if (match := _DATA_URL.match(url))]
+            content = "\n".join(part["text"] for part in content if part.get("type") == "text")
+        row: dict[str, Any] = {"role": message["role"], "content": content}
+        if images:
+            row["images"] = images
+        for call in message.get("tool_calls") or ():
+            function, call_id = call["function"], call.get("id", "")
+            names[call_id] = function["name"]
+            # Broken arguments of an earlier call are not worth a refused request.
+            arguments = read_arguments(function.get("arguments") or "{}") or {}
+            row.setdefault("tool_calls", []).append(
+                {"id": call_id, "function": {**function, "arguments": arguments}}
+            )
+        if message["role"] == "tool":
+            row["tool_call_id"] = call_id = message.get("tool_call_id", "")
+            row["tool_name"] = message.get("name") or names.get(call_id, "")
+        converted.append(row)
     return converted
-
-
-def _parts(content: Any) -> tuple[str, list[str]]:
-    """Return text and images (base64) of a content, which may be a list of parts."""
-    if not isinstance(content, list):
-        return content or "", []
-    images = [
-        match[1]
-        for part in content
-        if part.get("type") == "image_url" and (match := _DATA_URL.match(part["image_url"]["url"]))
-    ]
-    return "\n".join(part["text"] for part in content if part.get("type") == "text"), images
-
-
-def _decoded(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an earlier call as an object; broken ones are not worth a refused request."""
-    try:
-        arguments = orjson.loads(call["function"].get("arguments") or "{}")
-    except orjson.JSONDecodeError:
-        return {}
-    return arguments if isinstance(arguments, dict) else {}
 
 
 def learn_model(facts: ModelFacts, data: Any) -> None:
