@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.client import PARAMETERS, Capabilities
+from custom_components.home_agent.inference.client import PARAMETERS
 from custom_components.home_agent.inference.models import ChatRequest, ErrorKind, ModelServerError
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import TOOL, Naps, ask, client_of, collect
@@ -233,15 +233,3 @@ async def test_a_server_that_refuses_everything_is_given_up(
         await collect(client_of(hass, model_server.url).stream(everything()))
     assert caught.value.kind is ErrorKind.BAD_REQUEST
     assert len(model_server.requests) < 15
-
-
-async def test_what_is_learned_belongs_to_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
-    capabilities = Capabilities()
-    model_server.on(
-        lambda request: request.is_chat and request.json["model"] == "picky" and "top_p" in request.json,
-        unknown_parameter("top_p"),
-    )
-    for model in ("picky", "picky", "easy"):
-        client = client_of(hass, model_server.url, model=model, capabilities=capabilities)
-        await client.complete(everything())
-    assert ["top_p" in request.json for request in model_server.requests] == [True, False, False, True]

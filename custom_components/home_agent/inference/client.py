@@ -1,7 +1,6 @@
 """One model on one server: chats, embeddings, capabilities; and which of two models is asked."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
@@ -142,8 +141,6 @@ class Router:
             self.heard(name, err)
 
 
-MAX_KNOWN_MODELS: Final = 64
-
 type Body = dict[str, Any]
 SAME: Final = object()
 """The value that a refused parameter had."""
@@ -194,33 +191,6 @@ _UNNAMED: Final = lazy_regex(
 )
 _NO_ROOM: Final = lazy_regex(r"max_(?:completion_)?tokens\W.{0,60}too large")
 _LEARNABLE: Final = (400, 422, 500, 501)
-
-
-class Capabilities:
-    """Remembers facts per endpoint and model, the longest unused forgotten first."""
-
-    def __init__(self) -> None:
-        self._models: OrderedDict[tuple[str, str], ModelFacts] = OrderedDict()
-        self._dialects: OrderedDict[str, Dialect] = OrderedDict()
-
-    def of(self, endpoint: Endpoint) -> ModelFacts:
-        """Return the known capabilities of a model; changes to them are remembered."""
-        key = (endpoint.base_url, endpoint.model)
-        facts = self._models.setdefault(key, ModelFacts())
-        self._models.move_to_end(key)
-        if len(self._models) > MAX_KNOWN_MODELS:
-            self._models.popitem(last=False)
-        return facts
-
-    def dialect(self, base_url: str) -> Dialect | None:
-        """Return the dialect found at an address."""
-        return self._dialects.get(base_url)
-
-    def remember_dialect(self, base_url: str, dialect: Dialect) -> None:
-        """Keep the dialect found at an address."""
-        self._dialects[base_url] = dialect
-        if len(self._dialects) > MAX_KNOWN_MODELS:
-            self._dialects.popitem(last=False)
 
 
 def adapt(body: Body, steps: dict[str, int]) -> Body:
@@ -285,7 +255,6 @@ class ModelClient:
         session: aiohttp.ClientSession,
         endpoint: Endpoint,
         *,
-        capabilities: Capabilities | None = None,
         connect_timeout: float = 10,
         idle_timeout: float = 60,
         first_byte_timeout: float = 120,
@@ -294,7 +263,9 @@ class ModelClient:
     ) -> None:
         self.endpoint = endpoint
         self.queue = queue or ServerQueue()
-        self.capabilities = capabilities or Capabilities()
+        self.facts = ModelFacts()
+        self.dialect: Dialect | None = None
+        """The dialect of the server, once that is certain."""
         self.transport = Transport(
             session,
             endpoint,
@@ -366,12 +337,10 @@ class ModelClient:
             raise ModelServerError(ErrorKind.AUTH, self.endpoint.unusable)
         if self.endpoint.dialect != "auto":
             return _call(lambda: WIRES[Dialect(self.endpoint.dialect)])
-        known = self.capabilities.dialect(self.endpoint.base_url)
-        if known is None:
+        if self.dialect is None:
             async with self._detecting:
-                known = self.capabilities.dialect(self.endpoint.base_url)
-                known = known or await self._detect()
-        return WIRES[known]
+                return WIRES[self.dialect or await self._detect()]
+        return WIRES[self.dialect]
 
     async def fetch(self, make: Callable[[Wire], ServerRequest]) -> Any:
         """Return the decoded answer to a request that is not a chat, with a second attempt."""
@@ -437,9 +406,18 @@ class ModelClient:
     async def _attempt(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
         """Yield the answer to one request, sent again at once without parameters that the server refuses."""
         wire = await self.wire()
-        facts = self.capabilities.of(self.endpoint)
+        facts = self.facts
         if isinstance(wire, OllamaWire):
-            await self._ask_ollama(wire, facts)
+            if not facts.asked:
+                data: Any = {}
+                try:
+                    data = await self.transport.json(
+                        _call(wire.show, self.endpoint), wire.headers(self.endpoint)
+                    )
+                except ModelServerError as err:
+                    if err.kind not in (ErrorKind.BAD_REQUEST, ErrorKind.MALFORMED):
+                        raise
+                learn_model(facts, data)
             request = with_context_size(facts, request)
         if self._extras:
             messages = [message.copy() for message in request.messages]
@@ -537,7 +515,7 @@ class ModelClient:
                 tags, certain = await self._look_up("/api/tags")
                 dialect = Dialect.OLLAMA if isinstance(tags.get("models"), list) else Dialect.OPENAI
         if certain:
-            self.capabilities.remember_dialect(self.endpoint.base_url, dialect)
+            self.dialect = dialect
         return dialect
 
     async def _look_up(self, path: str) -> tuple[Mapping[str, Any], bool]:
@@ -554,18 +532,6 @@ class ModelClient:
                 raise
             return {}, err.kind not in (ErrorKind.RATE_LIMIT, ErrorKind.UNAVAILABLE)
         return (answer if isinstance(answer, Mapping) else {}), True
-
-    async def _ask_ollama(self, wire: OllamaWire, facts: ModelFacts) -> None:
-        """Learn a model's context size and abilities, once."""
-        if facts.asked:
-            return
-        data: Any = {}
-        try:
-            data = await self.transport.json(_call(wire.show, self.endpoint), wire.headers(self.endpoint))
-        except ModelServerError as err:
-            if err.kind not in (ErrorKind.BAD_REQUEST, ErrorKind.MALFORMED):
-                raise
-        learn_model(facts, data)
 
 
 class _Progress:

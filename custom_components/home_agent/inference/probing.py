@@ -66,10 +66,9 @@ async def probe(client: ModelClient) -> Probe:
     if isinstance(wire, OllamaWire):
         if endpoint.model:
             data = await client.fetch(lambda _: wire.show(endpoint))
-            facts = client.capabilities.of(endpoint)
-            learn_model(facts, data)
-            size = facts.context_length
-            tool_calling = "tools" in facts.abilities if facts.abilities is not None else None
+            learn_model(client.facts, data)
+            size, abilities = client.facts.context_length, client.facts.abilities
+            tool_calling = "tools" in abilities if abilities is not None else None
     elif endpoint.model:
         tool_calling = await _calls_tools(client)
         size = await _context_size(client, next((m for m in models if m["id"] == endpoint.model), {}))
