@@ -252,7 +252,6 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
         return True
 
     async def _async_ensure_words(self, turn: Turn) -> None:
-        """Say something where the model has said nothing."""
         if last_words(turn).strip():
             return
         if turn.calls.attempts_exhausted:

@@ -327,7 +327,6 @@ class _Answer:
     def _add(
         self, text: str, thinking: str, calls: list[llm.ToolInput], *, final: bool = False
     ) -> list[LogDelta]:
-        """Return additions to the chat log: words and thoughts, then calls."""
         is_withheld = False
         if self._names is not None and (text or final):
             text = self._names.feed(text, final=final)

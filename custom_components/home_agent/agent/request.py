@@ -181,7 +181,6 @@ def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:
 
 
 def _cleaned(turn: Turn, lines: Sequence[str], slot: Slot) -> tuple[str, ...]:
-    """Return lines without instructions that steer the model."""
     cleaned = firewall.clean(list(lines), addressed=slot.said, others=turn.calls.tools)
     if cleaned.found:
         turn.calls.taint()

@@ -213,7 +213,6 @@ def _from_brackets(text: str, is_tool: Callable[[str], bool]) -> Iterator[Writte
 
 
 def _name_in(text: str) -> str:
-    """Return the name at the beginning of a text, without a number behind it."""
     name = re.match(_NAME, text)
     return re.sub(r":\d{1,4}\Z", "", name[0].rstrip(".:-")) if name else ""
 
@@ -901,7 +900,6 @@ class SpeechFilter:
         return end
 
     def _begin(self, block: _Block, text: str, at: int, end: int) -> int:
-        """Begin a block with what was read of it."""
         self._block = block
         block.add(text[at:end])
         return end

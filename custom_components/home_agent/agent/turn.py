@@ -54,7 +54,7 @@ class Turn:
     agent_id: str
     """The entity that answers, as the author of what is in the chat log."""
     chat_log: conversation.ChatLog
-    """Only `log.py` writes to it."""
+    """Only this module writes to it."""
     calls: TurnCalls
     """What is known of the turn as its tools see it: who speaks, what was said, called and read."""
     language: str

@@ -432,7 +432,6 @@ class ConversationLog:
                 await self._async_do(_delete_before, (dt_util.now() - timedelta(days=days)).date())
 
     async def _async_do(self, work: Callable[[Path, Any], None], what: Any) -> bool:
-        """Work on the files in a thread; return whether that worked."""
         try:
             await self._hass.async_add_executor_job(work, self.folder, what)
             self._failed = False
@@ -455,7 +454,6 @@ def masked_line(text: str) -> str:
 
 
 def _append(folder: Path, lines: Sequence[Line]) -> None:
-    """Add lines to the files of their days, readable by their owner only."""
     folder.mkdir(parents=True, exist_ok=True)
     for line in lines:
         file = os.open(folder / f"{line['at'][:10]}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -475,7 +473,6 @@ def _without(folder: Path, is_unwanted: Callable[[Line], bool]) -> None:
 
 
 def _lines(folder: Path) -> list[Line]:
-    """Return all lines that can be read; none where there are no files, or none that can be opened."""
     found: list[Line] = []
     for path in sorted(folder.glob("*.jsonl")):
         with suppress(OSError):
@@ -485,7 +482,6 @@ def _lines(folder: Path) -> list[Line]:
 
 
 def _read(text: str) -> Line | None:
-    """Return a line; None for one that cannot be read."""
     try:
         line = json.loads(text)
     except ValueError:
@@ -494,7 +490,6 @@ def _read(text: str) -> Line | None:
 
 
 def _delete_before(folder: Path, day: date) -> None:
-    """Delete the files of earlier days, and the folder with the last of them."""
     for path in folder.glob("*.jsonl"):
         if path.stem < day.isoformat():
             path.unlink()
@@ -650,7 +645,6 @@ class ConversationHistoryManager(StoredFile):
         return self._forget(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
 
     def _forget(self, entry_id: str, is_unwanted: Callable[[StoredTurn], bool]) -> int:
-        """Forget turns, and the summaries of them; return how many."""
         conversations = self._entries.get(entry_id, {})
         before = sum(len(conversation.turns) for conversation in conversations.values())
         for history_id, conversation in list(conversations.items()):

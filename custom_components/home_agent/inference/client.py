@@ -230,7 +230,6 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
 
 
 def _first_named(rows: list[RefusableParameter], words: str) -> str | None:
-    """Return the first parameter that the words name."""
     return next((row.name for row in rows if row.pattern.search(words)), None)
 
 

@@ -305,7 +305,6 @@ def retry_seconds(headers: Any) -> float | None:
 
 
 def _number(value: str | None) -> float | None:
-    """Return a header as a non-negative number, None if it is not one."""
     try:
         number = float(value or "")
     except ValueError:
@@ -314,13 +313,11 @@ def _number(value: str | None) -> float | None:
 
 
 def _field(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    """Return the first of some fields that holds a number."""
     found = (fields.get(name) for name in names)
     return next((value for value in found if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
 
 
 def _first_number(patterns: Sequence[re.Pattern[str]], words: str) -> int | None:
-    """Return the number that the first fitting pattern finds."""
     for pattern in patterns:
         if (match := pattern.search(words)) and int(match[1]) >= SMALLEST_CONTEXT:
             return int(match[1])

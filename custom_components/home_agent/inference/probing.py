@@ -140,7 +140,6 @@ async def _context_size(client: ModelClient, model: Mapping[str, Any]) -> int | 
 
 
 def _lookup(data: Any, path: tuple[str, ...]) -> int | None:
-    """Return a number of at least one from nested objects."""
     for name in path:
         data = data.get(name) if isinstance(data, Mapping) else None
     return data if isinstance(data, int) and data > 0 else None

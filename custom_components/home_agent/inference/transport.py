@@ -120,7 +120,6 @@ class JSONReader:
             raise _NotJSONError(_TOO_LONG)
 
     def _line(self, line: bytes, found: list[Any]) -> None:
-        """Take one line without its end."""
         text = line.strip()
         if not self._started:
             text = text.removeprefix(_BOM)
@@ -227,25 +226,23 @@ class Transport:
         """Send a request, once more if the connection was a kept one that the server has closed meanwhile."""
         data = None if call.body is None else encode(call.body)
 
-        async def send() -> aiohttp.ClientResponse:
-            return await self._session.request(
-                "GET" if data is None else "POST",
-                call.url,
-                data=data,
-                headers=headers,
-                timeout=self._timeout,
-                allow_redirects=False,
-            )
-
-        try:
-            response = await send()
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as err:
-            if not self._may_be_kept or isinstance(err, aiohttp.ClientConnectorError):
-                raise
-            self._may_be_kept = False
-            response = await send()
-        self._may_be_kept = True
-        return response
+        while True:
+            try:
+                response = await self._session.request(
+                    "GET" if data is None else "POST",
+                    call.url,
+                    data=data,
+                    headers=headers,
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                )
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as err:
+                if not self._may_be_kept or isinstance(err, aiohttp.ClientConnectorError):
+                    raise
+                self._may_be_kept = False
+            else:
+                self._may_be_kept = True
+                return response
 
     async def chunk(self, response: aiohttp.ClientResponse, seconds: float) -> bytes:
         """Return the next data, within so many seconds; empty at the end of the body."""

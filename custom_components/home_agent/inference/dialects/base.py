@@ -251,7 +251,6 @@ def _text(value: Any) -> str:
 
 
 def _fragment(arguments: Any) -> str:
-    """Return arguments as text; some servers send them decoded."""
     if isinstance(arguments, str):
         return arguments
     return "" if arguments is None else orjson.dumps(arguments).decode()

@@ -165,7 +165,6 @@ def _string(value: Any) -> str:
 
 
 def _split(content: Any) -> tuple[str, str]:
-    """Return words and thoughts of a content, which may be a list of parts."""
     if not isinstance(content, list):
         return _string(content), ""
     words = thoughts = ""
