@@ -189,7 +189,6 @@ _UNNAMED: Final = lazy_regex(
     r"(?:un(?:supported|known|recogni[sz]ed|expected)|extra|additional|invalid)[\w ]{0,30}"
     r"(?:param|argument|field|propert|input|key|option)"
 )
-_NO_ROOM: Final = lazy_regex(r"max_(?:completion_)?tokens\W.{0,60}too large")
 _LEARNABLE: Final = (400, 422, 500, 501)
 
 
@@ -216,8 +215,7 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
     message, parameter, code = server_message(answer)
     words = f"{code} {message}".lower()
     if error.kind is ErrorKind.CONTEXT_TOO_LONG:
-        rows = [row for row in rows if row.name == "max_tokens" and _NO_ROOM.search(words)]
-        return rows[0].name if rows else None
+        return None
     if parameter and error.kind is ErrorKind.BAD_REQUEST:
         return _first_named(rows, parameter.lower())
     if error.kind is ErrorKind.BAD_REQUEST:
@@ -431,7 +429,7 @@ class ModelClient:
             request = replace(request, messages=messages)
         call = _call(lambda: wire.chat(self.endpoint, request, stream=stream))
         body = call.body or {}
-        steps, lasting = dict(facts.steps), True
+        steps = dict(facts.steps)
         while True:
             if request.budget is not None:
                 request.budget.take()
@@ -444,8 +442,7 @@ class ModelClient:
                     self.queue.note_unreachable(err)
                     raise
                 if response.status < HTTPStatus.MULTIPLE_CHOICES:
-                    if lasting:
-                        facts.steps.update(steps)
+                    facts.steps.update(steps)
                     answer = wire.answer(self.transport.secrets)
                     async with aclosing(self._read(response, answer, request.give_up_at)) as deltas:
                         async for delta in deltas:
@@ -455,8 +452,6 @@ class ModelClient:
             refused = learn(error, said, body, steps)
             if refused is None:
                 raise error
-            # A prompt that leaves too little room is no reason to forget the limit for good.
-            lasting = lasting and error.kind is not ErrorKind.CONTEXT_TOO_LONG
             steps[refused] = steps.get(refused, 0) + 1
             _LOGGER.debug("The model refuses %s; sent again without", refused)
 

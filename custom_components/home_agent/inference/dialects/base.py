@@ -298,22 +298,6 @@ class ServerRequest:
     body: dict[str, Any] | None = None
 
 
-class _Characters:
-    """Joins characters that a server cut in two halves of a surrogate pair."""
-
-    def __init__(self) -> None:
-        self._half = ""
-
-    def complete_characters(self, text: str) -> str:
-        """Return text that can be encoded; half a character at its end waits for the other half."""
-        if text.isascii() and not self._half:
-            return text
-        text, self._half = self._half + text, ""
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
-        return well_formed(text)
-
-
 class AnswerReader(ABC):
     """Turns the objects of one answer into deltas."""
 
@@ -325,8 +309,6 @@ class AnswerReader(ABC):
         self.recognised = False
         self.full = False
         self._left = TEXT_CHARS
-        self._content = _Characters()
-        self._thinking = _Characters()
 
     def take(self, data: Any) -> Delta | None:
         """Return the delta of what a server sent, None if it is empty. Raises ModelServerError."""
@@ -356,10 +338,7 @@ class AnswerReader(ABC):
 
     def _delta(self, content: str, thinking: str, calls: list[ToolCall]) -> Delta | None:
         """Return a delta within the limit of the whole answer, None if it would be empty."""
-        if content:
-            content = self._content.complete_characters(content)
-        if thinking:
-            thinking = self._thinking.complete_characters(thinking)
+        content, thinking = well_formed(content), well_formed(thinking)
         size = len(content) + len(thinking)
         if size > self._left:
             self.full = True
