@@ -148,17 +148,6 @@ async def test_a_target_in_the_parameters_is_refused(hass: HomeAssistant, model_
     assert hass.states.get("light.bed_light").state == hass.states.get(LIGHT).state == "off"
 
 
-async def test_the_microphone(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """It opens after a question, and stays shut after a command that worked."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([text("Which light do you mean?")])
-    assert (await agent.say("Light on")).continue_conversation is True
-    model_server.script([tool_calls([ON]), text("The light is on. Anything else?")])
-    assert (await agent.say("The ceiling")).continue_conversation is False
-    model_server.script([text("It is 21 degrees.")])
-    assert (await agent.say("How warm?")).continue_conversation is False
-
-
 async def test_extra_system_prompt_reaches_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
     """It is sent, and stays for the conversation."""
     agent = await async_agent(hass, model_server)
