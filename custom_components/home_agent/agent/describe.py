@@ -107,7 +107,8 @@ async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgen
 
 def _spoken(hass: HomeAssistant, language: str) -> str:
     asked = hass.config.language if language in ("", MATCH_ALL) else language
-    return nearest(asked, hass.data.get(_LANGUAGES, ()), hass.config.country) or _ENGLISH
+    known = hass.data.get(_LANGUAGES) or ()
+    return nearest(asked, known, hass.config.country) or _ENGLISH
 
 
 ACTS: Final = {

@@ -334,10 +334,8 @@ class ModelClient:
             raise ModelServerError(ErrorKind.AUTH, self.endpoint.unusable)
         if self.endpoint.dialect != "auto":
             return _call(lambda: WIRES[Dialect(self.endpoint.dialect)])
-        if self.dialect is None:
-            async with self._detecting:
-                return WIRES[self.dialect or await self._detect()]
-        return WIRES[self.dialect]
+        async with self._detecting:
+            return WIRES[self.dialect or await self._detect()]
 
     async def fetch(self, make: Callable[[Wire], ServerRequest]) -> Any:
         """Return the decoded answer to a request that is not a chat, with a second attempt."""
