@@ -20,7 +20,8 @@ from custom_components.home_agent.safety.spoken_numbers import (
 from tests.helpers.spoken import QUESTIONS, REQUESTS
 
 SENTENCES: Final[Mapping[str, list[str]]] = {
-    language: [*QUESTIONS[language], *REQUESTS[language]] for language in sorted(QUESTIONS.keys() & set(languages()))
+    language: [*QUESTIONS[language], *REQUESTS[language]]
+    for language in sorted(QUESTIONS.keys() & set(languages()))
 }
 PINS: Final = [
     " ".join(row[digit][0] for digit in (4, 7, 1, 1))
