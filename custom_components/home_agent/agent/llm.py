@@ -383,6 +383,8 @@ async def with_heartbeats[T](stream: AsyncGenerator[T], seconds: float) -> Async
                 if not coming.done():
                     coming.cancel()
                     await asyncio.wait([coming])
+                if not coming.cancelled():
+                    coming.exception()  # where the consumer has gone, nobody else asks for it
             yield item
 
 
