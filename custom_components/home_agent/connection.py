@@ -182,12 +182,12 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
         pairs = list(text.items())
     elif text.lstrip().startswith("{"):
         try:
-            found = json.loads(text)
+            fields = json.loads(text)
         except ValueError as err:
             raise InvalidInput("headers_not_json") from err
-        if not all(isinstance(value, (str, int, float)) for value in found.values()):
+        if not all(isinstance(value, (str, int, float)) for value in fields.values()):
             raise InvalidInput("headers_not_json")
-        pairs = [(name.strip(), str(value).strip()) for name, value in found.items()]
+        pairs = [(name.strip(), str(value).strip()) for name, value in fields.items()]
     else:
         pairs = []
         for number, line in enumerate(text.splitlines(), 1):
@@ -204,7 +204,7 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
             raise InvalidInput("invalid_header_name", header=name[:40])
         if not _HEADER_VALUE.match(value):
             raise InvalidInput("invalid_header_value", header=name[:40])
-        if name.lower() in {known.lower() for known in headers}:
+        if name.lower() in {earlier.lower() for earlier in headers}:
             raise InvalidInput("duplicate_header", header=name[:40])
         headers[name] = value
     return headers

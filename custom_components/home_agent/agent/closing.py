@@ -127,10 +127,10 @@ def keep(
     `listens` says that the microphone opens again, and `problem` what the error was, for its event.
     """
     data, speaker, record = turn.data, turn.calls.speaker, turn.record
-    said = messages_of(turn)
-    messages = without_codes(said, turn.language)
+    spoken = messages_of(turn)
+    messages = without_codes(spoken, turn.language)
     # Without a history, the calls of earlier turns come from the chat log, with their codes.
-    calls = [*said, *(message for request in record.requests for message in request.fitted.messages)]
+    calls = [*spoken, *(message for request in record.requests for message in request.fitted.messages)]
     for request in record.requests:
         masked = without_codes(request.fitted.messages, turn.language, calls)
         request.fitted = replace(request.fitted, messages=masked)

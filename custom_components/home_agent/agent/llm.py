@@ -70,8 +70,8 @@ def is_question(text: str, language: str) -> bool:
     """Return whether a text ends with a question, also where its language asks without a question mark."""
     if text.endswith(ENDING_QUESTION_MARKS) or (language.startswith("el") and text.endswith(";")):
         return True
-    said = text.rstrip(ANSWER_STOPS).casefold()
-    return said.endswith(words(find(language) or language, "replies.question_ends"))
+    ending = text.rstrip(ANSWER_STOPS).casefold()
+    return ending.endswith(words(find(language) or language, "replies.question_ends"))
 
 
 def may_answer_order(text: str, language: str) -> bool:
@@ -157,14 +157,14 @@ class NamesForIds:
         whole, at = f"{self._tail}{text[:cut]}", len(self._tail)
         self._tail = whole[-TAIL_CHARS:]
         code = _CODE.search(whole)
-        said: list[str] = []
+        pieces: list[str] = []
         for token in (
             _ID.finditer(whole, at, code.start() if code else len(whole)) if not self._is_code else ()
         ):
-            said += whole[at : token.start()], self._name(token)
+            pieces += whole[at : token.start()], self._name(token)
             at = token.end()
         self._is_code = self._is_code or code is not None
-        return "".join((*said, whole[at:]))
+        return "".join((*pieces, whole[at:]))
 
     def _certain(self, text: str) -> int:
         """Return where the beginning of an id, or of the bracket before it, may have been cut off."""
@@ -464,7 +464,7 @@ async def _asked(
 
     What ran in this turn is not run again: its results are in the request. Raises ModelServerError.
     """
-    stream, shortened, said, begun = turn.data.settings[CONF_STREAMING], 0, Delta(), False
+    stream, shortened, heard, begun = turn.data.settings[CONF_STREAMING], 0, Delta(), False
     models = turn.data.router.candidates()
     while True:
         model, answered = models.pop(0), False
@@ -474,13 +474,13 @@ async def _asked(
                 async for delta in deltas:
                     begun = answered = True
                     if stream:
-                        said.content += delta.content
-                        said.thinking += delta.thinking
-                        said.tool_calls += delta.tool_calls
+                        heard.content += delta.content
+                        heard.thinking += delta.thinking
+                        heard.tool_calls += delta.tool_calls
                     else:  # without the beginning that has been said already
-                        gap = "\n" if said.content and not delta.content.startswith(said.content) else ""
-                        delta.content = gap + delta.content.removeprefix(said.content)
-                        delta.thinking = "" if said.thinking else delta.thinking
+                        gap = "\n" if heard.content and not delta.content.startswith(heard.content) else ""
+                        delta.content = gap + delta.content.removeprefix(heard.content)
+                        delta.thinking = "" if heard.thinking else delta.thinking
                     yield delta
         except ModelServerError as err:
             if err.is_down and models and not answered:
@@ -489,18 +489,18 @@ async def _asked(
                 shortened += 1
                 note_refusal(turn, err)
             elif stream and (
-                said.tool_calls
+                heard.tool_calls
                 or err.kind is ErrorKind.MALFORMED
                 or (answered and err.kind is ErrorKind.UNAVAILABLE)
             ):
                 # Timeouts and unreachable servers are not worth asking again.
-                LOGGER.info("The stream broke (%s)%s", err.kind, "" if said.tool_calls else "; asking again")
+                LOGGER.info("The stream broke (%s)%s", err.kind, "" if heard.tool_calls else "; asking again")
                 turn.data.emitter.fire(
                     EVENT_STREAMING_ERROR,
-                    StreamingError(error=err.plain, error_type=str(err.kind), fallback=not said.tool_calls),
+                    StreamingError(error=err.plain, error_type=str(err.kind), fallback=not heard.tool_calls),
                     turn.calls.speaker.context,
                 )
-                if said.tool_calls:
+                if heard.tool_calls:
                     return
                 stream = False
             else:

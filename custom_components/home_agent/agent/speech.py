@@ -228,8 +228,8 @@ def _arguments(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
 
 def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     """Return where a pattern ends that may be empty."""
-    found = pattern.match(text, at)
-    return found.end() if found else at
+    match = pattern.match(text, at)
+    return match.end() if match else at
 
 
 _SPACES: Final = lazy_regex(r"\s+")
@@ -798,13 +798,13 @@ class SpeechFilter:
         """Take text up to the next opening, and the opening."""
         if at == 0 and _WORD.match(self._previous) and (word := _WORD.match(text)):
             return self._say(text, 0, word.end())
-        found = self._names.trigger.search(text, at)
+        trigger = self._names.trigger.search(text, at)
         end = len(text) if self._final else self._names.pending(text, at)
-        start = found.start() if found else end
+        start = trigger.start() if trigger else end
         if start > at:
             self._say(text, at, start)
-        after = self._open(text, start) if found else None
-        if after is None and found and self._final:
+        after = self._open(text, start) if trigger else None
+        if after is None and trigger and self._final:
             return self._say(text, start, start + 1)
         return start if after is None and start > at else after
 

@@ -180,8 +180,8 @@ async def async_say(turn: Turn, text: str) -> None:
     async for _content in turn.chat_log.async_add_delta_content_stream(turn.agent_id, delta()):
         pass
     if lead:
-        said = conversation.AssistantContent(agent_id=turn.agent_id, content=text)
-        turn.chat_log.content[-1] = said
+        content = conversation.AssistantContent(agent_id=turn.agent_id, content=text)
+        turn.chat_log.content[-1] = content
 
 
 async def async_say_first(turn: Turn, text: str) -> None:

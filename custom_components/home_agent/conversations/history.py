@@ -78,10 +78,10 @@ class StoredTurn:
 
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether any of these folded texts is in it."""
-        said = [message["content"] for message in self.messages]
+        contents = [message["content"] for message in self.messages]
         for message in self.messages:
-            said += [call["function"]["arguments"] for call in message.get("tool_calls", ())]
-        whole = fold_letters(" ".join(said))
+            contents += [call["function"]["arguments"] for call in message.get("tool_calls", ())]
+        whole = fold_letters(" ".join(contents))
         return any(text in whole for text in texts)
 
     def words_only(self) -> Self:
@@ -211,8 +211,8 @@ class Conversation:
         unstored = sum(not turn.persist for turn in self.turns[: self.start])
         stored: Content = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
         if len(turns) == len(self.turns):
-            told = {"summary": self.summary, "ready": self.ready, "tainted": sorted(self.tainted)}
-            stored |= {key: value for key, value in told.items() if value}
+            parts = {"summary": self.summary, "ready": self.ready, "tainted": sorted(self.tainted)}
+            stored |= {key: value for key, value in parts.items() if value}
         return stored
 
     @classmethod
@@ -380,8 +380,8 @@ class ConversationLog:
         """Write a turn down, soon."""
         if not self._enabled or len(self._waiting) >= MAX_WAITING:
             return
-        known = {key: value for key, value in details.items() if value not in (None, [], "")}
-        line = {"at": dt_util.as_local(at).isoformat(timespec="seconds"), **known}
+        filled = {key: value for key, value in details.items() if value not in (None, [], "")}
+        line = {"at": dt_util.as_local(at).isoformat(timespec="seconds"), **filled}
         self._waiting.append({**line, "said": masked_line(said), "answer": masked_line(answer)})
         if len(self._waiting) == 1:
             self._hass.async_create_background_task(self.async_flush(), "home_agent conversation log")
@@ -473,12 +473,12 @@ def _without(folder: Path, is_unwanted: Callable[[Line], bool]) -> None:
 
 
 def _lines(folder: Path) -> list[Line]:
-    found: list[Line] = []
+    rows: list[Line] = []
     for path in sorted(folder.glob("*.jsonl")):
         with suppress(OSError):
             lines = path.read_text(encoding="utf-8").splitlines()
-            found += [line for text in lines if (line := _read(text)) is not None]
-    return found
+            rows += [line for text in lines if (line := _read(text)) is not None]
+    return rows
 
 
 def _read(text: str) -> Line | None:
@@ -717,23 +717,23 @@ class ConversationHistoryManager(StoredFile):
 
         Raises TypeError or LookupError for content that was never written by this integration.
         """
-        known = self._hass.config_entries.async_entries(DOMAIN)
+        entries = self._hass.config_entries.async_entries(DOMAIN)
         moved: dict[str, Any] = {}
         for history_id, messages in data["conversations"].items():
             conversation = Conversation.from_messages(messages, dt_util.utcnow())
             if content := conversation.content():
                 moved[history_id] = content
-        return {"entries": {known[0].entry_id: moved} if known and moved else {}}
+        return {"entries": {entries[0].entry_id: moved} if entries and moved else {}}
 
     @callback
     def _written(self, size: int) -> None:
         if self._on_saved is None:
             return
-        known = [conversation for entry in self._entries.values() for conversation in entry.values()]
+        conversations = [conversation for entry in self._entries.values() for conversation in entry.values()]
         self._on_saved(
             {
-                "conversation_count": len(known),
-                "message_count": sum(conversation.message_count for conversation in known),
+                "conversation_count": len(conversations),
+                "message_count": sum(conversation.message_count for conversation in conversations),
                 "size_bytes": size,
                 "timestamp": dt_util.utcnow().isoformat(),
             }

@@ -468,12 +468,12 @@ class ModelClient:
                     raise
                 break
             ended = not chunk
-            for found in reader.feed(chunk) if chunk else reader.close():
-                if found is DONE:
+            for item in reader.feed(chunk) if chunk else reader.close():
+                if item is DONE:
                     await self.transport.drain(response)
                     ended = True
                     break
-                if (delta := answer.take(found)) is not None:
+                if (delta := answer.take(item)) is not None:
                     begun = True
                     yield delta
             if reader.failure is not None and answer.finish_reason is None:

@@ -253,8 +253,8 @@ def from_answer(
     message, _, code = server_message(body)
     kind = classify(status, f"{code} {message}")
     spent = kind is ErrorKind.RATE_LIMIT and bool(_SPENT.search(f"{code} {message}".lower()))
-    said = message or code or "no explanation"
-    detail = f"{status}: {said}" if status else said
+    explanation = message or code or "no explanation"
+    detail = f"{status}: {explanation}" if status else explanation
     numbered = [str(status)] if status else []
     named = [code] if _CODE.fullmatch(code) and code != str(status) else []
     plain = " ".join(["the server answered with", *(numbered + named or ["an error"])])
@@ -313,8 +313,8 @@ def _number(value: str | None) -> float | None:
 
 
 def _field(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    found = (fields.get(name) for name in names)
-    return next((value for value in found if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
+    values = (fields.get(name) for name in names)
+    return next((value for value in values if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
 
 
 def _first_number(patterns: Sequence[re.Pattern[str]], words: str) -> int | None:

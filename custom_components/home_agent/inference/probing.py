@@ -96,12 +96,12 @@ async def learn_slots(client: ModelClient, models: Sequence[Mapping[str, Any]]) 
     else:
         call = ServerRequest(join_address(without_path(base, "/v1"), "/props"))
         try:
-            told = await client.transport.json(call, wire.headers(client.endpoint))
+            props = await client.transport.json(call, wire.headers(client.endpoint))
         except ModelServerError as err:
             if err.status is None and err.kind is not ErrorKind.MALFORMED:
                 raise
-            told = None
-        slots = _lookup(told, ("total_slots",))
+            props = None
+        slots = _lookup(props, ("total_slots",))
         client.queue.learn(slots or GUESSED_SLOTS, exact=slots is not None)
 
 

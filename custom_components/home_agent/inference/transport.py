@@ -80,26 +80,26 @@ class JSONReader:
 
     def feed(self, chunk: bytes) -> list[Any]:
         """Return the objects that are whole now."""
-        found: list[Any] = []
+        objects: list[Any] = []
         if self.failure is None:
             try:
-                self._feed(chunk, found)
+                self._feed(chunk, objects)
             except _NotJSONError as err:
                 self.failure, self.quote = err.problem, err.quote
-        return found
+        return objects
 
     def close(self) -> list[Any]:
         """Return the data of an unterminated last line."""
-        found: list[Any] = []
+        objects: list[Any] = []
         if self.failure is None:
             try:
-                self._line(bytes(self._buffer), found)
+                self._line(bytes(self._buffer), objects)
                 if self._pending:
-                    self._try(found, last=True)
+                    self._try(objects, last=True)
             except _NotJSONError as err:
                 self.failure, self.quote = err.problem, err.quote
         self._buffer.clear()
-        return found
+        return objects
 
     def _feed(self, chunk: bytes, found: list[Any]) -> None:
         self._left -= len(chunk)

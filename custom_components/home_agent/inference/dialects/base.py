@@ -282,8 +282,8 @@ def without_thinking(messages: list[Message], model: str) -> list[Message]:
     first, *others = messages
     if first["role"] != "system":
         return [{"role": "system", "content": NO_THINK}, *messages]
-    told: Message = {**first, "content": f"{first['content']}\n{NO_THINK}"}
-    return [told, *others]
+    system: Message = {**first, "content": f"{first['content']}\n{NO_THINK}"}
+    return [system, *others]
 
 
 TEXT_CHARS: Final = 1_000_000
