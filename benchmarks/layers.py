@@ -104,7 +104,7 @@ LAYERS: Final[Mapping[str, Sequence[Off]]] = {
     "repair": (Off("tools.handler:fit", _unrepaired), Off("tools.automating.writing:fit", _unrepaired)),
     "dialects": (Off("tools.handler:adapt", lambda call, _tools: [Adapted(call)]),),
     "honesty": (
-        Off("agent.llm:gate_of", _nothing),
+        Off("agent.llm:needs_call", _no),
         Off("agent.llm:async_unsaid_failure", _async_nothing),
     ),
     "quick": (Off("agent.llm:async_confirm", _async_no),),

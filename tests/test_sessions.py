@@ -13,7 +13,6 @@ from custom_components.home_agent.conversations.sessions import (
     MAX_SESSIONS,
     STORE_KEY,
     ConversationSessionManager,
-    Session,
 )
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
@@ -43,9 +42,9 @@ class Sessions:
         user_id: str | None = None,
         entry_id: str = "entry",
         timeout_minutes: float = 30,
-    ) -> Session:
-        """Take a turn, which leaves a history behind."""
-        session = self.manager.resolve(
+    ) -> str:
+        """Take a turn, which leaves a history behind; return its id."""
+        history_id = self.manager.resolve(
             entry_id,
             conversation_id=conversation_id,
             device_id=device_id,
@@ -53,8 +52,8 @@ class Sessions:
             timeout_minutes=timeout_minutes,
             now=dt_util.utcnow(),
         )
-        self.known.add((entry_id, session.history_id))
-        return session
+        self.known.add((entry_id, history_id))
+        return history_id
 
 
 def path_of(hass: HomeAssistant) -> Path:
@@ -65,14 +64,14 @@ async def test_a_device_continues_for_29_minutes_and_not_for_31(
     hass: HomeAssistant, freezer: FrozenDateTimeFactory
 ) -> None:
     sessions = Sessions(hass)
-    assert sessions.speak("first", device_id="kitchen") == Session("first", is_new=True)
+    assert sessions.speak("first", device_id="kitchen") == "first"
     freezer.tick(timedelta(minutes=29))
-    assert sessions.speak("second", device_id="kitchen") == Session("first", is_new=False)
+    assert sessions.speak("second", device_id="kitchen") == "first"
     freezer.tick(timedelta(minutes=29))
-    assert sessions.speak("third", device_id="kitchen") == Session("first", is_new=False)
+    assert sessions.speak("third", device_id="kitchen") == "first"
     freezer.tick(timedelta(minutes=31))
-    assert sessions.speak("fourth", device_id="kitchen") == Session("fourth", is_new=True)
-    assert sessions.speak("fifth", device_id="kitchen") == Session("fourth", is_new=False)
+    assert sessions.speak("fourth", device_id="kitchen") == "fourth"
+    assert sessions.speak("fifth", device_id="kitchen") == "fourth"
 
 
 async def test_whoever_speaks_next_at_a_device_does_not_hear_what_a_known_person_said(
@@ -81,12 +80,12 @@ async def test_whoever_speaks_next_at_a_device_does_not_hear_what_a_known_person
     """A known person at a device is in a conversation of their own, and may end it."""
     sessions = Sessions(hass)
     sessions.speak("a", device_id="kitchen", user_id="anna")
-    assert sessions.speak("b", device_id="kitchen", user_id="ben").history_id == "b"
-    assert sessions.speak("x", device_id="kitchen").history_id == "x"
-    assert sessions.speak("y", device_id="kitchen", user_id="anna").history_id == "a"
-    assert sessions.manager.clear("entry", user_id="ben") == 1
-    assert sessions.speak("z", device_id="kitchen", user_id="ben").history_id == "z"
-    assert sessions.manager.clear("entry", device_id="kitchen") == 3
+    assert sessions.speak("b", device_id="kitchen", user_id="ben") == "b"
+    assert sessions.speak("x", device_id="kitchen") == "x"
+    assert sessions.speak("y", device_id="kitchen", user_id="anna") == "a"
+    assert sessions.manager.of("entry").clear(user_id="ben") == 1
+    assert sessions.speak("z", device_id="kitchen", user_id="ben") == "z"
+    assert sessions.manager.of("entry").clear(device_id="kitchen") == 3
 
 
 async def test_an_id_with_a_history_is_used_as_it_is(
@@ -95,10 +94,10 @@ async def test_an_id_with_a_history_is_used_as_it_is(
     sessions = Sessions(hass)
     sessions.known.add(("entry", "telegram-1234"))
     sessions.speak("a", user_id="anna")
-    assert sessions.speak("telegram-1234", user_id="anna") == Session("telegram-1234", is_new=False)
+    assert sessions.speak("telegram-1234", user_id="anna") == "telegram-1234"
     freezer.tick(timedelta(hours=5))
-    assert sessions.speak("telegram-1234", user_id="anna") == Session("telegram-1234", is_new=False)
-    assert sessions.speak("telegram-1234") == Session("telegram-1234", is_new=False)
+    assert sessions.speak("telegram-1234", user_id="anna") == "telegram-1234"
+    assert sessions.speak("telegram-1234") == "telegram-1234"
 
 
 async def test_a_clock_put_back_or_far_off_does_not_keep_a_session_for_ever(
@@ -108,9 +107,9 @@ async def test_a_clock_put_back_or_far_off_does_not_keep_a_session_for_ever(
     freezer.move_to(NOW + timedelta(days=400))
     sessions.speak("future", device_id="kitchen")
     freezer.move_to(NOW)
-    assert sessions.speak("now", device_id="kitchen") == Session("now", is_new=True)
+    assert sessions.speak("now", device_id="kitchen") == "now"
     freezer.move_to(NOW - timedelta(minutes=2))
-    assert sessions.speak("later", device_id="kitchen").history_id == "now"
+    assert sessions.speak("later", device_id="kitchen") == "now"
 
 
 async def test_silent_sessions_are_closed(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
@@ -120,17 +119,17 @@ async def test_silent_sessions_are_closed(hass: HomeAssistant, freezer: FrozenDa
     freezer.tick(timedelta(minutes=20))
     sessions.speak("a", device_id="kitchen")
     freezer.tick(timedelta(minutes=20))
-    sessions.manager.expire("entry", timeout_minutes=30, now=dt_util.utcnow())
+    sessions.manager.of("entry").expire(30, dt_util.utcnow())
     await sessions.manager.async_flush()
     written = path_of(hass).read_text()
     assert '"a"' in written
     assert '"b"' not in written
-    assert sessions.speak("c", device_id="kitchen").history_id == "a"
+    assert sessions.speak("c", device_id="kitchen") == "a"
 
 
 async def test_sessions_survive_a_restart_if_they_are_to(hass: HomeAssistant) -> None:
     sessions = Sessions(hass)
-    sessions.manager.set_persistence("forgetful", enabled=False)
+    sessions.manager.of("forgetful").set_persistence(enabled=False)
     sessions.speak("a", device_id="kitchen")
     sessions.speak("b", device_id="kitchen", entry_id="forgetful")
     await sessions.manager.async_flush()
@@ -138,26 +137,20 @@ async def test_sessions_survive_a_restart_if_they_are_to(hass: HomeAssistant) ->
 
     again = Sessions(hass)
     await again.manager.async_load()
-    assert again.speak("c", device_id="kitchen") == Session("a", is_new=False)
-    assert again.speak("d", device_id="kitchen", entry_id="forgetful").is_new
+    assert again.speak("c", device_id="kitchen") == "a"
+    assert again.speak("d", device_id="kitchen", entry_id="forgetful") == "d"
 
 
-@pytest.mark.parametrize("before_load", [True, False])
-async def test_what_was_stored_is_dropped_where_persistence_was_switched_off(
-    hass: HomeAssistant, *, before_load: bool
-) -> None:
+async def test_what_was_stored_is_dropped_where_persistence_was_switched_off(hass: HomeAssistant) -> None:
     sessions = Sessions(hass)
     sessions.speak("a", device_id="kitchen")
     await sessions.manager.async_flush()
     again = Sessions(hass)
-    if before_load:
-        again.manager.set_persistence("entry", enabled=False)
     await again.manager.async_load()
-    if not before_load:
-        again.manager.set_persistence("entry", enabled=False)
-    assert again.speak("b", device_id="kitchen").is_new
-    again.manager.set_persistence("entry", enabled=False)
-    assert again.speak("c", device_id="kitchen").history_id == "b"
+    again.manager.of("entry").set_persistence(enabled=False)
+    assert again.speak("b", device_id="kitchen") == "b"
+    again.manager.of("entry").set_persistence(enabled=False)
+    assert again.speak("c", device_id="kitchen") == "b"
     await again.manager.async_flush()
     assert "kitchen" not in path_of(hass).read_text()
 
@@ -168,12 +161,11 @@ async def test_clear_ends_sessions_in_memory_and_on_disk(hass: HomeAssistant) ->
         sessions.speak("secret_a", device_id="kitchen", entry_id=entry_id)
         sessions.speak("secret_b", user_id="anna", entry_id=entry_id)
     await sessions.manager.async_flush()
-    assert sessions.manager.clear("entry", user_id="anna") == 1
-    assert sessions.manager.clear(device_id="kitchen") == 2
-    assert sessions.manager.clear("nobody") == 0
-    assert sessions.speak("c", device_id="kitchen").is_new
-    assert sessions.manager.clear() == 2
-    await hass.async_block_till_done(wait_background_tasks=True)
+    assert sessions.manager.of("entry").clear(user_id="anna") == 1
+    sessions.manager.forget("other")
+    assert sessions.speak("c", user_id="anna") == "c"
+    assert sessions.manager.of("entry").clear() == 2
+    await sessions.manager.async_flush()
     assert "secret" not in path_of(hass).read_text()
 
 
@@ -207,6 +199,6 @@ async def test_an_unreadable_store_is_kept_aside(hass: HomeAssistant, data: Any)
     aside = list(path_of(hass).parent.glob(f"{STORE_KEY}.corrupt-*"))
     assert [path.read_text() for path in aside] == [text]
     assert ir.async_get(hass).async_get_issue(DOMAIN, f"store_unreadable_{STORE_KEY}") is not None
-    assert sessions.speak("b", device_id="kitchen").is_new
+    assert sessions.speak("b", device_id="kitchen") == "b"
     await sessions.manager.async_flush()
     assert "device:kitchen" in path_of(hass).read_text()

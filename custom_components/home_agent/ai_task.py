@@ -13,12 +13,13 @@ from homeassistant.helpers import llm
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.util.json import JsonValueType, json_loads
 
-from .agent.llm import LLMMixin
+from .agent.llm import async_answer
 from .agent.pictures import read_pictures
 from .agent.prompt import function_tools
 from .agent.turn import Turn, from_contents, guard_tools, last_words
 from .const import CONF_MAX_TOKENS, DOMAIN
 from .context.window import Prompt, RequestDraft
+from .entity import HomeAgentBaseEntity
 from .inference.models import Caller, Priority
 from .knowledge.speaker import Speaker
 from .regex import lazy_regex
@@ -45,7 +46,7 @@ async def async_setup_entry(
     async_add_entities([HomeAgentTask(entry)])
 
 
-class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
+class HomeAgentTask(HomeAgentBaseEntity, ai_task.AITaskEntity):
     """Generates data with the model of the entry."""
 
     _attr_supported_features = (
@@ -71,7 +72,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
         turn.pictures = await self._async_pictures(task)
         if turn.pictures:
             turn.calls.taint()  # the picture may show text from an untrusted source
-        await self._async_answer(turn)
+        await async_answer(turn)
         text = last_words(turn)
         if not text.strip():
             raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_answer")
@@ -104,7 +105,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
             tools={tool.name: tool for tool in api.tools} if api else {},
             llm_context=context,
             max_calls=MAX_CALLS,
-            caller=Caller(self.entity_id, Priority.TASK, whole=True),
+            caller=Caller(self.entity_id, Priority.TASK),
         )
         guard_tools(chat_log, self.data.handler, calls)
         first = len(chat_log.content) - 1

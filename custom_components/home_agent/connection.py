@@ -1,6 +1,6 @@
 """The stored connections as what the model client takes: addresses, headers, keys that may be templates."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 import ipaddress
 import json
 from typing import Any, Final, TypedDict
@@ -113,31 +113,24 @@ def endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
 @callback
 def fallback_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
     """Return the server that is asked while the first one is down; None if there is none."""
-    if not settings.get(CONF_FALLBACK_BASE_URL) or not settings.get(CONF_FALLBACK_MODEL):
-        return None
-    api_key, unusable = _rendered(hass, settings.get(CONF_FALLBACK_API_KEY))
-    return Endpoint(
-        base_url=settings[CONF_FALLBACK_BASE_URL],
-        model=settings[CONF_FALLBACK_MODEL],
-        api_key=api_key,
-        unusable=unusable,
-    )
+    keys = (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_MODEL, CONF_FALLBACK_API_KEY)
+    return _other_endpoint(hass, *map(settings.get, keys))
 
 
 @callback
 def external_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
     """Return the server of the model that is asked by a tool; None if there is none, or it is off."""
-    if not settings[CONF_EXTERNAL]:
+    keys = (CONF_EXTERNAL_BASE_URL, CONF_EXTERNAL_MODEL, CONF_EXTERNAL_API_KEY)
+    return _other_endpoint(hass, *map(settings.get, keys)) if settings[CONF_EXTERNAL] else None
+
+
+def _other_endpoint(
+    hass: HomeAssistant, base_url: str | None, model: str | None, key: str | None
+) -> Endpoint | None:
+    if not base_url or not model:
         return None
-    if not settings.get(CONF_EXTERNAL_BASE_URL) or not settings.get(CONF_EXTERNAL_MODEL):
-        return None
-    api_key, unusable = _rendered(hass, settings.get(CONF_EXTERNAL_API_KEY))
-    return Endpoint(
-        base_url=settings[CONF_EXTERNAL_BASE_URL],
-        model=settings[CONF_EXTERNAL_MODEL],
-        api_key=api_key,
-        unusable=unusable,
-    )
+    api_key, unusable = _rendered(hass, key)
+    return Endpoint(base_url=base_url, model=model, api_key=api_key, unusable=unusable)
 
 
 @callback
@@ -185,7 +178,24 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
     """
     if not text:
         return {}
-    pairs = _header_pairs(text) if isinstance(text, str) else list(text.items())
+    if isinstance(text, Mapping):
+        pairs = list(text.items())
+    elif text.lstrip().startswith("{"):
+        try:
+            fields = json.loads(text)
+        except ValueError as err:
+            raise InvalidInput("headers_not_json") from err
+        if not all(isinstance(value, (str, int, float)) for value in fields.values()):
+            raise InvalidInput("headers_not_json")
+        pairs = [(name.strip(), str(value).strip()) for name, value in fields.items()]
+    else:
+        pairs = []
+        for number, line in enumerate(text.splitlines(), 1):
+            name, colon, value = (part.strip() for part in line.partition(":"))
+            if line.strip() and not (colon and name):
+                raise InvalidInput("invalid_header_line", line=str(number))
+            if name:
+                pairs.append((name, value))
     if len(pairs) > MAX_HEADERS:
         raise InvalidInput("too_many_headers", limit=str(MAX_HEADERS))
     headers: dict[str, str] = {}
@@ -194,36 +204,10 @@ def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
             raise InvalidInput("invalid_header_name", header=name[:40])
         if not _HEADER_VALUE.match(value):
             raise InvalidInput("invalid_header_value", header=name[:40])
-        if name.lower() in {known.lower() for known in headers}:
+        if name.lower() in {earlier.lower() for earlier in headers}:
             raise InvalidInput("duplicate_header", header=name[:40])
         headers[name] = value
     return headers
-
-
-def _header_pairs(text: str) -> list[tuple[str, str]]:
-    text = text.strip()
-    if not text.startswith("{"):
-        return [_header_line(number, line) for number, line in _filled_lines(text)]
-    try:
-        found = json.loads(text)
-    except ValueError as err:
-        raise InvalidInput("headers_not_json") from err
-    if not all(isinstance(value, (str, int, float)) for value in found.values()):
-        raise InvalidInput("headers_not_json")
-    return [(name.strip(), str(value).strip()) for name, value in found.items()]
-
-
-def _filled_lines(text: str) -> Iterable[tuple[int, str]]:
-    """Yield the lines that are not empty, with their numbers from 1."""
-    return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
-
-
-def _header_line(number: int, line: str) -> tuple[str, str]:
-    """Split one line at its first colon."""
-    name, colon, value = line.partition(":")
-    if not colon or not name.strip():
-        raise InvalidInput("invalid_header_line", line=str(number))
-    return name.strip(), value.strip()
 
 
 def is_template(value: str) -> bool:

@@ -32,8 +32,6 @@ async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
 
 @dataclass(slots=True)
 class _Waiting[T]:
-    """A piece of work, and how often it was tried."""
-
     item: T
     attempts: int = 0
 

@@ -139,7 +139,7 @@ async def _async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     }
     counts |= dict.fromkeys(("sessions", "timers", "planned", *forgetting), 0)
     if person.user_id is not None:
-        counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)
+        counts["sessions"] = sessions.of(data.entry_id).clear(user_id=person.user_id)
         for item in data.planned.of_user(person.user_id):
             counts["timers" if item.is_timer else "planned"] += 1
         await async_forget_person(data.handler.hass, automations.concerning(person.user_id))

@@ -89,7 +89,7 @@ def _spaced(text: str) -> str:
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each word of a text begins and ends."""
     if max(text, default="") < MANY_MARKS:
-        yield from (found.span() for found in _WORD.finditer(text))
+        yield from (match.span() for match in _WORD.finditer(text))
         return
     start = None
     for index, char in enumerate(text):
@@ -119,16 +119,16 @@ def words(text: str) -> list[str]:
     A number at the end of a word is a word of its own. What follows an apostrophe at the end of a word
     belongs to it and is left out: "Mia's" is "mia", "what's" is "what".
     """
-    found: list[str] = []
+    pieces: list[str] = []
     for word in fold(_ENCLITIC.sub("", text)).split():
         if is_unspaced(word):
             for run in _UNSPACED_RUNS.findall(word):
-                found.extend(pairs(run) if _UNSPACED.match(run) else [run])
+                pieces.extend(pairs(run) if _UNSPACED.match(run) else [run])
         elif numbered := _NUMBERED.fullmatch(word):
-            found.extend(numbered.groups())
+            pieces.extend(numbered.groups())
         else:
-            found.append(word)
-    return found
+            pieces.append(word)
+    return pieces
 
 
 def pairs(run: str) -> Sequence[str]:

@@ -285,24 +285,6 @@ async def test_a_server_outside_embeds_nothing_of_people(
     assert "honey" in read(model_server.chats[-1])
 
 
-async def test_a_fallback_outside_is_warned_about(
-    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
-) -> None:
-    """When its address is new; it is stored once that is accepted."""
-    agent = await async_agent(hass, model_server)
-    flows = hass.config_entries.options
-    menu = await flows.async_init(agent.entry.entry_id)
-    await flows.async_configure(menu["flow_id"], {"next_step_id": "web"})
-    typed = {"fallback_llm_base_url": outside(other_model_server), "fallback_llm_model": "test-model"}
-    warned = await flows.async_configure(menu["flow_id"], {"fallback": typed})
-    assert warned["step_id"] == "fallback_cloud"
-    assert warned["description_placeholders"] == {"host": "models.example.com"}
-    assert "fallback_llm_base_url" not in agent.entry.options
-    done = await flows.async_configure(menu["flow_id"], {"next_step_id": "vector_save"})
-    assert done["step_id"] == "init"
-    assert agent.entry.options["fallback_llm_base_url"] == outside(other_model_server)
-
-
 async def test_two_servers_outside_are_both_warned_about(
     hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:

@@ -12,14 +12,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple[str, dict[str, Any]]:
     """Return a call of the model."""
     return "ha_control", {"action": action, "entity_id": entity_id, "parameters": parameters}

@@ -333,11 +333,11 @@ async def test_silent_sessions_are_closed(
     agent = await async_agent(hass, model_server)
     await agent.say("Hello", device_id="satellite")
     sessions = agent.entry.runtime_data.shared.sessions
-    assert sessions._content()["entries"]
+    assert sessions.of(agent.entry.entry_id).stored()
     freezer.tick(timedelta(hours=2))
     async_fire_time_changed(hass, dt_util.utcnow())
     await hass.async_block_till_done()
-    assert not sessions._content()["entries"]
+    assert not sessions.of(agent.entry.entry_id).stored()
 
 
 async def test_two_agents_do_not_mix(

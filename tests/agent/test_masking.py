@@ -109,14 +109,6 @@ def test_numbers_that_could_be_a_pin(sentence: str, language: str, masked: str) 
     assert mask_numbers(sentence, language, MASKED) == masked
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 async def test_a_code_in_a_sentence(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
 ) -> None:

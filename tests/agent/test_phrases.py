@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from custom_components.home_agent import errors
-from custom_components.home_agent.agent.describe import async_error_sentence, async_phrase, cached_phrase
+from custom_components.home_agent.agent.describe import async_error_sentence, async_phrase
 from homeassistant.core import HomeAssistant
 
 TRANSLATIONS = Path(errors.__file__).parent / "translations"
@@ -75,17 +75,3 @@ async def test_no_language_means_that_of_the_house(hass: HomeAssistant, language
     """A request without a language is answered in the language of Home Assistant."""
     hass.config.language = "nl"
     assert await async_phrase(hass, language, "done") == await async_phrase(hass, "nl", "done") == "Klaar."
-
-
-async def test_loaded_sentences_need_no_waiting(hass: HomeAssistant) -> None:
-    """The fast path knows what was loaded, and says so when nothing was."""
-    assert cached_phrase(hass, "de", "done") is None
-    said = await async_phrase(hass, "de", "one_moment")
-    assert cached_phrase(hass, "de-CH", "one_moment") == said
-    assert cached_phrase(hass, "de", "no_such_sentence") is None
-
-
-async def test_placeholders_that_nobody_asked_for_are_left_out(hass: HomeAssistant) -> None:
-    """A sentence takes the values it names and no other."""
-    err = errors.LLMTimeout("the server slept", seconds=30)
-    assert await async_error_sentence(hass, "en", err) == await async_phrase(hass, "en", "llm_timeout")

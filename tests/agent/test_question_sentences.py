@@ -58,14 +58,6 @@ JOINED = {
 """One question about two calls, by language."""
 
 
-@pytest.fixture
-async def secure(hass: HomeAssistant) -> SecureHouse:
-    """Return the furnished house."""
-    house = SecureHouse(hass)
-    await house.async_build()
-    return house
-
-
 def control(action: str, *entity_ids: str, **more: Any) -> tuple[str, dict[str, Any]]:
     """Return a call of the model."""
     return "ha_control", {"action": action, "entity_id": list(entity_ids), **more}

@@ -51,26 +51,6 @@ async def reload(agent: Agent) -> None:
     await agent.hass.async_block_till_done(wait_background_tasks=True)
 
 
-async def test_counters_go_on_after_a_reload(agent: Agent) -> None:
-    """They only rise, and have what statistics need."""
-    await agent.say("Is it warm?")
-    await agent.say("Is it cold?")
-    assert shown(agent, "total_tokens").state == "240"
-    assert shown(agent, "total_turns").state == "2"
-    assert shown(agent, "total_failed").state == "0"
-    await reload(agent)
-    assert shown(agent, "total_tokens").state == "240"
-    await agent.set_options(local_fallback_enabled=False)
-    works, agent.server.default = agent.server.default, status(400)
-    await agent.say("Is it dry?")
-    agent.server.default = works
-    await agent.say("Is it wet?")
-    assert int(shown(agent, "total_tokens").state) == 360
-    assert (shown(agent, "total_turns").state, shown(agent, "total_failed").state) == ("4", "1")
-    attributes = shown(agent, "total_tokens").attributes
-    assert (attributes["state_class"], attributes["unit_of_measurement"]) == ("total_increasing", "tokens")
-
-
 async def test_counters_go_on_after_a_restart(
     hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
 ) -> None:

@@ -61,7 +61,7 @@ async def test_the_panel_shows_how_long_a_request_waited(
 ) -> None:
     queue = server_queue(agent.hass, model_server.url)
     panel = Panel(await hass_ws_client(agent.hass), agent)
-    async with queue.place(Caller("another agent"), yields=False, until=None):
+    async with queue.place(Caller("another agent")):
         asked = asyncio.create_task(agent.say("tell me a story"))
         async with asyncio.timeout(20):
             for _ in iter(lambda: queue.waiting, 1):
@@ -76,7 +76,7 @@ async def test_a_person_hears_that_others_are_first(
     agent: Agent, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queues, "PERSON_SECONDS", 0)
-    async with server_queue(agent.hass, model_server.url).place(Caller("other"), yields=False, until=None):
+    async with server_queue(agent.hass, model_server.url).place(Caller("other")):
         said = speech(await agent.say("erzähl mir eine Geschichte", language="de"))
         assert said == "Ich antworte gerade noch anderen. Bitte frag mich gleich noch einmal."
     assert not model_server.chats

@@ -1,7 +1,6 @@
 """What is heard of a turn while it is under way."""
 
 import asyncio
-from itertools import repeat
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from custom_components.home_agent.agent.describe import async_phrase
 from custom_components.home_agent.const import EVENT_STREAMING_ERROR
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant, ServiceCall
-from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.listening import LONG, Listener, hear, start_turn
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import (
@@ -21,8 +20,6 @@ from tests.servers.replies import (
     error_in_stream,
     hang,
     html,
-    huge_text,
-    raw,
     reset,
     status,
     text,
@@ -207,19 +204,6 @@ async def test_a_server_that_hangs_is_asked_once(
     assert len(model_server.chats) == 1
 
 
-async def test_a_turn_has_an_end(
-    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A server that says a word now and then is not listened to for ever."""
-    monkeypatch.setattr("custom_components.home_agent.agent.llm.TURN_LIMIT_SECONDS", 0.3)
-    agent = await async_agent(hass, model_server, NO_FALLBACK)
-    word = b'data: {"choices":[{"index":0,"delta":{"content":"well "}}]}\n\n'
-    model_server.script([raw(pieces=repeat(word), gap=0.02)])
-    result = await agent.say("Tell me a story", **VOICE)
-    assert speech(result).endswith(await async_phrase(hass, "en", "llm_timeout"))
-    await model_server.chats[0].gone.wait()
-
-
 async def test_the_last_words_are_heard_too(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Sentences of our own reach who listens to the stream, not only the result."""
     agent = await async_agent(hass, model_server)
@@ -319,21 +303,6 @@ class TestModelsThatBeginInsideAThought:
         listener, result = await hear(agent, "Kitchen ceiling on", **VOICE)
         assert speech(result) == listener.text == "Done, the light is on."
 
-    async def test_each_agent_learns_of_its_own_model(
-        self, hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
-    ) -> None:
-        agent = await async_agent(hass, model_server)
-        other = await async_add_agent(hass, other_model_server)
-        model_server.default = text(chunks=self.REPLY)
-        await hear(agent, "Is the light on?", **VOICE)
-        reply = hang(2, chunks=["It is ", "on."])
-        other_model_server.script([reply])
-        listener = Listener()
-        turn = start_turn(other, "Is the light on?", listener, **VOICE)
-        await listener.until(lambda: listener.text == "It is")
-        reply.release.set()
-        assert speech(await turn) == listener.text == "It is on."
-
 
 async def test_a_service_is_called_once_although_the_stream_breaks(
     hass: HomeAssistant, model_server: ModelServer
@@ -349,17 +318,6 @@ async def test_a_service_is_called_once_although_the_stream_breaks(
     listener, result = await hear(agent, "Toggle the kitchen ceiling", **VOICE)
     assert len([event for event in services if event.data["domain"] == "light"]) == 1
     assert speech(result) == listener.text == "The light is on."
-
-
-@pytest.mark.slow
-async def test_a_model_that_talks_without_end(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """It is stopped, and its server is not asked again."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([huge_text(50)])
-    _listener, result = await hear(agent, "Talk", **VOICE)
-    assert 0 < len(speech(result)) <= 1_000_000
-    assert len(model_server.chats) == 1
-    assert speech(await agent.say("Hello")) == "Done."
 
 
 async def test_a_server_that_is_not_there(

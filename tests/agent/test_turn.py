@@ -12,6 +12,7 @@ from custom_components.home_agent.const import (
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers.intent import IntentResponseTargetType, IntentResponseType
 from tests.helpers.agent import async_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.turns import LIGHT, ON, tool_results
@@ -148,17 +149,6 @@ async def test_a_target_in_the_parameters_is_refused(hass: HomeAssistant, model_
     assert hass.states.get("light.bed_light").state == hass.states.get(LIGHT).state == "off"
 
 
-async def test_the_microphone(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """It opens after a question, and stays shut after a command that worked."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([text("Which light do you mean?")])
-    assert (await agent.say("Light on")).continue_conversation is True
-    model_server.script([tool_calls([ON]), text("The light is on. Anything else?")])
-    assert (await agent.say("The ceiling")).continue_conversation is False
-    model_server.script([text("It is 21 degrees.")])
-    assert (await agent.say("How warm?")).continue_conversation is False
-
-
 async def test_extra_system_prompt_reaches_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
     """It is sent, and stays for the conversation."""
     agent = await async_agent(hass, model_server)
@@ -166,3 +156,75 @@ async def test_extra_system_prompt_reaches_the_model(hass: HomeAssistant, model_
     await agent.say("And now?", conversation_id=first.conversation_id)
     for request in every(model_server.chats):
         assert "whether to close the garage" in request.messages[0]["content"]
+
+
+async def test_a_command_is_a_done_action(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The response has the entity as a target, and its state after the command."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([tool_calls([ON]), text("The light is on.")])
+
+    response = (await agent.say("Turn on the kitchen ceiling")).response
+
+    assert response.response_type is IntentResponseType.ACTION_DONE
+    assert [(target.type, target.id) for target in response.success_results] == [
+        (IntentResponseTargetType.ENTITY, LIGHT)
+    ]
+    assert [(state.entity_id, state.state) for state in response.matched_states] == [(LIGHT, "on")]
+    assert response.as_dict()["data"]["success"][0]["id"] == LIGHT
+
+
+async def test_an_area_is_a_target_too(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A command for an area names the area before its entities."""
+    agent = await async_agent(hass, model_server)
+    call = ("ha_control", {"action": "turn_on", "area": "Kitchen", "domain": ["light"]})
+    model_server.script([tool_calls([call]), text("The lights are on.")])
+
+    response = (await agent.say("Turn on the lights in the kitchen")).response
+
+    kinds = [target.type for target in response.success_results]
+    assert kinds == [
+        IntentResponseTargetType.AREA,
+        IntentResponseTargetType.ENTITY,
+        IntentResponseTargetType.ENTITY,
+    ]
+    assert response.success_results[0].name == "Kitchen"
+    assert len(response.matched_states) == 2
+
+
+async def test_a_question_is_an_answer(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Where nothing changed there is no target."""
+    agent = await async_agent(hass, model_server)
+    query = ("ha_query", {"entity_id": "sensor.kitchen_temperature"})
+    model_server.script([tool_calls([query]), text("It is 21.5 degrees.")])
+
+    response = (await agent.say("How warm is it in the kitchen?")).response
+
+    assert response.response_type is IntentResponseType.QUERY_ANSWER
+    assert response.success_results == []
+    assert response.matched_states == []
+
+
+async def test_a_question_of_ours_is_an_answer(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A call that waits for a confirmation has done nothing; the confirmed one has."""
+    agent = await async_agent(hass, model_server)
+    unlock = ("ha_control", {"action": "unlock", "entity_id": ["lock.front_door"]})
+    model_server.script([tool_calls([unlock])])
+
+    asked = await agent.at_satellite().say("Unlock the front door")
+    done = await agent.at_satellite().say("Yes", conversation_id=asked.conversation_id)
+
+    assert asked.response.response_type is IntentResponseType.QUERY_ANSWER
+    assert done.response.response_type is IntentResponseType.ACTION_DONE
+    assert [state.entity_id for state in done.response.matched_states] == ["lock.front_door"]
+
+
+async def test_own_sentences_keep_their_targets(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What Home Assistant's own sentences did is passed on."""
+    agent = await async_agent(hass, model_server, {"local_first_enabled": True})
+
+    response = (await agent.say("Turn on the kitchen ceiling")).response
+
+    assert model_server.chats == []
+    assert response.response_type is IntentResponseType.ACTION_DONE
+    assert [state.entity_id for state in response.matched_states] == [LIGHT]
+    assert [target.id for target in response.success_results] == [LIGHT]

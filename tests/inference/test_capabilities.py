@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.inference.client import PARAMETERS, Capabilities
+from custom_components.home_agent.inference.client import PARAMETERS
 from custom_components.home_agent.inference.models import ChatRequest, ErrorKind, ModelServerError
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import TOOL, Naps, ask, client_of, collect
@@ -123,24 +123,6 @@ async def test_max_tokens_has_another_name(hass: HomeAssistant, model_server: Mo
     assert len(model_server.requests) == 4
 
 
-async def test_a_limit_the_context_has_no_room_for(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Left out for this prompt only: the limit is no fault of the model."""
-    words = (
-        "'max_tokens' or 'max_completion_tokens' is too large: 500. This model's maximum context length is "
-        "2048 tokens and your request has 1800 input tokens"
-    )
-    client = client_of(hass, model_server.url)
-    model_server.script([status(400, words), status(400, words), text("short")])
-    assert (await client.complete(everything())).content == "short"
-    await client.complete(everything())
-    assert [("max_tokens" in r.json, "max_completion_tokens" in r.json) for r in model_server.requests] == [
-        (True, False),
-        (False, True),
-        (False, False),
-        (True, False),
-    ]
-
-
 async def test_response_format_falls_back_in_steps(hass: HomeAssistant, model_server: ModelServer) -> None:
     def answer(request: Captured) -> Reply:
         kind = (request.json.get("response_format") or {}).get("type")
@@ -233,15 +215,3 @@ async def test_a_server_that_refuses_everything_is_given_up(
         await collect(client_of(hass, model_server.url).stream(everything()))
     assert caught.value.kind is ErrorKind.BAD_REQUEST
     assert len(model_server.requests) < 15
-
-
-async def test_what_is_learned_belongs_to_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
-    capabilities = Capabilities()
-    model_server.on(
-        lambda request: request.is_chat and request.json["model"] == "picky" and "top_p" in request.json,
-        unknown_parameter("top_p"),
-    )
-    for model in ("picky", "picky", "easy"):
-        client = client_of(hass, model_server.url, model=model, capabilities=capabilities)
-        await client.complete(everything())
-    assert ["top_p" in request.json for request in model_server.requests] == [True, False, False, True]

@@ -27,7 +27,6 @@ from tests.servers.replies import (
     many_calls,
     raw,
     reset,
-    split_characters,
     status,
     text,
     too_long,
@@ -316,26 +315,12 @@ async def test_cancelling_is_not_an_error(hass: HomeAssistant, model_server: Mod
     await request.gone.wait()
 
 
-async def test_half_characters_at_the_end_of_chunks(hass: HomeAssistant, model_server: ModelServer) -> None:
-    words = "Küche: 21 °C 🌡️ 暖かい"
-    model_server.script([split_characters(words)])
-    assert spoken(await collect(client_of(hass, model_server.url).stream(ask()))) == words
-
-
 async def test_endless_text_is_cut(hass: HomeAssistant, model_server: ModelServer) -> None:
     model_server.script([huge_text(50)])
     deltas = await collect(client_of(hass, model_server.url).stream(ask()))
     assert len(spoken(deltas)) == TEXT_CHARS
     assert deltas[-1].finish_reason == "length"
     await model_server.requests[0].gone.wait()
-
-
-async def test_endless_thinking_is_cut(hass: HomeAssistant, model_server: ModelServer) -> None:
-    thought = b'data: {"choices":[{"delta":{"reasoning":"' + b"x" * 500_000 + b'"}}]}\n\n'
-    model_server.script([raw(pieces=[thought] * 4)])
-    deltas = await collect(client_of(hass, model_server.url).stream(ask()))
-    assert sum(len(delta.thinking) for delta in deltas) == TEXT_CHARS
-    assert deltas[-1].finish_reason == "length"
 
 
 async def test_a_whole_answer_without_end(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -370,12 +355,6 @@ async def test_answers_a_stream_with_one_document(hass: HomeAssistant, model_ser
     assert spoken(await collect(client_of(hass, model_server.url).stream(ask()))) == "whole"
 
 
-async def test_an_error_for_a_whole_answer(hass: HomeAssistant, model_server: ModelServer) -> None:
-    model_server.script([error_in_stream("no", after=5)] * 2)
-    with pytest.raises(ModelServerError, match="no"):
-        await client_of(hass, model_server.url).complete(ask())
-
-
 async def test_a_connection_closed_while_idle_costs_no_pause(
     hass: HomeAssistant, model_server: ModelServer
 ) -> None:
@@ -397,16 +376,3 @@ async def test_a_finished_stream_leaves_its_connection_open(
     for _ in range(3):
         await collect(client.stream(ask()))
     assert model_server.connections == 1
-
-
-async def test_closed_session(hass: HomeAssistant, model_server: ModelServer) -> None:
-    client = client_of(hass, model_server.url)
-    session = client.transport._session
-    connector = session.connector
-    session._connector = None
-    try:
-        with pytest.raises(ModelServerError) as caught:
-            await client.complete(ask())
-    finally:
-        session._connector = connector
-    assert caught.value.kind is ErrorKind.UNAVAILABLE

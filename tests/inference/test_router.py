@@ -24,7 +24,7 @@ async def streamed(router: Router) -> AsyncGenerator[Delta]:
     for model in router.candidates():
         begun = False
         try:
-            async with aclosing(model.answer(ask(), stream=True)) as deltas:
+            async with aclosing(router.answer(model, ask(), stream=True)) as deltas:
                 async for delta in deltas:
                     begun = True
                     yield delta

@@ -146,11 +146,6 @@ def test_replies_that_no_model_hears(order: str, refusal: str, other: str, langu
         ("Claro que no", "es", Answer.NO),
         ("да ладно", "ru", Answer.OTHER),
         ("да нет", "ru", Answer.NO),
-        ("हाँ", "hi", Answer.YES),
-        ("हाँ, ठीक है", "hi", Answer.YES),
-        ("हाहाहा", "hi", Answer.OTHER),
-        ("है", "hi", Answer.OTHER),
-        ("हे", "hi", Answer.OTHER),
         ("いいです", "ja", Answer.NO),
         ("結構です", "ja", Answer.NO),
         ("はい、お願いします", "ja", Answer.YES),
@@ -209,7 +204,6 @@ def test_answers(sentence: str, language: str, answer: Answer) -> None:
         ("일이삼사", "ko", "1234"),
         ("一二三四", "en", "1234"),
         ("٤٧١١", "ar", "4711"),
-        ("एक दो तीन चार", "hi", "1234"),
         ("１２３４", "en", "1234"),  # noqa: RUF001 - full width
     ],
 )
@@ -243,7 +237,7 @@ def test_numbers_that_are_no_pin(sentence: str, language: str, answer: Answer) -
 
 @pytest.mark.parametrize(
     ("sentence", "language"),
-    [("हाहाहा", "hi"), ("है", "hi"), ("いいです", "ja"), ("Na ja", "de"), ("Ja, maar", "nl"), ("yes?", "en")],
+    [("いいです", "ja"), ("Na ja", "de"), ("Ja, maar", "nl"), ("yes?", "en")],
 )
 async def test_what_is_no_yes_unlocks_nothing(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, sentence: str, language: str

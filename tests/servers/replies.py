@@ -171,11 +171,6 @@ def error_in_stream(error: Any = "upstream broke", after: int = 0, **options: An
     return Reply(error=error, fault=Fault.ERROR, fault_at=after, **options)
 
 
-def split_characters(content: str, piece_size: int = 1) -> Reply:
-    """Send the body in pieces of a few bytes, so that characters are cut in half."""
-    return Reply(text=content, piece_size=piece_size)
-
-
 def huge_text(megabytes: int = 50) -> Reply:
     """Talk without end."""
     return Reply(chunks=("x" * 65536,) * (megabytes * 16))

@@ -309,7 +309,6 @@ class TestEverything:
             ("关掉所有的灯", "zh-Hans", True),
             ("全部消して", "ja", True),
             ("불을 모두다 꺼 줘", "ko", True),
-            ("ปิดไฟทั้งหมด", "th", True),
             ("All right, turn off the light", "en", False),
             ("Alles klar, Licht aus", "de", False),
             ("allume tout de suite", "fr", False),

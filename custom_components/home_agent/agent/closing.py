@@ -24,7 +24,6 @@ from ..const import (
     EVENT_CONVERSATION_FINISHED,
 )
 from ..conversations.history import kept_at_home
-from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError
 from ..inference.models import Message
 from ..languages import find, languages_with, words as word_list
@@ -128,10 +127,10 @@ def keep(
     `listens` says that the microphone opens again, and `problem` what the error was, for its event.
     """
     data, speaker, record = turn.data, turn.calls.speaker, turn.record
-    said = messages_of(turn)
-    messages = without_codes(said, turn.language)
+    spoken = messages_of(turn)
+    messages = without_codes(spoken, turn.language)
     # Without a history, the calls of earlier turns come from the chat log, with their codes.
-    calls = [*said, *(message for request in record.requests for message in request.fitted.messages)]
+    calls = [*spoken, *(message for request in record.requests for message in request.fitted.messages)]
     for request in record.requests:
         masked = without_codes(request.fitted.messages, turn.language, calls)
         request.fitted = replace(request.fitted, messages=masked)
@@ -250,48 +249,39 @@ def _parsed(arguments: str) -> dict[str, Any]:
     return parsed if isinstance(parsed, dict) else {}
 
 
-class MemoryExtractionMixin(HomeAgentBaseEntity):
-    """Hands turns to the extractor, and long conversations to the queue of summaries."""
-
-    def _learn_from(self, turn: Turn) -> None:
-        """Record a turn that may contain something worth remembering."""
-        settings, speaker, calls = self.settings, turn.calls.speaker, turn.calls
-        # An automation's words have no owner, and those with text from outside may belong to someone else.
-        if turn.fitted is None or calls.tainted or not (speaker.context.user_id or speaker.voice):
-            return
-        if not (settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]):
-            return
-        acted = bool(calls.touched) or calls.done
-        looked_up = bool(calls.records) and not acted
-        if any(record.stored_memory for record in calls.records) or not teaches(
-            calls.sentence, turn.language, acted=acted, looked_up=looked_up
-        ):
-            return
-        answer = from_contents(turn.chat_log.content[-1:])
-        self.data.extractor.note(
-            Exchange(
-                messages=[*turn.fitted.messages, *answer],
-                tools=turn.fitted.tools,
-                speaker=speaker,
-                said=turn.calls.sentence,
-                at_home=stays_home(turn),
-                at=dt_util.utcnow(),
-            )
+def learn(turn: Turn) -> None:
+    """Hand a turn to what works on it later: the extractor of memories, and the queue of summaries."""
+    data, calls = turn.data, turn.calls
+    data.warmer.note_used()
+    if turn.fitted is None:
+        return
+    settings, speaker = data.settings, calls.speaker
+    messages, tools = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])], turn.fitted.tools
+    # An automation's words have no owner, and those with text from outside may belong to someone else.
+    is_owned = not calls.tainted and bool(speaker.context.user_id or speaker.voice)
+    acted = bool(calls.touched) or calls.done
+    if (
+        is_owned
+        and settings[CONF_MEMORY]
+        and settings[CONF_MEMORY_EXTRACTION]
+        and not any(record.stored_memory for record in calls.records)
+        and teaches(calls.sentence, turn.language, acted=acted, looked_up=bool(calls.records) and not acted)
+    ):
+        exchange = Exchange(
+            messages=messages,
+            tools=tools,
+            speaker=speaker,
+            said=calls.sentence,
+            at_home=stays_home(turn),
+            at=dt_util.utcnow(),
         )
-
-    def _sum_up(self, turn: Turn) -> None:
-        if not (self.settings[CONF_HISTORY] and self.settings[CONF_HISTORY_SUMMARIZE]):
-            return
-        if turn.fitted is None or turn.history_id is None:
-            return
-        max_tokens = self.data.context.window.budget(self.router.expected).history
-        conversation = self.data.shared.history.find(self.entry.entry_id, turn.history_id)
-        if conversation.wants_summary(self.settings[CONF_HISTORY_MAX_MESSAGES], max_tokens):
-            messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]
-            finished = FinishedConversation(
-                messages=messages, tools=turn.fitted.tools, at_home=stays_home(turn)
-            )
-            self.data.summaries.put(turn.history_id, finished)
+        data.extractor.note(exchange)
+    if settings[CONF_HISTORY] and settings[CONF_HISTORY_SUMMARIZE] and turn.history_id is not None:
+        max_tokens = data.context.window.budget(data.router.expected).history
+        conversation = data.shared.history.find(data.entry_id, turn.history_id)
+        if conversation.wants_summary(settings[CONF_HISTORY_MAX_MESSAGES], max_tokens):
+            finished = FinishedConversation(messages=messages, tools=tools, at_home=stays_home(turn))
+            data.summaries.put(turn.history_id, finished)
 
 
 MAX_CHARS: Final = 4000

@@ -178,8 +178,8 @@ async def async_confirm(turn: Turn, before: int) -> bool:
         return False
     if is_quick and not (turn.said or words) and all(record.refusals for record in changing):
         refusals = [refusal for record in changing for refusal in record.refusals]
-        told = [await async_error_sentence(turn.hass, turn.language, refusal) for refusal in refusals]
-        await async_say(turn, " ".join(dict.fromkeys(told)))
+        sentences = [await async_error_sentence(turn.hass, turn.language, refusal) for refusal in refusals]
+        await async_say(turn, " ".join(dict.fromkeys(sentences)))
         return True
     if not all(record.success and record.told and not record.waits for record in changing):
         return False

@@ -27,6 +27,7 @@ from ..const import (
     LOGGER,
     MAX_SENTENCE_CHARS,
 )
+from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
 from ..event_data import ConversationStarted
 from ..inference.models import Caller, Priority
@@ -37,10 +38,10 @@ from ..safety.journal import RecordedAction
 from ..safety.rules import Verdict
 from ..tools.turn_calls import TurnCalls
 from ..tools.waiting import freeze
-from .closing import MemoryExtractionMixin, close_turn, keep
+from .closing import close_turn, keep, learn
 from .confirming import async_ask, async_settle
 from .describe import async_error_sentence, async_phrase
-from .llm import LLMMixin
+from .llm import async_answer
 from .request import async_gather
 from .turn import Turn, async_say, async_say_error, end_with_lead, last_words, remove_from, replace_sentence
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from hassil.recognize import RecognizeResult
 
 
-class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity):
+class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
     """The agent that a household talks to."""
 
     _attr_name = None
@@ -85,9 +86,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
             return await self._async_fail(turn, err)
         result = close_turn(turn, user_input)
         keep(turn, listens=result.continue_conversation)
-        self.data.warmer.note_used()
-        self._learn_from(turn)
-        self._sum_up(turn)
+        learn(turn)
         return result
 
     async def _async_respond(self, turn: Turn) -> None:
@@ -95,19 +94,20 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         self._check_limits(turn)
         if await async_settle(turn):
             return
+        may_fall_back = self.settings[CONF_LOCAL_FALLBACK] and not turn.pictures
         # A server that is switched off lets a request wait for many seconds.
         is_alone = self.router.fallback is None and self.router.primary_rests
-        is_first = self.settings[CONF_LOCAL_FIRST] or (is_alone and self.settings[CONF_LOCAL_FALLBACK])
-        if is_first and not turn.pictures and (await self._async_try_locally(turn) or await async_ask(turn)):
+        is_first = self.settings[CONF_LOCAL_FIRST] and not turn.pictures
+        if (is_first or (is_alone and may_fall_back)) and await self._async_answer_locally(turn):
             return
         await async_gather(turn)
         try:
-            await self._async_answer(turn)
+            await async_answer(turn)
         except LLMError as err:
-            if turn.calls.started or turn.pictures or not self.settings[CONF_LOCAL_FALLBACK]:
+            if turn.calls.started or not may_fall_back:
                 raise
             LOGGER.info("The model cannot be asked (%s); trying the built-in sentences", type(err).__name__)
-            if not (await self._async_try_locally(turn) or await async_ask(turn)):
+            if not await self._async_answer_locally(turn):
                 raise
             return
         if not await async_ask(turn):
@@ -128,7 +128,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         is_others = not owners | {recent.speakers.get(conversation_id)} <= {speaker.person_id, None}
         own_id = f"{conversation_id} {speaker.person_id}" if is_others else conversation_id
         speaker = replace(speaker, conversation_id=own_id)
-        session = self.data.shared.sessions.resolve(
+        history_id = self.data.shared.sessions.resolve(
             self.entry.entry_id,
             conversation_id=own_id,
             device_id=user_input.device_id,
@@ -145,7 +145,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
             user_input=user_input,
             language=user_input.language,
             max_tokens=self.settings[CONF_MAX_TOKENS],
-            history_id=session.history_id,
+            history_id=history_id,
             shared_chat_log=is_others or conversation_id in recent.shared or self._has_other_agent(chat_log),
             first=len(chat_log.content) - 1,
             calls=TurnCalls(
@@ -167,7 +167,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         if is_others:
             recent.shared[conversation_id] = True
         else:
-            recent.history_ids[conversation_id] = session.history_id
+            recent.history_ids[conversation_id] = history_id
             if speaker.person_id is not None:
                 recent.speakers[conversation_id] = speaker.person_id
         self.emitter.fire(
@@ -203,10 +203,10 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
                 f"{length} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
             )
 
-    async def _async_try_locally(self, turn: Turn) -> bool:
+    async def _async_answer_locally(self, turn: Turn) -> bool:
         """Answer with Home Assistant's own sentences, checked by the same guard as the model's calls.
 
-        False if they do not know this one or may not act. What needs a confirmation waits in the draft.
+        What needs a confirmation is asked about. False if they do not know this one or may not act.
         """
         assert turn.user_input is not None
         guard, speaker = turn.data.handler.guard, turn.calls.speaker
@@ -245,14 +245,13 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
                 # Calls that one question cannot describe are left to the model, which can reduce them.
                 with suppress(PermissionDenied):
                     freeze(turn.hass, turn.calls.draft_of_call(), waiting[0])
-            return False
+            return await async_ask(turn)
         turn.local_response = response
         speech = response.speech.get("plain", {}).get("speech")
         await async_say(turn, speech or await async_phrase(turn.hass, turn.language, "done"))
         return True
 
     async def _async_ensure_words(self, turn: Turn) -> None:
-        """Say something where the model has said nothing."""
         if last_words(turn).strip():
             return
         if turn.calls.attempts_exhausted:
@@ -266,6 +265,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))
 
     async def _async_fail(self, turn: Turn, err: HomeAgentError) -> conversation.ConversationResult:
+        """Say what went wrong, and tell it to all that keep the turn."""
         problem = str(err)
         if err.said:
             LOGGER.debug("The server said: %s", err.said)

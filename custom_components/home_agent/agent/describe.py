@@ -5,6 +5,7 @@ and have an article where one fits.
 """
 
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -72,38 +73,31 @@ _PLACES: Final = (
 
 async def async_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
     """Return a sentence in a language, or in the nearest one there is, or in English."""
-    if cached_phrase(hass, language, key) is None:
-        await async_load_phrases(hass, language)
+    await async_load_phrases(hass, language)
     return phrase(hass, language, key, **placeholders)
 
 
 async def async_load_phrases(hass: HomeAssistant, language: str) -> None:
     """Load the sentences of a language, after which `phrase` has them."""
     if _LANGUAGES not in hass.data:
-        hass.data[_LANGUAGES] = await hass.async_add_executor_job(_languages)
-    spoken = _spoken(hass, language, hass.data[_LANGUAGES])
+        files = await hass.async_add_executor_job(lambda: list(_TRANSLATIONS.glob("*.json")))
+        hass.data[_LANGUAGES] = frozenset(path.stem for path in files)
+    spoken = _spoken(hass, language)
     for category in dict.fromkeys(category for category, _ in _PLACES):
         await async_get_translations(hass, spoken, category, {DOMAIN})
 
 
 @callback
 def phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
-    """Return a sentence of a language that is loaded."""
-    text = cached_phrase(hass, language, key, **placeholders)
-    return key.replace("_", " ") if text is None else text
-
-
-@callback
-def cached_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str | None:
-    """Return a sentence at once, or None if its language was not loaded yet."""
-    if (languages := hass.data.get(_LANGUAGES)) is None:
-        return None
-    spoken = _spoken(hass, language, languages)
+    """Return a sentence of a language that is loaded; one that asks for more than there is stays as it is."""
+    spoken = _spoken(hass, language)
     for category, name in _PLACES:
         sentences = async_get_cached_translations(hass, spoken, category, DOMAIN)
         if sentence := sentences.get(name.format(key=key)):
-            return _fill(sentence, placeholders)
-    return None
+            with suppress(KeyError, IndexError, ValueError):
+                return sentence.format(**placeholders)
+            return sentence
+    return key.replace("_", " ")
 
 
 async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgentError) -> str:
@@ -111,21 +105,10 @@ async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgen
     return await async_phrase(hass, language, err.key, **(err.translation_placeholders or {}))
 
 
-def _languages() -> frozenset[str]:
-    return frozenset(path.stem for path in _TRANSLATIONS.glob("*.json"))
-
-
-def _spoken(hass: HomeAssistant, language: str, languages: frozenset[str]) -> str:
+def _spoken(hass: HomeAssistant, language: str) -> str:
     asked = hass.config.language if language in ("", MATCH_ALL) else language
-    return nearest(asked, languages, hass.config.country) or _ENGLISH
-
-
-def _fill(sentence: str, placeholders: dict[str, str]) -> str:
-    """Put values into a sentence; one that asks for more than there is stays as it is."""
-    try:
-        return sentence.format(**placeholders)
-    except KeyError, IndexError, ValueError:
-        return sentence
+    known = hass.data.get(_LANGUAGES) or ()
+    return nearest(asked, known, hass.config.country) or _ENGLISH
 
 
 ACTS: Final = {
@@ -542,7 +525,6 @@ class _Describer:
         return side, {"value": value}
 
     def _window(self, config: Mapping[str, Any]) -> str:
-        """Return a time of the day, or a window; empty if there is none."""
         if "at" in config:
             return self.phrase("auto_at", time=_clock(config["at"]))
         if "event" in config:
@@ -654,7 +636,6 @@ class _Describer:
 
 
 def _clock(value: str) -> str:
-    """Return a time as it is spoken: without seconds that are none."""
     return value.removesuffix(":00") if value.count(":") > 1 else value
 
 

@@ -1,8 +1,8 @@
-"""LLMMixin: the request, the rounds, the budgets."""
+"""The rounds of a turn: the model is asked, its answer filtered, and asked again where that helps."""
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cache, partial
@@ -15,7 +15,6 @@ from homeassistant.helpers import llm
 from homeassistant.util.async_ import create_eager_task
 
 from ..const import CONF_STREAMING, EVENT_STREAMING_ERROR, HEARTBEAT_SECONDS, LOGGER
-from ..entity import HomeAgentBaseEntity
 from ..event_data import StreamingError
 from ..inference.dialects.base import new_call_id
 from ..inference.models import Delta, ErrorKind, ModelServerError, ToolCall, as_agent_error
@@ -44,36 +43,35 @@ MAX_CHARS: Final = 2000
 
 
 @dataclass(slots=True)
-class AnswerGate:
-    """Holds back the answer to an order until it ends: words beside a call are early, and left out."""
+class Heard:
+    """What one answer came to, beside thoughts."""
 
-    language: str
+    waits: bool = False
+    """Whether it is held back until its end: words beside the call of an order are early, and left out."""
     text: str = ""
-    has_calls: bool = False
+    calls: bool = False
     withheld: str = ""
     """The answer, if it may not stand without a call."""
 
-    def release(self) -> str:
-        """Return what of the answer may be said."""
-        if self.text.strip() and not self.has_calls and not may_answer_order(self.text, self.language):
-            self.withheld = self.text
-        return "" if self.has_calls or self.withheld else self.text
+    def __bool__(self) -> bool:
+        """Return whether it has words or calls."""
+        return self.calls or bool(self.text.strip())
 
 
-def gate_of(turn: Turn) -> AnswerGate | None:
-    """Return the gate for the answer to an order of a person for which nothing was called yet."""
+def needs_call(turn: Turn) -> bool:
+    """Return whether a person orders something for which nothing was called yet."""
     calls = turn.calls
     if turn.user_input is None or turn.response_schema is not None or calls.records or turn.said:
-        return None
-    return AnswerGate(turn.language) if read(calls.sentence, turn.language).kind is Mood.ORDER else None
+        return False
+    return read(calls.sentence, turn.language).kind is Mood.ORDER
 
 
 def is_question(text: str, language: str) -> bool:
     """Return whether a text ends with a question, also where its language asks without a question mark."""
     if text.endswith(ENDING_QUESTION_MARKS) or (language.startswith("el") and text.endswith(";")):
         return True
-    said = text.rstrip(ANSWER_STOPS).casefold()
-    return said.endswith(words(find(language) or language, "replies.question_ends"))
+    ending = text.rstrip(ANSWER_STOPS).casefold()
+    return ending.endswith(words(find(language) or language, "replies.question_ends"))
 
 
 def may_answer_order(text: str, language: str) -> bool:
@@ -159,14 +157,14 @@ class NamesForIds:
         whole, at = f"{self._tail}{text[:cut]}", len(self._tail)
         self._tail = whole[-TAIL_CHARS:]
         code = _CODE.search(whole)
-        said: list[str] = []
+        pieces: list[str] = []
         for token in (
             _ID.finditer(whole, at, code.start() if code else len(whole)) if not self._is_code else ()
         ):
-            said += whole[at : token.start()], self._name(token)
+            pieces += whole[at : token.start()], self._name(token)
             at = token.end()
         self._is_code = self._is_code or code is not None
-        return "".join((*said, whole[at:]))
+        return "".join((*pieces, whole[at:]))
 
     def _certain(self, text: str) -> int:
         """Return where the beginning of an id, or of the bracket before it, may have been cut off."""
@@ -228,44 +226,38 @@ def written_calls(speech: SpeechFilter, tools: Mapping[str, llm.Tool]) -> list[l
 HEARTBEAT: LogDelta = {"thinking_content": ""}
 """A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
 
-QUEUE_SIZE = 32
-"""Deltas that are read ahead. They are handled at once, so too many would block the event loop."""
 
-
-class StreamingMixin(HomeAgentBaseEntity):
-    """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
-
-    async def _async_log_deltas(
-        self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: AnswerGate | None = None
-    ) -> AsyncGenerator[LogDelta]:
-        """Yield the chat-log deltas of one model answer; `gate` holds it back until its end."""
-        answer: _Answer | None = None
-        yield {"role": "assistant"}
-        async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
-            async for delta in deltas:
-                if delta is None:
-                    yield HEARTBEAT
-                    continue
-                # Which model answers is known once it has begun.
-                answer = answer or _Answer(turn, gate, allow_tools=allow_tools)
-                turn.record.hear(delta)
-                if delta.usage:
-                    note_usage(turn, delta.usage)
-                for out in answer.take(delta):
-                    yield out
-        for out in answer.end() if answer else ():
-            yield out
-        is_told = not turn.calls.speaker.voice or not turn.said
-        while turn.calls.unanswered > 0:
-            try:
-                async with asyncio.timeout(HEARTBEAT_SECONDS):
-                    await turn.calls.idle.wait()
-            except TimeoutError:
-                if is_told:
-                    yield HEARTBEAT
-                    continue
-                is_told = True
-                yield {"content": f" {await async_phrase(self.hass, turn.language, 'one_moment')}"}
+async def _log_deltas(
+    turn: Turn, stream: AsyncGenerator[Delta], heard: Heard, *, allow_tools: bool
+) -> AsyncGenerator[LogDelta]:
+    """Yield the chat-log deltas of one model answer, and note what it came to."""
+    answer: _Answer | None = None
+    yield {"role": "assistant"}
+    async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
+        async for delta in deltas:
+            if delta is None:
+                yield HEARTBEAT
+                continue
+            # Which model answers is known once it has begun.
+            answer = answer or _Answer(turn, heard, allow_tools=allow_tools)
+            turn.record.hear(delta)
+            if delta.usage:
+                note_usage(turn, delta.usage)
+            for out in answer.take(delta):
+                yield out
+    for out in answer.end() if answer else ():
+        yield out
+    is_told = not turn.calls.speaker.voice or not turn.said
+    while turn.calls.unanswered > 0:
+        try:
+            async with asyncio.timeout(HEARTBEAT_SECONDS):
+                await turn.calls.idle.wait()
+        except TimeoutError:
+            if is_told:
+                yield HEARTBEAT
+                continue
+            is_told = True
+            yield {"content": f" {await async_phrase(turn.hass, turn.language, 'one_moment')}"}
 
 
 class _Answer:
@@ -279,9 +271,9 @@ class _Answer:
     learned here.
     """
 
-    def __init__(self, turn: Turn, gate: AnswerGate | None, *, allow_tools: bool) -> None:
+    def __init__(self, turn: Turn, heard: Heard, *, allow_tools: bool) -> None:
         self._turn = turn
-        self._gate = gate
+        self._heard = heard
         self._allow_tools = allow_tools
         self._starting_in_thought = turn.data.models_starting_in_thought
         self._model = turn.data.router.last_used
@@ -335,16 +327,18 @@ class _Answer:
     def _add(
         self, text: str, thinking: str, calls: list[llm.ToolInput], *, final: bool = False
     ) -> list[LogDelta]:
-        """Return additions to the chat log: words and thoughts, then calls."""
         is_withheld = False
         if self._names is not None and (text or final):
             text = self._names.feed(text, final=final)
             is_withheld = not text
-        if self._gate is not None:
-            self._gate.text += text
-            self._gate.has_calls = self._gate.has_calls or bool(calls)
+        heard = self._heard
+        heard.text += text
+        heard.calls = heard.calls or bool(calls)
+        if heard.waits:
             is_withheld = is_withheld or bool(text)
-            text = self._gate.release() if final else ""
+            text = heard.text if final and not heard.calls else ""
+            if text.strip() and not may_answer_order(text, self._turn.language):
+                heard.withheld, text = text, ""
         if not self._is_apart and text.strip():
             text, self._is_apart = f" {text.lstrip()}", True
         words: LogDelta = {}
@@ -372,193 +366,145 @@ def as_tool_input(call: ToolCall) -> llm.ToolInput:
     return bounded(llm.ToolInput(id=call.id, tool_name=call.name, tool_args=args))
 
 
-async def with_heartbeats[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator[T | None]:
-    """Yield the items of a stream, and None after each pause of so many seconds.
-
-    One task reads ahead, so that a pause can be seen without cancelling a read.
-    """
-    queue: asyncio.Queue[T | BaseException | None] = asyncio.Queue(QUEUE_SIZE)
-
-    async def read() -> None:
-        try:
-            async with aclosing(stream) as items:  # type: ignore[type-var]
-                async for item in items:
-                    await queue.put(item)
-        except Exception as err:  # noqa: BLE001 - raised again by the consumer
-            await queue.put(err)
-        else:
-            await queue.put(None)
-
-    reader = create_eager_task(read(), name="home_agent model stream")
-    try:
+async def with_heartbeats[T](stream: AsyncGenerator[T], seconds: float) -> AsyncGenerator[T | None]:
+    """Yield the items of a stream, and None after each pause of so many seconds."""
+    async with aclosing(stream):
         while True:
-            if queue.empty():
-                try:
-                    async with asyncio.timeout(seconds):
-                        item = await queue.get()
-                except TimeoutError:
-                    yield None
-                    continue
-            else:
-                item = queue.get_nowait()
-            if item is None:
+            coming = create_eager_task(anext(stream), name="home_agent model stream")
+            try:
+                while not coming.done():
+                    await asyncio.wait([coming], timeout=seconds)
+                    if not coming.done():
+                        yield None
+                item = coming.result()
+            except StopAsyncIteration:
                 return
-            if isinstance(item, BaseException):
-                raise item
+            finally:
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.wait([coming])
+                if not coming.cancelled():
+                    coming.exception()  # where the consumer has gone, nobody else asks for it
             yield item
-    finally:
-        if not reader.done():
-            reader.cancel()
-            await asyncio.gather(reader, return_exceptions=True)
 
 
 MAX_SHORTENED = 4
 """How often a request is made shorter that the server finds too long."""
 
 
-class LLMMixin(StreamingMixin):
-    """Asks the model until it has no more calls to make, or a budget ends."""
+async def async_answer(turn: Turn) -> None:
+    """Run the rounds of one turn; the answer is in the chat log afterwards.
 
-    async def _async_answer(self, turn: Turn) -> None:
-        """Run the rounds of one turn; the answer is in the chat log afterwards.
-
-        Raises LLMError if the model cannot be asked and TurnInterrupted if the agent is unloaded meanwhile.
-        """
-        deadline = monotonic() + TURN_SECONDS
-        turn.give_up_at = self.hass.loop.time() + TURN_LIMIT_SECONDS
-        async with self.data.turns.interruptible():
-            for turn.record.rounds in range(1, MAX_ROUNDS + 1):
-                turn.calls.round = turn.record.rounds
-                calls = turn.calls
-                spent = calls.exhausted or calls.attempts_exhausted or calls.goes_in_circles
-                final = spent or turn.record.rounds == MAX_ROUNDS or monotonic() > deadline
-                length, before = len(turn.chat_log.content), len(calls.records)
-                deltas = self._async_useful_deltas(turn, allow_tools=not final)
-                try:
-                    async with aclosing(deltas):
-                        await async_add_answer(turn, deltas)
-                except ModelServerError as err:
-                    raise as_agent_error(err, with_pictures=bool(turn.pictures)) from err
-                finally:
-                    turn.record.end_request()
-                silent = len(turn.chat_log.content) == length
-                if final or silent or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
-                    return
-                if await async_confirm(turn, before):
-                    return
-
-    async def _async_useful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
-        """Yield one answer; after none, or an order without a call, the model is asked once more."""
-        gate, heard = gate_of(turn) if allow_tools else None, Heard()
-        stream = self._async_asked(turn, allow_tools=allow_tools)
-        async with aclosing(
-            self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=gate)
-        ) as deltas:
-            async for delta in deltas:
-                yield heard.hear(delta)
-        withheld = gate.withheld if gate is not None else ""
-        has_own_words = bool(turn.calls.draft) or turn.calls.acted or turn.calls.attempts_exhausted
-        if withheld:
-            LOGGER.info("The model answered an order without a call; asking again")
-        elif not heard and allow_tools and not has_own_words:
-            LOGGER.info("The model said and called nothing; asking again, without thinking")
-        else:
-            is_answer = heard and not heard.calls
-            if is_answer and (failure := await async_unsaid_failure(turn, heard.text)):
-                yield {"content": f" {failure}"}
-            return
-        again = Heard()
-        stream = self._async_asked(
-            turn, allow_tools=allow_tools, withheld=withheld, after_silence=not withheld
-        )
-        try:
-            async with aclosing(self._async_log_deltas(turn, stream, allow_tools=allow_tools)) as deltas:
-                async for delta in deltas:
-                    if "role" not in delta:
-                        yield again.hear(delta)
-        except ModelServerError as err:
-            LOGGER.info("The model could not be asked again (%s)", err.kind)
-        if withheld and not again:
-            lead = " " if turn.said else ""
-            yield {"content": f"{lead}{await async_phrase(self.hass, turn.language, 'not_done')}"}
-
-    async def _async_asked(
-        self, turn: Turn, *, allow_tools: bool, withheld: str = "", after_silence: bool = False
-    ) -> AsyncGenerator[Delta]:
-        """Yield one answer, streamed if the option says so; what fails is asked again in three ways.
-
-        Where a model is down before it says anything, the next one is asked. A request that the server finds
-        too long is made shorter. A stream that breaks or cannot be read is requested again as a whole,
-        without what has been said, unless a call came: then it is taken as complete, as the call must not run
-        twice.
-
-        What ran in this turn is not run again: its results are in the request. Raises ModelServerError.
-        """
-        stream, shortened, said, begun = self.settings[CONF_STREAMING], 0, Delta(), False
-        models = self.router.candidates()
-        while True:
-            model, answered = models.pop(0), False
-            request = build(
-                turn, model.name, allow_tools=allow_tools, withheld=withheld, after_silence=after_silence
-            )
+    Raises LLMError if the model cannot be asked and TurnInterrupted if the agent is unloaded meanwhile.
+    """
+    deadline = monotonic() + TURN_SECONDS
+    turn.give_up_at = turn.hass.loop.time() + TURN_LIMIT_SECONDS
+    async with turn.data.turns.interruptible():
+        for turn.record.rounds in range(1, MAX_ROUNDS + 1):
+            turn.calls.round = turn.record.rounds
+            calls = turn.calls
+            spent = calls.exhausted or calls.attempts_exhausted or calls.goes_in_circles
+            final = spent or turn.record.rounds == MAX_ROUNDS or monotonic() > deadline
+            length, before = len(turn.chat_log.content), len(calls.records)
+            deltas = _useful_deltas(turn, allow_tools=not final)
             try:
-                async with aclosing(model.answer(request, stream=stream)) as deltas:
-                    async for delta in deltas:
-                        begun = answered = True
-                        if stream:
-                            said.content += delta.content
-                            said.thinking += delta.thinking
-                            said.tool_calls += delta.tool_calls
-                        else:  # without the beginning that has been said already
-                            gap = "\n" if said.content and not delta.content.startswith(said.content) else ""
-                            delta.content = gap + delta.content.removeprefix(said.content)
-                            delta.thinking = "" if said.thinking else delta.thinking
-                        yield delta
+                async with aclosing(deltas):
+                    await async_add_answer(turn, deltas)
             except ModelServerError as err:
-                if err.is_down and models and not answered:
-                    continue
-                if err.kind is ErrorKind.CONTEXT_TOO_LONG and not begun and shortened < MAX_SHORTENED:
-                    shortened += 1
-                    note_refusal(turn, err)
-                elif stream and (
-                    said.tool_calls
-                    or err.kind is ErrorKind.MALFORMED
-                    or (answered and err.kind is ErrorKind.UNAVAILABLE)
-                ):
-                    # Timeouts and unreachable servers are not worth asking again.
-                    LOGGER.info(
-                        "The stream broke (%s)%s", err.kind, "" if said.tool_calls else "; asking again"
-                    )
-                    self.emitter.fire(
-                        EVENT_STREAMING_ERROR,
-                        StreamingError(
-                            error=err.plain, error_type=str(err.kind), fallback=not said.tool_calls
-                        ),
-                        turn.calls.speaker.context,
-                    )
-                    if said.tool_calls:
-                        return
-                    stream = False
-                else:
-                    raise
-                models = self.router.candidates()
-            else:
+                raise as_agent_error(err, with_pictures=bool(turn.pictures)) from err
+            finally:
+                turn.record.end_request()
+            silent = len(turn.chat_log.content) == length
+            if final or silent or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
+                return
+            if await async_confirm(turn, before):
                 return
 
 
-@dataclass(slots=True)
-class Heard:
-    """What the chat log got of one answer, beside thoughts."""
+async def _useful_deltas(turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
+    """Yield one answer; after none, or an order without a call, the model is asked once more."""
+    heard = Heard(waits=allow_tools and needs_call(turn))
+    stream = _asked(turn, allow_tools=allow_tools)
+    async with aclosing(_log_deltas(turn, stream, heard, allow_tools=allow_tools)) as deltas:
+        async for delta in deltas:
+            yield delta
+    has_own_words = bool(turn.calls.draft) or turn.calls.acted or turn.calls.attempts_exhausted
+    if heard.withheld:
+        LOGGER.info("The model answered an order without a call; asking again")
+    elif not heard and allow_tools and not has_own_words:
+        LOGGER.info("The model said and called nothing; asking again, without thinking")
+    else:
+        is_answer = heard and not heard.calls
+        if is_answer and (failure := await async_unsaid_failure(turn, heard.text)):
+            yield {"content": f" {failure}"}
+        return
+    again, withheld = Heard(), heard.withheld
+    stream = _asked(turn, allow_tools=allow_tools, withheld=withheld, after_silence=not withheld)
+    try:
+        async with aclosing(_log_deltas(turn, stream, again, allow_tools=allow_tools)) as deltas:
+            async for delta in deltas:
+                if "role" not in delta:
+                    yield delta
+    except ModelServerError as err:
+        LOGGER.info("The model could not be asked again (%s)", err.kind)
+    if withheld and not again:
+        lead = " " if turn.said else ""
+        yield {"content": f"{lead}{await async_phrase(turn.hass, turn.language, 'not_done')}"}
 
-    text: str = ""
-    calls: bool = False
 
-    def __bool__(self) -> bool:
-        """Return whether it has words or calls."""
-        return self.calls or bool(self.text.strip())
+async def _asked(
+    turn: Turn, *, allow_tools: bool, withheld: str = "", after_silence: bool = False
+) -> AsyncGenerator[Delta]:
+    """Yield one answer, streamed if the option says so; what fails is asked again in three ways.
 
-    def hear(self, delta: LogDelta) -> LogDelta:
-        """Note an addition to the chat log, and return it."""
-        self.text += delta.get("content") or ""
-        self.calls = self.calls or bool(delta.get("tool_calls"))
-        return delta
+    Where a model is down before it says anything, the next one is asked. A request that the server finds
+    too long is made shorter. A stream that breaks or cannot be read is requested again as a whole,
+    without what has been said, unless a call came: then it is taken as complete, as the call must not run
+    twice.
+
+    What ran in this turn is not run again: its results are in the request. Raises ModelServerError.
+    """
+    stream, shortened, heard, begun = turn.data.settings[CONF_STREAMING], 0, Delta(), False
+    models = turn.data.router.candidates()
+    while True:
+        model, answered = models.pop(0), False
+        request = build(turn, model, allow_tools=allow_tools, withheld=withheld, after_silence=after_silence)
+        try:
+            async with aclosing(turn.data.router.answer(model, request, stream=stream)) as deltas:
+                async for delta in deltas:
+                    begun = answered = True
+                    if stream:
+                        heard.content += delta.content
+                        heard.thinking += delta.thinking
+                        heard.tool_calls += delta.tool_calls
+                    else:  # without the beginning that has been said already
+                        gap = "\n" if heard.content and not delta.content.startswith(heard.content) else ""
+                        delta.content = gap + delta.content.removeprefix(heard.content)
+                        delta.thinking = "" if heard.thinking else delta.thinking
+                    yield delta
+        except ModelServerError as err:
+            if err.is_down and models and not answered:
+                continue
+            if err.kind is ErrorKind.CONTEXT_TOO_LONG and not begun and shortened < MAX_SHORTENED:
+                shortened += 1
+                note_refusal(turn, err)
+            elif stream and (
+                heard.tool_calls
+                or err.kind is ErrorKind.MALFORMED
+                or (answered and err.kind is ErrorKind.UNAVAILABLE)
+            ):
+                # Timeouts and unreachable servers are not worth asking again.
+                LOGGER.info("The stream broke (%s)%s", err.kind, "" if heard.tool_calls else "; asking again")
+                turn.data.emitter.fire(
+                    EVENT_STREAMING_ERROR,
+                    StreamingError(error=err.plain, error_type=str(err.kind), fallback=not heard.tool_calls),
+                    turn.calls.speaker.context,
+                )
+                if heard.tool_calls:
+                    return
+                stream = False
+            else:
+                raise
+            models = turn.data.router.candidates()
+        else:
+            return

@@ -103,9 +103,9 @@ def seeing(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> S
                 ) from err
             raise as_agent_error(err) from err
         words = SpeechFilter(voice=True)
-        said = f"{words.feed(answer).text}{words.flush().text}".strip()
-        if not said:
+        description = f"{words.feed(answer).text}{words.flush().text}".strip()
+        if not description:
             raise ToolExecutionError("The model said nothing about the picture")
-        return said
+        return description
 
     return see

@@ -148,14 +148,14 @@ async def async_other_tools(
     named = named_tools(instances, taken)
     schemas = {tool.name: function_tool(tool, instance.custom_serializer) for tool, instance in named}
     foreign = {tool.name: instance for tool, instance in named if is_foreign(instance)}
-    told = await async_sanitize(hass, [schemas[name]["function"] for name in foreign])
+    cleaned = await async_sanitize(hass, [schemas[name]["function"] for name in foreign])
     refused: dict[str, list[str]] = {}
-    for (name, instance), one in zip(foreign.items(), told, strict=True):
-        if one is None:
+    for (name, instance), function in zip(foreign.items(), cleaned, strict=True):
+        if function is None:
             refused.setdefault(instance.api.id, []).append(name)
             del schemas[name]
         else:
-            schemas[name]["function"] = dict(one)
+            schemas[name]["function"] = dict(function)
     for instance in filter(is_foreign, instances):
         async_report_refused(hass, instance.api.id, instance.api.name, refused.get(instance.api.id, ()))
     tools: dict[str, llm.Tool] = {tool.name: tool for tool, _ in named if tool.name in schemas}

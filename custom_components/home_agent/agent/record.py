@@ -390,7 +390,6 @@ def _slot(slot: Slot, request: RequestRecord) -> Row:
 
 
 def _ms(seconds: float) -> float:
-    """Return seconds as milliseconds, as they are shown."""
     return round(seconds * 1000, 2)
 
 

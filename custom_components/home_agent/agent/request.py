@@ -76,12 +76,12 @@ async def async_gather(turn: Turn) -> None:
     )
     context = replace(context, slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
     own_tools = data.tool_schemas.beside(context.house, context.catalogue)
-    known = {**calls.tools, **data.handler.tools}
-    others = await async_other_tools(turn.hass, data.settings[CONF_LLM_APIS], calls.llm_context, known)
-    calls.tools = {**known, **others.tools}
+    tools = {**calls.tools, **data.handler.tools}
+    others = await async_other_tools(turn.hass, data.settings[CONF_LLM_APIS], calls.llm_context, tools)
+    calls.tools = {**tools, **others.tools}
 
-    told = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
-    extra = "\n".join(part for part in (others.prompt, told) if part) or None
+    caller_prompt = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
+    extra = "\n".join(part for part in (others.prompt, caller_prompt) if part) or None
     history = []
     for message in _history(turn, context.budget.history):
         content = message["content"]
@@ -111,7 +111,7 @@ async def async_gather(turn: Turn) -> None:
         history=history,
         slots=(*context.slots, describe_asked(reader, context.house, away)),
     )
-    show_request(turn, systems[0]().text, told)
+    show_request(turn, systems[0]().text, caller_prompt)
     turn.record.context_ms = (monotonic() - started) * 1000
 
 
@@ -181,7 +181,6 @@ def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:
 
 
 def _cleaned(turn: Turn, lines: Sequence[str], slot: Slot) -> tuple[str, ...]:
-    """Return lines without instructions that steer the model."""
     cleaned = firewall.clean(list(lines), addressed=slot.said, others=turn.calls.tools)
     if cleaned.found:
         turn.calls.taint()
@@ -400,14 +399,14 @@ def _current_for(
         if not from_home or message["role"] != "assistant":
             shown.append(message)
         elif made := message.get("tool_calls"):
-            told: list[MessageCall] = []
+            cut: list[MessageCall] = []
             for call in made:
                 function = call["function"]
                 discloses = calls.disclosure.categories.get(call["id"], disclosed_by(function["name"]))
                 if DataCategory.PEOPLE in discloses:
                     function = {**function, "arguments": "{}"}
-                told.append({**call, "function": function})
-            shown.append({**message, "content": "", "tool_calls": told})
+                cut.append({**call, "function": function})
+            shown.append({**message, "content": "", "tool_calls": cut})
     return _less_results(shown, disclosure, calls)
 
 
@@ -422,7 +421,7 @@ def _less_results(
 ) -> list[Message]:
     """Return messages with results only as far as the model may read them; `calls` are those of this turn."""
     names: dict[str, str] = {}
-    told = calls.disclosure.categories if calls else {}
+    categories = calls.disclosure.categories if calls else {}
     made_at_home: Collection[str] = calls.disclosure.made_at_home if calls else ()
     less: list[Message] = []
     for message in messages:
@@ -431,7 +430,7 @@ def _less_results(
             less.append(message)
             continue
         call_id = message["tool_call_id"]
-        discloses = told.get(call_id, disclosed_by(names.get(call_id, "")))
+        discloses = categories.get(call_id, disclosed_by(names.get(call_id, "")))
         of_people = DataCategory.PEOPLE in discloses
         if of_people and calls is not None:
             may_read = call_id not in made_at_home

@@ -48,11 +48,6 @@ _CALL: Final = lazy_regex(
     rf"(?<![\w.:-])({_NAME}?)(?:(?=\()|(?::\d{{0,4}})?(?:\s{{1,5}}(?:commentary|json|code)){{0,3}}\s{{0,5}}"
     r"(?:`{3}\w{0,10}\s{0,5})?(?=\{))"
 )
-_PAIR: Final = lazy_regex(
-    r"(?:^|[\s,;])(?:[-*]\s*)?(\w{1,40})\s?[:=]\s*(\"[^\"]*\"|'[^']*'|\[[^\]]*\]|.+?)"
-    r"(?=[\s,;]+(?:[-*]\s*)?\w{1,40}\s?[:=]|\s*$)",
-    re.MULTILINE,
-)
 _BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -173,8 +168,7 @@ class CallText:
         calls = list(islice(_from_brackets(plain, is_tool), MAX_CALLS))
         if calls or not is_tool(name):
             return calls
-        pairs = {pair[1]: parsed(pair[2]) for pair in _PAIR.finditer(plain, len(name))}
-        return [WrittenCall(name, pairs or None)]
+        return [WrittenCall(name, {} if name == plain else None)]
 
 
 def unfenced(text: str) -> str:
@@ -219,7 +213,6 @@ def _from_brackets(text: str, is_tool: Callable[[str], bool]) -> Iterator[Writte
 
 
 def _name_in(text: str) -> str:
-    """Return the name at the beginning of a text, without a number behind it."""
     name = re.match(_NAME, text)
     return re.sub(r":\d{1,4}\Z", "", name[0].rstrip(".:-")) if name else ""
 
@@ -235,8 +228,8 @@ def _arguments(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
 
 def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     """Return where a pattern ends that may be empty."""
-    found = pattern.match(text, at)
-    return found.end() if found else at
+    match = pattern.match(text, at)
+    return match.end() if match else at
 
 
 _SPACES: Final = lazy_regex(r"\s+")
@@ -374,9 +367,12 @@ _BREAKS: Final = "blockquote br dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre se
 _LINE_BREAKS: Final = frozenset(_BREAKS.split())
 """HTML tags that end a line."""
 _VALUE: Final = r"(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|[^\s\"'<>=]{1,300})"
-_VALUE_PART: Final = r"(?:\"[^\"\n]{0,300}\"?|'[^'\n]{0,300}'?|[^\s\"'<>=]{1,300})"
 _ATTRIBUTES: Final = rf"(?:\s{{1,9}}[\w:-]{{1,30}}={_VALUE}){{0,12}}"
-_ADDRESS_PART: Final = r"(?:h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|w{1,3})"
+_ADDRESS: Final = (
+    r"(?:https?://|www\.)(?:[^\s<>\"`|\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]*"
+    r"(?<![.,;:!?)'*_~\]}\u00bb\u201d\u2019\u2026]))?"
+)
+"""Without the characters at its end that end a sentence rather than an address."""
 
 _MARK: Final = lazy_regex(
     rf"[*_~`\[\]{{}}!<&\\(\n|\u3010{_PAUSES}{_JOINER}{_UNSPOKEN}{_PICTOGRAPHS}]|\b(?i:https?://|www\.)"
@@ -388,12 +384,12 @@ _TOKEN: Final = lazy_regex(
     r"|(?P<ticks>`{1,9})"
     r"|(?P<removed>\[(?:\^[^\]\s]{1,30}|\d{1,3})\](?!\()|\u3010[^\u3011\n]{0,80}\u3011"
     r"|<(?:https?://|mailto:)[^\s<>]{0,380}>)"
-    r"|(?P<label>\](?:(?P<target>\()|\[[^\]\n]{0,100}\])?)"
+    r"|(?P<label>\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)?|\[[^\]\n]{0,100}\])?)"
     r"|(?P<image>!(?=\[))"
     rf"|(?P<tag></?(?P<name>[a-z][a-z0-9]{{0,12}}){_ATTRIBUTES}\s{{0,9}}/?>)"
     r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)"
     r"|(?P<escaped>\\(?:[!-/:-@\[-`{-~]|(?=\n)))"
-    r"|(?P<address>\(?(?:https?://|www\.))"
+    rf"|(?P<address>\({_ADDRESS}\)?|{_ADDRESS})"
     r"|(?P<cell>\|)"
     rf"|(?P<pause>[{_PAUSES}])"
     rf"|(?P<pictograph>[{_PICTOGRAPHS}]+)"
@@ -401,33 +397,19 @@ _TOKEN: Final = lazy_regex(
     rf"|(?P<dropped>[\[{{}}{_UNSPOKEN}])",
     re.IGNORECASE,
 )
-_TOKEN_PART: Final = lazy_regex(
-    r"(?:\*{1,4}|_{1,4}|~{1,4}|`{1,8}"
-    r"|\[(?:\^[^\]\s]{0,30}|\d{0,3})\]?|\u3010[^\u3011\n]{0,80}|\](?:\[[^\]\n]{0,100})?|!|\\"
-    rf"|&(?:#?|#\d{{1,7}}|#x[0-9a-f]{{0,6}}|[a-z][a-z0-9]{{0,30}})|\({_ADDRESS_PART}?"
-    r"|<(?:(?:https?://|mailto:)[^\s<>]{0,380}"
-    r"|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|m(?:a(?:i(?:l(?:to?)?)?)?)?)"
-    rf"|</?(?:[a-z][a-z0-9]{{0,12}}{_ATTRIBUTES}"
-    rf"(?:\s{{1,9}}(?:[\w:-]{{1,30}}(?:={_VALUE_PART}?)?)?)?/?)?)\Z",
+_OPEN: Final = lazy_regex(
+    rf"(?:</?[a-z][a-z0-9]{{0,12}}{_ATTRIBUTES}\s{{0,9}}(?:[\w:-]{{1,30}}(?:=(?:\"[^\"\n]*|'[^'\n]*)?)?)?"
+    r"|\]\([^()\n]*(?:\([^()\n]*\)?[^()\n]*)*|\u3010[^\u3011\n]*)\Z",
     re.IGNORECASE,
 )
-"""Text that may become another token with the next piece."""
-_TOKEN_WINDOW: Final = 400
-"""Characters within which a token ends."""
+"""What goes on behind white space: a tag, the target of a link, a reference."""
+_SPACE: Final = lazy_regex(r"\s")
+_CHUNK: Final = 400
+"""Characters of a word, and of what may be a token."""
 _LITERAL_IN_CODE: Final = frozenset("*_~[]!<&\\|(")
 _CODE_TICKS: Final = 2
 """Back-ticks of code within a line."""
-_MID_WORD: Final = lazy_regex(r"[^\W_]+")
-_WORD_CHAR: Final = lazy_regex(r"\w")
 _SILENT: Final = lazy_regex(f"[{_UNSPOKEN}{_PICTOGRAPHS}]+")
-
-_ADDRESS_CUT: Final = lazy_regex(rf"\b{_ADDRESS_PART}\Z", re.IGNORECASE)
-_ADDRESS_WINDOW: Final = 8
-_ADDRESS: Final = lazy_regex('[^\\s<>"`|\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]*')
-_ADDRESS_TAIL: Final = lazy_regex(r"[.,;:!?)'*_~\]}\u00bb\u201d\u2019\u2026]{1,16}\Z")
-"""Characters that end a sentence rather than an address."""
-_ADDRESS_TAIL_MAX: Final = 16
-_TARGET_MARK: Final = lazy_regex(r"[()\n]")
 
 
 class MarkdownReader:
@@ -450,16 +432,15 @@ class MarkdownReader:
         self._pictograph = False
         """Nothing was written since a pictograph."""
         self._prose_fence = False
-        self._skip: Callable[[str, int, bool], int | None] | None = None
-        self._depth = 0
-        """Open brackets of an address."""
+        self._in_fence = False
+        """Within a fence whose text is left out."""
 
     def write(self, text: str, *, final: bool = False) -> None:
         """Take the next piece; `final` if nothing more will come, or something was taken out behind it."""
         text = self._held + text
         at = 0
         while at < len(text):
-            read = self._skip or (self._line if self._new_line else self._inline)
+            read = self._fence if self._in_fence else self._line if self._new_line else self._words
             after = read(text, at, final)
             if after is None:
                 break
@@ -485,7 +466,7 @@ class MarkdownReader:
                 if self._prose_fence or marker["language"].strip().lower() in _SPOKEN_FENCES:
                     self._prose_fence = not self._prose_fence
                 else:
-                    self._skip = self._code_block
+                    self._in_fence = True
         elif kind == "text" and not self._blank and (char.islower() or (end > at and self._kind == "item")):
             self._say(" ")  # goes on with the sentence before
             self._new_line = False
@@ -499,33 +480,36 @@ class MarkdownReader:
                 self._say(marker[0])
         return end
 
-    def _inline(self, text: str, at: int, final: bool) -> int | None:
-        if at == 0 and _WORD_CHAR.match(self._previous) and (word := _MID_WORD.match(text)):
-            self._say(word[0])
-            return word.end()
-        mark = _MARK.search(text, at)
-        end = mark.start() if mark else len(text)
-        if not mark and not final:
-            cut = _ADDRESS_CUT.search(text, max(at, end - _ADDRESS_WINDOW))
-            end = cut.start() if cut else end
-        if end > at:
-            self._say(text[at:end])
-            return end
-        char = text[at]
-        is_literal = self._code and char in _LITERAL_IN_CODE
-        ends_sentence = char == "!" and is_word(self._previous)
-        may_be_cut = not (final or is_literal or ends_sentence) and len(text) - at < _TOKEN_WINDOW
-        if not mark or (may_be_cut and _TOKEN_PART.match(text, at)):
-            return None
-        token = None if is_literal else _TOKEN.match(text, at, at + _TOKEN_WINDOW)
-        if token is None:
-            self._say(char)
-            return at + 1
-        if said := self._spoken(token):
-            self._say(said)
-        else:
-            self._note(token)
-        return token.end()
+    def _words(self, text: str, at: int, final: bool) -> int | None:
+        """Take text up to white space that is in no token."""
+        end = at
+        while (space := _SPACE.search(text, end)) and space.end() - at <= _CHUNK:
+            end = space.end()
+            if not _OPEN.search(text, at, end):
+                return at + self._inline(text[at:end])
+        if len(text) - at >= _CHUNK or final:
+            return at + self._inline(text[at : at + _CHUNK])
+        return None
+
+    def _inline(self, text: str) -> int:
+        at = 0
+        while at < len(text) and not self._new_line:
+            mark = _MARK.search(text, at)
+            start = mark.start() if mark else len(text)
+            if start > at:
+                self._say(text[at:start])
+                self._previous = text[start - 1]
+            if not mark:
+                return start
+            is_literal = self._code and text[start] in _LITERAL_IN_CODE
+            token = None if is_literal else _TOKEN.match(text, start)
+            if token is None or (said := self._spoken(token)):
+                self._say(text[start] if token is None else said)
+            else:
+                self._note(token)
+            at = start + 1 if token is None else token.end()
+            self._previous = text[at - 1]
+        return at
 
     def _spoken(self, token: re.Match[str]) -> str:
         """Return the spoken text of a token; most have none."""
@@ -554,17 +538,11 @@ class MarkdownReader:
                 self._code = len(token[0]) <= _CODE_TICKS and not self._code
             case "cell" | "pause":
                 self._flow.mark(",")
-            case "removed" | "pictograph":
+            case "removed" | "pictograph" | "address":
                 self._flow.removed()
                 self._pictograph = token.lastgroup == "pictograph"
-            case "address":
+            case "label" if self._previous == "[":
                 self._flow.removed()
-                self._skip, self._depth = self._address, int(token[0][0] == "(")
-            case "label":
-                if self._previous == "[":
-                    self._flow.removed()
-                if token["target"]:
-                    self._skip, self._depth = self._target, 1
             case "tag":
                 self._new_line = token["name"].lower() in _LINE_BREAKS
 
@@ -586,33 +564,13 @@ class MarkdownReader:
         self._emphasis = opens and not (closes and self._emphasis)
         return False
 
-    def _address(self, text: str, at: int, final: bool) -> int | None:
-        """Skip an address, but not the punctuation behind it."""
-        end = end_of(_ADDRESS, text, at)
-        tail = _ADDRESS_TAIL.search(text, max(at, end - _ADDRESS_TAIL_MAX), end)
-        stop = tail.start() if tail else end
-        if end == len(text) and not final:
-            return stop if stop > at else None
-        self._skip = None
-        return stop + 1 if self._depth and text.startswith(")", stop) else stop
-
-    def _target(self, text: str, at: int, _final: bool) -> int:
-        while mark := _TARGET_MARK.search(text, at):
-            at = mark.end()
-            self._depth += {"(": 1, ")": -1}.get(mark[0], 0)
-            if mark[0] == "\n" or not self._depth:
-                self._skip = None
-                return mark.start() if mark[0] == "\n" else at
-        return len(text)
-
-    def _code_block(self, text: str, at: int, final: bool) -> int | None:
+    def _fence(self, text: str, at: int, final: bool) -> int | None:
         end = text.find("\n", at) + 1
         if self._previous == "\n":
             if not end and not final and len(text) - at < _FENCE_WINDOW:
                 return None
             if fence := _FENCE_END.match(text, at):
-                self._skip = None
-                self._new_line = True
+                self._in_fence, self._new_line = False, True
                 return fence.end()
         return end or len(text)
 
@@ -697,7 +655,6 @@ TURN_CLOSE: Final = lazy_regex(_HEADER_AHEAD)
 DROPPED: Final = {"think": THINK_CLOSE, "result": _closing(_RESULTS), "role": TURN_CLOSE}
 """How what is neither spoken nor called ends."""
 FENCE_CLOSE: Final = lazy_regex(r"`{3}")
-LINES_CLOSE: Final = lazy_regex(r"\n[ \t]{0,8}(?=\n)")
 MAX_BLOCK: Final = 20_000
 """Characters of a suspected block that are held back, and of a call that are kept."""
 
@@ -709,8 +666,6 @@ _TICKS: Final = lazy_regex(r"`{1,9}")
 _FENCE_TICKS: Final = 3
 _AFTER_NAME: Final = lazy_regex(r"\(|[:\s]{0,3}\{")
 _AFTER_PART: Final = lazy_regex(r"[:\s]{0,3}\Z")
-_KEY: Final = lazy_regex(r"[ \t]{0,4}(?:[ \t]|\n(?:- ?)?)\w{1,20} ?[:=]")
-_KEY_PART: Final = lazy_regex(r"[ \t]{0,5}(?:\n(?:- ?)?)?(?:(?<!\w)\w{1,20} ?)?\Z")
 _ARGUMENTS: Final = lazy_regex(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
 _WORD: Final = lazy_regex(r"\w+")
 _MAX_NAME: Final = 64
@@ -719,16 +674,15 @@ _MAX_NAME: Final = 64
 class UntilClose:
     """A block that ends with a mark, or never."""
 
-    def __init__(self, close: re.Pattern[str], starts: str = "<[`") -> None:
+    def __init__(self, close: re.Pattern[str]) -> None:
         self._close = close
-        self._starts = starts
 
     def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
         """Read on until the mark, or to where it may have been cut off."""
         if mark := self._close.search(text, start):
             return ScanResult(mark.start(), mark.end(), done=True)
         floor = max(start, len(text) - _WINDOW)
-        cuts = [cut for sign in self._starts if not final and (cut := text.find(sign, floor)) >= 0]
+        cuts = [cut for sign in "<[`" if not final and (cut := text.find(sign, floor)) >= 0]
         end = min(cuts, default=len(text))
         return ScanResult(end, end, done=False)
 
@@ -844,13 +798,13 @@ class SpeechFilter:
         """Take text up to the next opening, and the opening."""
         if at == 0 and _WORD.match(self._previous) and (word := _WORD.match(text)):
             return self._say(text, 0, word.end())
-        found = self._names.trigger.search(text, at)
+        trigger = self._names.trigger.search(text, at)
         end = len(text) if self._final else self._names.pending(text, at)
-        start = found.start() if found else end
+        start = trigger.start() if trigger else end
         if start > at:
             self._say(text, at, start)
-        after = self._open(text, start) if found else None
-        if after is None and found and self._final:
+        after = self._open(text, start) if trigger else None
+        if after is None and trigger and self._final:
             return self._say(text, start, start + 1)
         return start if after is None and start > at else after
 
@@ -911,7 +865,6 @@ class SpeechFilter:
         return end
 
     def _begin(self, block: _Block, text: str, at: int, end: int) -> int:
-        """Begin a block with what was read of it."""
         self._block = block
         block.add(text[at:end])
         return end
@@ -1026,9 +979,5 @@ class SpeechFilter:
             if after[0] == "(" and not is_spelled:
                 block.is_call = lambda raw: _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
             return self._begin(block, text, at, at)
-        may_be_lines = is_spelled and self._alone
-        if may_be_lines and _KEY.match(text, name.end()):
-            lines = _Block(scanner=UntilClose(LINES_CLOSE, "\n"), certain=True)
-            return self._begin(lines, text, at, name.end())
-        part = _AFTER_PART.match(text, name.end()) or (may_be_lines and _KEY_PART.match(text, name.end()))
+        part = _AFTER_PART.match(text, name.end())
         return None if part and not self._final else self._say(text, at, name.end())

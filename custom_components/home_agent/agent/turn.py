@@ -54,7 +54,7 @@ class Turn:
     agent_id: str
     """The entity that answers, as the author of what is in the chat log."""
     chat_log: conversation.ChatLog
-    """Only `log.py` writes to it."""
+    """Only this module writes to it."""
     calls: TurnCalls
     """What is known of the turn as its tools see it: who speaks, what was said, called and read."""
     language: str
@@ -180,8 +180,8 @@ async def async_say(turn: Turn, text: str) -> None:
     async for _content in turn.chat_log.async_add_delta_content_stream(turn.agent_id, delta()):
         pass
     if lead:
-        said = conversation.AssistantContent(agent_id=turn.agent_id, content=text)
-        turn.chat_log.content[-1] = said
+        content = conversation.AssistantContent(agent_id=turn.agent_id, content=text)
+        turn.chat_log.content[-1] = content
 
 
 async def async_say_first(turn: Turn, text: str) -> None:

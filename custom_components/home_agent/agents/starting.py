@@ -69,7 +69,8 @@ if TYPE_CHECKING:
 async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
     """Start what the entities of an agent need before they are added."""
     data = agent.runtime_data
-    data.shared.sessions.set_persistence(agent.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
+    sessions = data.shared.sessions.of(agent.entry_id)
+    sessions.set_persistence(enabled=data.settings[CONF_SESSION_PERSISTENCE])
     data.confirmations.async_start()
     data.confirmations.channels.append(NotificationChannel(hass))
     phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS], data.emitter)
@@ -155,7 +156,7 @@ def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
     @callback
     def expire(now: datetime) -> None:
         timeout = data.settings[CONF_SESSION_TIMEOUT]
-        data.shared.sessions.expire(agent.entry_id, timeout_minutes=timeout, now=now)
+        data.shared.sessions.of(agent.entry_id).expire(timeout, now)
 
     agent.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
     if data.owns_memory and (interval := read_span(data.settings[CONF_MEMORY_CLEANUP])):
@@ -349,7 +350,6 @@ async def async_forget_agent(
     await ConversationLog(hass, agent_id, enabled=False).async_clear()
     withdraw_all(hass, agent_id)
     shared.history.clear(agent_id, None)
-    shared.sessions.clear(agent_id)
     shared.turn_logs.pop(agent_id, None)
     if heir is not None:
         shared.automations.of(heir).inherit(shared.automations.of(agent_id))

@@ -323,7 +323,7 @@ class ChatCommands:
                 return await self._async_search_log()
             case "/new":
                 self.chat.conversation_id = None
-                self.data.shared.sessions.clear(self.data.entry_id, user_id=self.user.id)
+                self.data.shared.sessions.of(self.data.entry_id).clear(user_id=self.user.id)
                 return await self._async_say("telegram_new")
             case _:
                 return await self._async_say("telegram_help")

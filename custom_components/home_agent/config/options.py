@@ -148,7 +148,7 @@ def may_be_ollama(entry: ConfigEntry) -> bool:
     known = None
     if entry.state is ConfigEntryState.LOADED:
         client = entry.runtime_data.router.primary
-        known = client.capabilities.dialect(client.endpoint.base_url)
+        known = client.dialect
     return known == Dialect.OLLAMA if known else not is_cloud(settings[CONF_BASE_URL])
 
 

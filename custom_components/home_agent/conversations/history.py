@@ -9,7 +9,7 @@ from functools import cached_property
 import json
 import os
 from pathlib import Path
-from typing import Any, Final, NotRequired, Self, TypedDict, cast, override
+from typing import Any, Final, Self, TypedDict, cast, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -44,32 +44,12 @@ _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_H
 _ROLES = frozenset({"user", "assistant", "tool"})
 
 
-class TurnContent(TypedDict):
-    """A turn as it is written to the store."""
-
-    at: str
-    person: str | None
-    messages: list[Message]
-    tainted: NotRequired[bool]
-    about: NotRequired[list[str]]
-
-
 class PersonTurn(TypedDict):
     """A turn in which a person spoke, with the id of its conversation."""
 
     conversation: str
     at: str
     messages: list[Message]
-
-
-class ConversationContent(TypedDict):
-    """A conversation as it is written to the store."""
-
-    turns: list[TurnContent]
-    start: int
-    summary: NotRequired[str]
-    ready: NotRequired[str]
-    tainted: NotRequired[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +67,21 @@ class StoredTurn:
     about: tuple[str, ...] = ()
     """Ids of the entities that it changed, else that were asked about."""
 
-    def content(self) -> TurnContent:
+    def content(self) -> Content:
         """Return the data to store."""
-        stored: TurnContent = {
-            "at": self.at.isoformat(),
-            "person": self.person,
-            "messages": list(self.messages),
-        }
+        stored: Content = {"at": self.at.isoformat(), "person": self.person, "messages": list(self.messages)}
         if self.tainted:
             stored["tainted"] = True
-        return {**stored, "about": list(self.about)} if self.about else stored
+        if self.about:
+            stored["about"] = list(self.about)
+        return stored
 
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether any of these folded texts is in it."""
-        said = [message["content"] for message in self.messages]
+        contents = [message["content"] for message in self.messages]
         for message in self.messages:
-            said += [call["function"]["arguments"] for call in message.get("tool_calls", ())]
-        whole = fold_letters(" ".join(said))
+            contents += [call["function"]["arguments"] for call in message.get("tool_calls", ())]
+        whole = fold_letters(" ".join(contents))
         return any(text in whole for text in texts)
 
     def words_only(self) -> Self:
@@ -187,16 +165,23 @@ class Conversation:
             taken = summary_messages(self.summary)
             max_messages = max(1, max_messages - len(taken))
             max_tokens = max(1, max_tokens - messages_tokens(taken))
-        usable = [_fitting(turn, max_messages, max_tokens) for turn in self.turns[self.start :]]
-        if _fit(usable, max_messages, max_tokens):
-            return _present(usable), self
-        skip = 0
-        while not _fit(usable[skip:], max_messages // 2, max_tokens // 2) and skip < len(usable) - 1:
-            skip += 1
-        moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
-        if self.ready:
-            moved = replace(moved, tainted=frozenset({"summary"} if "ready" in self.tainted else ()))
-        return _present(usable[skip:]), moved
+
+        def fits(turns: Sequence[StoredTurn], times: int = 1) -> bool:
+            messages, tokens = sum(len(turn.messages) for turn in turns), sum(turn.tokens for turn in turns)
+            return messages * times <= max_messages and tokens * times <= max_tokens
+
+        usable: list[StoredTurn] = []
+        for turn in self.turns[self.start :]:  # whole, as its words, or empty
+            words = turn if fits([turn]) else turn.words_only()
+            usable.append(words if fits([words]) else replace(turn, messages=(), tokens=0))
+        skip, moved = 0, self
+        if not fits(usable):
+            while not fits(usable[skip:], 2) and skip < len(usable) - 1:
+                skip += 1
+            moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
+            if self.ready:
+                moved = replace(moved, tainted=frozenset({"summary"} if "ready" in self.tainted else ()))
+        return [turn for turn in usable[skip:] if turn.messages], moved
 
     def without(self, is_unwanted: Callable[[StoredTurn], bool]) -> Conversation | None:
         """Return the conversation without some turns, None if nothing is left.
@@ -218,20 +203,16 @@ class Conversation:
         messages, tokens = sum(len(turn.messages) for turn in window), sum(turn.tokens for turn in window)
         return messages >= SUMMARY_FROM * max_messages or tokens >= SUMMARY_FROM * max_tokens
 
-    def content(self) -> ConversationContent | None:
+    def content(self) -> Content | None:
         """Return the data to store; None if nothing may be stored."""
         turns = [turn.content() for turn in self.turns if turn.persist]
         if not turns:
             return None
         unstored = sum(not turn.persist for turn in self.turns[: self.start])
-        stored: ConversationContent = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
+        stored: Content = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
         if len(turns) == len(self.turns):
-            if self.summary:
-                stored["summary"] = self.summary
-            if self.ready:
-                stored["ready"] = self.ready
-            if self.tainted:
-                stored["tainted"] = sorted(self.tainted)
+            parts = {"summary": self.summary, "ready": self.ready, "tainted": sorted(self.tainted)}
+            stored |= {key: value for key, value in parts.items() if value}
         return stored
 
     @classmethod
@@ -330,7 +311,10 @@ def make_turn(
 
 def _clean(message: Mapping[str, Any]) -> Message:
     kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
-    kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
+    content = message.get("content")
+    if isinstance(content, list):  # images are not kept
+        content = "\n".join(part["text"] for part in content if part.get("type") == "text")
+    kept["content"] = ("" if content is None else str(content))[:MAX_MESSAGE_CHARS]
     if calls := kept.pop("tool_calls", None):
         made: list[MessageCall] = []
         for call in calls:
@@ -346,13 +330,6 @@ def _clean(message: Mapping[str, Any]) -> Message:
             )
         kept["tool_calls"] = made
     return cast("Message", kept)
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message; images are not kept."""
-    if isinstance(content, list):
-        return "\n".join(part["text"] for part in content if part.get("type") == "text")
-    return "" if content is None else str(content)
 
 
 def _paired(messages: Sequence[Message]) -> list[Message]:
@@ -373,26 +350,6 @@ def _paired(messages: Sequence[Message]) -> list[Message]:
         if calls or message["content"]:
             kept.append(message)
     return kept
-
-
-def _fitting(turn: StoredTurn, max_messages: int, max_tokens: int) -> StoredTurn:
-    """Return a turn that fits on its own: whole, as its words, or empty."""
-    for version in (turn, turn.words_only()):
-        if len(version.messages) <= max_messages and version.tokens <= max_tokens:
-            return version
-    return replace(turn, messages=(), tokens=0)
-
-
-def _fit(turns: Iterable[StoredTurn], max_messages: int, max_tokens: int) -> bool:
-    known = list(turns)
-    return (
-        sum(len(turn.messages) for turn in known) <= max_messages
-        and sum(turn.tokens for turn in known) <= max_tokens
-    )
-
-
-def _present(turns: Iterable[StoredTurn]) -> list[StoredTurn]:
-    return [turn for turn in turns if turn.messages]
 
 
 FOLDER: Final = "conversations"
@@ -423,8 +380,8 @@ class ConversationLog:
         """Write a turn down, soon."""
         if not self._enabled or len(self._waiting) >= MAX_WAITING:
             return
-        known = {key: value for key, value in details.items() if value not in (None, [], "")}
-        line = {"at": dt_util.as_local(at).isoformat(timespec="seconds"), **known}
+        filled = {key: value for key, value in details.items() if value not in (None, [], "")}
+        line = {"at": dt_util.as_local(at).isoformat(timespec="seconds"), **filled}
         self._waiting.append({**line, "said": masked_line(said), "answer": masked_line(answer)})
         if len(self._waiting) == 1:
             self._hass.async_create_background_task(self.async_flush(), "home_agent conversation log")
@@ -475,7 +432,6 @@ class ConversationLog:
                 await self._async_do(_delete_before, (dt_util.now() - timedelta(days=days)).date())
 
     async def _async_do(self, work: Callable[[Path, Any], None], what: Any) -> bool:
-        """Work on the files in a thread; return whether that worked."""
         try:
             await self._hass.async_add_executor_job(work, self.folder, what)
             self._failed = False
@@ -498,7 +454,6 @@ def masked_line(text: str) -> str:
 
 
 def _append(folder: Path, lines: Sequence[Line]) -> None:
-    """Add lines to the files of their days, readable by their owner only."""
     folder.mkdir(parents=True, exist_ok=True)
     for line in lines:
         file = os.open(folder / f"{line['at'][:10]}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -518,17 +473,15 @@ def _without(folder: Path, is_unwanted: Callable[[Line], bool]) -> None:
 
 
 def _lines(folder: Path) -> list[Line]:
-    """Return all lines that can be read; none where there are no files, or none that can be opened."""
-    found: list[Line] = []
+    rows: list[Line] = []
     for path in sorted(folder.glob("*.jsonl")):
         with suppress(OSError):
             lines = path.read_text(encoding="utf-8").splitlines()
-            found += [line for text in lines if (line := _read(text)) is not None]
-    return found
+            rows += [line for text in lines if (line := _read(text)) is not None]
+    return rows
 
 
 def _read(text: str) -> Line | None:
-    """Return a line; None for one that cannot be read."""
     try:
         line = json.loads(text)
     except ValueError:
@@ -537,7 +490,6 @@ def _read(text: str) -> Line | None:
 
 
 def _delete_before(folder: Path, day: date) -> None:
-    """Delete the files of earlier days, and the folder with the last of them."""
     for path in folder.glob("*.jsonl"):
         if path.stem < day.isoformat():
             path.unlink()
@@ -693,7 +645,6 @@ class ConversationHistoryManager(StoredFile):
         return self._forget(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
 
     def _forget(self, entry_id: str, is_unwanted: Callable[[StoredTurn], bool]) -> int:
-        """Forget turns, and the summaries of them; return how many."""
         conversations = self._entries.get(entry_id, {})
         before = sum(len(conversation.turns) for conversation in conversations.values())
         for history_id, conversation in list(conversations.items()):
@@ -766,23 +717,23 @@ class ConversationHistoryManager(StoredFile):
 
         Raises TypeError or LookupError for content that was never written by this integration.
         """
-        known = self._hass.config_entries.async_entries(DOMAIN)
+        entries = self._hass.config_entries.async_entries(DOMAIN)
         moved: dict[str, Any] = {}
         for history_id, messages in data["conversations"].items():
             conversation = Conversation.from_messages(messages, dt_util.utcnow())
             if content := conversation.content():
                 moved[history_id] = content
-        return {"entries": {known[0].entry_id: moved} if known and moved else {}}
+        return {"entries": {entries[0].entry_id: moved} if entries and moved else {}}
 
     @callback
     def _written(self, size: int) -> None:
         if self._on_saved is None:
             return
-        known = [conversation for entry in self._entries.values() for conversation in entry.values()]
+        conversations = [conversation for entry in self._entries.values() for conversation in entry.values()]
         self._on_saved(
             {
-                "conversation_count": len(known),
-                "message_count": sum(conversation.message_count for conversation in known),
+                "conversation_count": len(conversations),
+                "message_count": sum(conversation.message_count for conversation in conversations),
                 "size_bytes": size,
                 "timestamp": dt_util.utcnow().isoformat(),
             }

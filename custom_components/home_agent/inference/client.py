@@ -1,9 +1,8 @@
 """One model on one server: chats, embeddings, capabilities; and which of two models is asked."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 import logging
@@ -19,21 +18,20 @@ from .dialects import WIRES
 from .dialects.base import AnswerReader, ServerRequest, Wire, is_azure, is_cloud, malformed, parse_address
 from .dialects.ollama import OllamaWire, learn_model, with_context_size
 from .models import (
+    Caller,
     ChatRequest,
     Delta,
     Dialect,
     Endpoint,
     ErrorKind,
-    MessageCall,
     ModelFacts,
     ModelServerError,
     Priority,
     RequestLimitError,
-    background,
     server_message,
     shorten,
 )
-from .queue import MAX_INTERRUPTED, Interrupted, Place, ServerBusy, ServerQueue
+from .queue import MAX_INTERRUPTED, Interrupted, ServerBusy, ServerQueue
 from .transport import DONE, JSONReader, Transport
 
 PRIMARY: Final = "primary"
@@ -44,46 +42,6 @@ LONGEST_REST: Final = 300.0
 
 type Heard = Callable[[str, ModelServerError | None], None]
 """Called with the model that has answered, or with its failure."""
-
-
-class RoutedModel:
-    """A model that may be asked; the router learns how that went."""
-
-    def __init__(self, router: Router, name: str, client: ModelClient) -> None:
-        self._router = router
-        self._client = client
-        self.name = name
-
-    async def answer(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
-        """Yield the answer as it comes, or as one delta. Raises ModelServerError."""
-        if not stream:
-            yield await self.complete(request)
-            return
-        begun = False
-        with self._noting_failure():
-            async with aclosing(self._client.stream(request)) as deltas:
-                async for delta in deltas:
-                    if not begun:
-                        begun = True
-                        self._router.note_answer(self.name)
-                    yield delta
-
-    async def complete(self, request: ChatRequest) -> Delta:
-        """Return the whole answer. Raises ModelServerError."""
-        with self._noting_failure():
-            answer = await self._client.complete(request)
-        self._router.note_answer(self.name)
-        return answer
-
-    @contextmanager
-    def _noting_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except RequestLimitError, ServerBusy:
-            raise  # the server was not asked
-        except ModelServerError as err:
-            self._router.note_failure(self.name, err)
-            raise
 
 
 class Router:
@@ -117,15 +75,30 @@ class Router:
         """Return which model the next request goes to first."""
         return FALLBACK if self.fallback is not None and self.primary_rests else PRIMARY
 
-    def candidates(self) -> list[RoutedModel]:
+    def candidates(self) -> list[str]:
         """Return the models in the order they are asked: the next one where one `is_down`.
 
         What each may receive and how much it takes differs, so the caller makes a request for each.
         """
-        clients = [RoutedModel(self, PRIMARY, self.primary)]
-        if self.fallback is not None:
-            clients.append(RoutedModel(self, FALLBACK, self.fallback))
-        return clients[::-1] if self.primary_rests else clients
+        models = [PRIMARY] if self.fallback is None else list(MODELS)
+        return models[::-1] if self.primary_rests else models
+
+    async def answer(self, model: str, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
+        """Yield the answer of a model as it comes, or as one delta. Raises ModelServerError."""
+        client, begun = self.primary if model == PRIMARY else self.fallback, False
+        assert client is not None
+        try:
+            async with aclosing(client.stream(request) if stream else client.whole(request)) as deltas:
+                async for delta in deltas:
+                    if not begun:
+                        begun = True
+                        self._note_answer(model)
+                    yield delta
+        except RequestLimitError, ServerBusy:
+            raise  # the server was not asked
+        except ModelServerError as err:
+            self._note_failure(model, err)
+            raise
 
     async def complete(self, requests: Mapping[str, ChatRequest]) -> Delta:
         """Return the whole answer of the first model that gives one; one without a request is not asked.
@@ -134,10 +107,11 @@ class Router:
         """
         failure = ModelServerError(ErrorKind.UNAVAILABLE, "no model may be asked this")
         for model in self.candidates():
-            if (request := requests.get(model.name)) is None:
+            if (request := requests.get(model)) is None:
                 continue
             try:
-                return await model.complete(request)
+                async with aclosing(self.answer(model, request, stream=False)) as answers:
+                    return await anext(answers)
             except ModelServerError as err:
                 if not err.is_down:
                     raise
@@ -152,16 +126,14 @@ class Router:
         """Ask the primary model first again: its server answers."""
         self._resting_until = float("-inf")
 
-    def note_answer(self, name: str) -> None:
-        """Record which model answered; a primary that answers is up."""
+    def _note_answer(self, name: str) -> None:
         self.last_used = name
         if name == PRIMARY:
             self.note_back()
         if self.heard is not None:
             self.heard(name, None)
 
-    def note_failure(self, name: str, err: ModelServerError) -> None:
-        """Let a primary that is down rest, as long as it asks for."""
+    def _note_failure(self, name: str, err: ModelServerError) -> None:
         if name == PRIMARY and err.is_down:
             rest = REST_SECONDS if err.retry_after is None else err.retry_after
             self._resting_until = max(self._resting_until, self._clock() + min(rest, LONGEST_REST))
@@ -169,47 +141,18 @@ class Router:
             self.heard(name, err)
 
 
-MAX_KNOWN_MODELS: Final = 64
-
 type Body = dict[str, Any]
-type Step = Callable[[Body], None]
-
-
-def _drop(*names: str) -> Step:
-    def step(body: Body) -> None:
-        for name in names:
-            body.pop(name, None)
-
-    return step
-
-
-def _rename(old: str, new: str) -> Step:
-    def step(body: Body) -> None:
-        body[new] = body.pop(old)
-
-    return step
-
-
-def _set(name: str, value: Any) -> Step:
-    def step(body: Body) -> None:
-        body[name] = value
-
-    return step
-
-
-def _without_tools(body: Body) -> None:
-    """Leave the choice out, and the tools too when none may be called."""
-    if body.pop("tool_choice", None) == "none":
-        body.pop("tools", None)
+SAME: Final = object()
+"""The value that a refused parameter had."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusableParameter:
-    """A parameter that servers refuse: its names, and the alternatives, step after step."""
+    """A parameter that servers refuse: its names, and what is sent instead, step after step."""
 
     name: str
-    words: tuple[str, ...]
-    steps: tuple[Step, ...]
+    words: tuple[str, ...] = ()
+    instead: tuple[Body, ...] = ({},)
     pattern: re.Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -218,31 +161,23 @@ class RefusableParameter:
         object.__setattr__(self, "pattern", lazy_regex(rf"(?<![a-z_]){'(?:' + words + ')'}(?![a-z_])"))
 
 
-def _optional(name: str, *words: str) -> RefusableParameter:
-    return RefusableParameter(name, words, (_drop(name),))
-
-
 # Where a refusal names several, the first row wins: top_p before temperature, as some models take only one.
 PARAMETERS: Final = (
-    RefusableParameter(
-        "max_tokens",
-        ("max_completion_tokens",),
-        (_rename("max_tokens", "max_completion_tokens"), _drop("max_tokens")),
-    ),
-    _optional("stream_options", "include_usage"),
-    _optional("chat_template_kwargs", "enable_thinking"),
-    _optional("reasoning_effort", "reasoning.effort", "reasoning effort", "reasoning"),
-    _optional("top_p"),
-    _optional("temperature"),
+    RefusableParameter("max_tokens", ("max_completion_tokens",), ({"max_completion_tokens": SAME}, {})),
+    RefusableParameter("stream_options", ("include_usage",)),
+    RefusableParameter("chat_template_kwargs", ("enable_thinking",)),
+    RefusableParameter("reasoning_effort", ("reasoning.effort", "reasoning effort", "reasoning")),
+    RefusableParameter("top_p"),
+    RefusableParameter("temperature"),
     RefusableParameter(
         "response_format",
         ("json_schema", "grammar", "structured output", "structured outputs"),
-        (_set("response_format", {"type": "json_object"}), _drop("response_format")),
+        ({"response_format": {"type": "json_object"}}, {}),
     ),
-    RefusableParameter("tool_choice", ("tool choice",), (_without_tools,)),
-    RefusableParameter("think", ("thinking", "think value"), (_set("think", True), _drop("think"))),
-    _optional("format"),
-    _optional("keep_alive", "keepalive"),
+    RefusableParameter("tool_choice", ("tool choice",)),
+    RefusableParameter("think", ("thinking", "think value"), ({"think": True}, {})),
+    RefusableParameter("format"),
+    RefusableParameter("keep_alive", ("keepalive",)),
 )
 # The order of removal if a server does not say what it refuses.
 _EXTRAS: Final = ("chat_template_kwargs", "stream_options", "reasoning_effort")
@@ -254,45 +189,18 @@ _UNNAMED: Final = lazy_regex(
     r"(?:un(?:supported|known|recogni[sz]ed|expected)|extra|additional|invalid)[\w ]{0,30}"
     r"(?:param|argument|field|propert|input|key|option)"
 )
-_NO_ROOM: Final = lazy_regex(r"max_(?:completion_)?tokens\W.{0,60}too large")
 _LEARNABLE: Final = (400, 422, 500, 501)
-
-
-class Capabilities:
-    """Remembers facts per endpoint and model, the longest unused forgotten first."""
-
-    def __init__(self) -> None:
-        self._models: OrderedDict[tuple[str, str], ModelFacts] = OrderedDict()
-        self._dialects: OrderedDict[str, Dialect] = OrderedDict()
-
-    def of(self, endpoint: Endpoint) -> ModelFacts:
-        """Return the known capabilities of a model; changes to them are remembered."""
-        key = (endpoint.base_url, endpoint.model)
-        facts = self._models.setdefault(key, ModelFacts())
-        self._models.move_to_end(key)
-        if len(self._models) > MAX_KNOWN_MODELS:
-            self._models.popitem(last=False)
-        return facts
-
-    def dialect(self, base_url: str) -> Dialect | None:
-        """Return the dialect found at an address."""
-        return self._dialects.get(base_url)
-
-    def remember_dialect(self, base_url: str, dialect: Dialect) -> None:
-        """Keep the dialect found at an address."""
-        self._dialects[base_url] = dialect
-        if len(self._dialects) > MAX_KNOWN_MODELS:
-            self._dialects.popitem(last=False)
 
 
 def adapt(body: Body, steps: dict[str, int]) -> Body:
     """Return the body with the steps taken."""
-    if not steps:
-        return body
     body = dict(body)
     for row in PARAMETERS:
         if (taken := steps.get(row.name)) and row.name in body:
-            row.steps[taken - 1](body)
+            value = body.pop(row.name)
+            body |= {name: value if new is SAME else new for name, new in row.instead[taken - 1].items()}
+            if row.name == "tool_choice" and value == "none":
+                body.pop("tools", None)  # the model must not call any
     return body
 
 
@@ -303,12 +211,11 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
     """
     if error.status not in _LEARNABLE:
         return None
-    rows = [row for row in PARAMETERS if row.name in sent and steps.get(row.name, 0) < len(row.steps)]
+    rows = [row for row in PARAMETERS if row.name in sent and steps.get(row.name, 0) < len(row.instead)]
     message, parameter, code = server_message(answer)
     words = f"{code} {message}".lower()
     if error.kind is ErrorKind.CONTEXT_TOO_LONG:
-        rows = [row for row in rows if row.name == "max_tokens" and _NO_ROOM.search(words)]
-        return rows[0].name if rows else None
+        return None
     if parameter and error.kind is ErrorKind.BAD_REQUEST:
         return _first_named(rows, parameter.lower())
     if error.kind is ErrorKind.BAD_REQUEST:
@@ -321,7 +228,6 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
 
 
 def _first_named(rows: list[RefusableParameter], words: str) -> str | None:
-    """Return the first parameter that the words name."""
     return next((row.name for row in rows if row.pattern.search(words)), None)
 
 
@@ -346,7 +252,6 @@ class ModelClient:
         session: aiohttp.ClientSession,
         endpoint: Endpoint,
         *,
-        capabilities: Capabilities | None = None,
         connect_timeout: float = 10,
         idle_timeout: float = 60,
         first_byte_timeout: float = 120,
@@ -355,7 +260,9 @@ class ModelClient:
     ) -> None:
         self.endpoint = endpoint
         self.queue = queue or ServerQueue()
-        self.capabilities = capabilities or Capabilities()
+        self.facts = ModelFacts()
+        self.dialect: Dialect | None = None
+        """The dialect of the server, once that is certain."""
         self.transport = Transport(
             session,
             endpoint,
@@ -365,6 +272,7 @@ class ModelClient:
         )
         self._sleep = sleep
         self._extras: dict[str, Any] = {}
+        """What the server wants back with its own calls, by their ids."""
         self._detecting = asyncio.Lock()
 
     def stream(self, request: ChatRequest) -> AsyncGenerator[Delta]:
@@ -373,6 +281,10 @@ class ModelClient:
         A second attempt is made as long as nothing was yielded. Closing the generator closes the connection.
         """
         return self._attempts(request, stream=True)
+
+    async def whole(self, request: ChatRequest) -> AsyncGenerator[Delta]:
+        """Yield the whole answer as one delta."""
+        yield await self.complete(request)
 
     async def complete(self, request: ChatRequest) -> Delta:
         """Return the whole answer, asked for without streaming."""
@@ -403,8 +315,7 @@ class ModelClient:
             return []
         async with AsyncExitStack() as stack:
             if len(texts) >= MANY_TEXTS:
-                place = self.queue.place(background("embeddings"), yields=False, until=None)
-                await stack.enter_async_context(place)
+                await stack.enter_async_context(self.queue.place(Caller("embeddings", Priority.TASK)))
             data = await self.fetch(lambda wire: wire.embeddings(self.endpoint, texts, keep_alive))
         wire = await self.wire()
         try:
@@ -422,13 +333,9 @@ class ModelClient:
         if self.endpoint.unusable:
             raise ModelServerError(ErrorKind.AUTH, self.endpoint.unusable)
         if self.endpoint.dialect != "auto":
-            return _call(_named, self.endpoint.dialect)
-        known = self.capabilities.dialect(self.endpoint.base_url)
-        if known is None:
-            async with self._detecting:
-                known = self.capabilities.dialect(self.endpoint.base_url)
-                known = known or await self._detect()
-        return WIRES[known]
+            return _call(lambda: WIRES[Dialect(self.endpoint.dialect)])
+        async with self._detecting:
+            return WIRES[self.dialect or await self._detect()]
 
     async def fetch(self, make: Callable[[Wire], ServerRequest]) -> Any:
         """Return the decoded answer to a request that is not a chat, with a second attempt."""
@@ -465,51 +372,62 @@ class ModelClient:
         await self._sleep(pause)
 
     async def _in_turn(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
-        caller, kept = request.caller, list[Delta]()
-        needed = caller.priority is Priority.TASK
-        for interrupted in range(MAX_INTERRUPTED + 1):
-            yields = caller.priority is not Priority.PERSON and (interrupted < MAX_INTERRUPTED or not needed)
+        """Yield the answer; work in the background as a whole, as people interrupt it until then."""
+        caller = request.caller
+        if caller.priority is not Priority.BACKGROUND:
+            async with (
+                self.queue.place(caller, request.give_up_at),
+                aclosing(self._attempt(request, stream=stream)) as deltas,
+            ):
+                async for delta in deltas:
+                    yield delta
+            return
+
+        async def everything() -> list[Delta]:
+            async with aclosing(self._attempt(request, stream=stream)) as deltas:
+                return [delta async for delta in deltas]
+
+        for _ in range(MAX_INTERRUPTED + 1):
             try:
-                async with (
-                    self.queue.place(caller, yields=yields, until=request.give_up_at) as place,
-                    aclosing(self._attempt(request, place, stream=stream)) as deltas,
-                ):
-                    async for delta in deltas:
-                        if place.yields and caller.whole:
-                            kept.append(delta)
-                            continue
-                        place.yields = False
-                        yield delta
+                async with self.queue.place(caller, request.give_up_at) as place:
+                    kept = await place.finish(everything())
             except Interrupted:
-                kept.clear()
                 continue
             for delta in kept:
                 yield delta
             return
-        raise ServerBusy(caller, f"interrupted {MAX_INTERRUPTED + 1} times by requests of people")
+        raise ServerBusy(caller, "interrupted by requests of people")
 
-    async def _attempt(self, request: ChatRequest, place: Place, *, stream: bool) -> AsyncGenerator[Delta]:
+    async def _attempt(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
         """Yield the answer to one request, sent again at once without parameters that the server refuses."""
         wire = await self.wire()
-        facts = self.capabilities.of(self.endpoint)
+        facts = self.facts
         if isinstance(wire, OllamaWire):
-            await self._ask_ollama(wire, facts)
+            if not facts.asked:
+                data: Any = {}
+                try:
+                    data = await self.transport.json(
+                        _call(wire.show, self.endpoint), wire.headers(self.endpoint)
+                    )
+                except ModelServerError as err:
+                    if err.kind not in (ErrorKind.BAD_REQUEST, ErrorKind.MALFORMED):
+                        raise
+                learn_model(facts, data)
             request = with_context_size(facts, request)
         if self._extras:
-            request = replace(
-                request,
-                messages=(
-                    [
-                        {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
-                        if message.get("tool_calls")
-                        else message
-                        for message in request.messages
+            messages = [message.copy() for message in request.messages]
+            for message in messages:
+                if calls := message.get("tool_calls"):
+                    message["tool_calls"] = [
+                        {**call, "extra_content": self._extras[call["id"]]}
+                        if call["id"] in self._extras
+                        else call
+                        for call in calls
                     ]
-                ),
-            )
+            request = replace(request, messages=messages)
         call = _call(lambda: wire.chat(self.endpoint, request, stream=stream))
         body = call.body or {}
-        steps, lasting = dict(facts.steps), True
+        steps = dict(facts.steps)
         while True:
             if request.budget is not None:
                 request.budget.take()
@@ -517,15 +435,14 @@ class ModelClient:
             async with AsyncExitStack() as stack:
                 opened = self.transport.open(adapted, wire.headers(self.endpoint))
                 try:
-                    response = await place.wait_for(stack.enter_async_context(opened))
+                    response = await stack.enter_async_context(opened)
                 except ModelServerError as err:
                     self.queue.note_unreachable(err)
                     raise
                 if response.status < HTTPStatus.MULTIPLE_CHOICES:
-                    if lasting:
-                        facts.steps.update(steps)
+                    facts.steps.update(steps)
                     answer = wire.answer(self.transport.secrets)
-                    async with aclosing(self._read(response, answer, place, request.give_up_at)) as deltas:
+                    async with aclosing(self._read(response, answer, request.give_up_at)) as deltas:
                         async for delta in deltas:
                             yield delta
                     return
@@ -533,17 +450,11 @@ class ModelClient:
             refused = learn(error, said, body, steps)
             if refused is None:
                 raise error
-            # A prompt that leaves too little room is no reason to forget the limit for good.
-            lasting = lasting and error.kind is not ErrorKind.CONTEXT_TOO_LONG
             steps[refused] = steps.get(refused, 0) + 1
             _LOGGER.debug("The model refuses %s; sent again without", refused)
 
     async def _read(
-        self,
-        response: aiohttp.ClientResponse,
-        answer: AnswerReader,
-        place: Place,
-        give_up_at: float | None,
+        self, response: aiohttp.ClientResponse, answer: AnswerReader, give_up_at: float | None
     ) -> AsyncGenerator[Delta]:
         reader = JSONReader()
         transport = self.transport
@@ -551,25 +462,25 @@ class ModelClient:
         begun = ended = False
         while not ended and not answer.full:
             try:
-                chunk = await place.wait_for(transport.chunk(response, progress.left()))
+                chunk = await transport.chunk(response, progress.left())
             except ModelServerError:
                 if answer.finish_reason is None:
                     raise
                 break
             ended = not chunk
-            for found in reader.feed(chunk) if chunk else reader.close():
-                if found is DONE:
+            for item in reader.feed(chunk) if chunk else reader.close():
+                if item is DONE:
                     await self.transport.drain(response)
                     ended = True
                     break
-                if (delta := self._understand(answer, found)) is not None:
+                if (delta := answer.take(item)) is not None:
                     begun = True
                     yield delta
             if reader.failure is not None and answer.finish_reason is None:
                 shown = f"{reader.failure}: {reader.quote}" if reader.quote else reader.failure
                 raise malformed(shorten(shown, self.transport.secrets), plain=reader.failure)
         last = answer.close()
-        self._extras.update(answer.calls.extras)
+        self._extras |= answer.calls.extras
         while len(self._extras) > _KEPT_EXTRAS:
             self._extras.pop(next(iter(self._extras)))
         if last is not None:
@@ -579,14 +490,6 @@ class ModelClient:
                 detail = "the server's answer is empty"
                 raise ModelServerError(ErrorKind.UNAVAILABLE, detail, answered=True)
             raise malformed("the server's answer holds no message; is the address right?")
-
-    def _understand(self, answer: AnswerReader, found: Any) -> Delta | None:
-        if isinstance(found, list):
-            found = found[0] if found else {}
-        try:
-            return answer.read(found)
-        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as err:
-            raise malformed("the server's answer has an unknown shape") from err
 
     async def _detect(self) -> Dialect:
         """Return the dialect the server answers in, and remember it if that is certain."""
@@ -604,7 +507,7 @@ class ModelClient:
                 tags, certain = await self._look_up("/api/tags")
                 dialect = Dialect.OLLAMA if isinstance(tags.get("models"), list) else Dialect.OPENAI
         if certain:
-            self.capabilities.remember_dialect(self.endpoint.base_url, dialect)
+            self.dialect = dialect
         return dialect
 
     async def _look_up(self, path: str) -> tuple[Mapping[str, Any], bool]:
@@ -621,22 +524,6 @@ class ModelClient:
                 raise
             return {}, err.kind not in (ErrorKind.RATE_LIMIT, ErrorKind.UNAVAILABLE)
         return (answer if isinstance(answer, Mapping) else {}), True
-
-    async def _ask_ollama(self, wire: OllamaWire, facts: ModelFacts) -> None:
-        """Learn a model's context size and abilities, once."""
-        if facts.asked:
-            return
-        data: Any = {}
-        try:
-            data = await self.transport.json(_call(wire.show, self.endpoint), wire.headers(self.endpoint))
-        except ModelServerError as err:
-            if err.kind not in (ErrorKind.BAD_REQUEST, ErrorKind.MALFORMED):
-                raise
-        learn_model(facts, data)
-
-    def _with_extra(self, call: MessageCall) -> MessageCall:
-        extra = self._extras.get(call["id"])
-        return {**call, "extra_content": extra} if extra else call
 
 
 class _Progress:
@@ -676,7 +563,3 @@ def _call[**P, T](make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     except ValueError:
         detail = "the server's address or dialect is not valid"
         raise ModelServerError(ErrorKind.BAD_REQUEST, detail) from None
-
-
-def _named(dialect: str) -> Wire:
-    return WIRES[Dialect(dialect)]

@@ -228,13 +228,10 @@ def _words(message: Any) -> str:
     if isinstance(message, dict):
         return _words(message.get("message") or message.get("msg") or message.get("detail"))
     if isinstance(message, list):
-        return "; ".join(f"{_place(item)}{_words(item)}" for item in message[:5])
+        places = (item.get("loc") if isinstance(item, dict) else None for item in message[:5])
+        named = (f"{'.'.join(map(str, place))}: " if isinstance(place, list) else "" for place in places)
+        return "; ".join(name + _words(item) for name, item in zip(named, message, strict=False))
     return str(message or "").split("'input':", 1)[0]
-
-
-def _place(problem: Any) -> str:
-    where = problem.get("loc") if isinstance(problem, dict) else None
-    return f"{'.'.join(map(str, where))}: " if isinstance(where, list) else ""
 
 
 def classify(status: int, words: str) -> ErrorKind:
@@ -256,8 +253,8 @@ def from_answer(
     message, _, code = server_message(body)
     kind = classify(status, f"{code} {message}")
     spent = kind is ErrorKind.RATE_LIMIT and bool(_SPENT.search(f"{code} {message}".lower()))
-    said = message or code or "no explanation"
-    detail = f"{status}: {said}" if status else said
+    explanation = message or code or "no explanation"
+    detail = f"{status}: {explanation}" if status else explanation
     numbered = [str(status)] if status else []
     named = [code] if _CODE.fullmatch(code) and code != str(status) else []
     plain = " ".join(["the server answered with", *(numbered + named or ["an error"])])
@@ -308,7 +305,6 @@ def retry_seconds(headers: Any) -> float | None:
 
 
 def _number(value: str | None) -> float | None:
-    """Return a header as a non-negative number, None if it is not one."""
     try:
         number = float(value or "")
     except ValueError:
@@ -317,13 +313,11 @@ def _number(value: str | None) -> float | None:
 
 
 def _field(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    """Return the first of some fields that holds a number."""
-    found = (fields.get(name) for name in names)
-    return next((value for value in found if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
+    values = (fields.get(name) for name in names)
+    return next((value for value in values if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
 
 
 def _first_number(patterns: Sequence[re.Pattern[str]], words: str) -> int | None:
-    """Return the number that the first fitting pattern finds."""
     for pattern in patterns:
         if (match := pattern.search(words)) and int(match[1]) >= SMALLEST_CONTEXT:
             return int(match[1])
@@ -337,7 +331,7 @@ class Priority(IntEnum):
     TASK = 2
     """An automation or an administrator's test needs the answer, and nobody listens while it comes."""
     BACKGROUND = 3
-    """Nobody needs it now: memories, summaries, prompts that are read ahead."""
+    """Nobody needs it now: memories, summaries, prompts that are read ahead. People interrupt it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -347,8 +341,6 @@ class Caller:
     who: str = ""
     """The speaker; requests of several speakers are answered in turn."""
     priority: Priority = Priority.PERSON
-    whole: bool = False
-    """Whether an answer is used only when it is complete, so that it may be interrupted until then."""
     waited: float = 0.0
     """Seconds that its requests have waited."""
     served: int = 0
@@ -359,7 +351,7 @@ class Caller:
 
 def background(who: str) -> Caller:
     """Return the caller of work that nobody waits for."""
-    return Caller(who, Priority.BACKGROUND, whole=True)
+    return Caller(who, Priority.BACKGROUND)
 
 
 class FunctionCall(TypedDict):

@@ -66,10 +66,9 @@ async def probe(client: ModelClient) -> Probe:
     if isinstance(wire, OllamaWire):
         if endpoint.model:
             data = await client.fetch(lambda _: wire.show(endpoint))
-            facts = client.capabilities.of(endpoint)
-            learn_model(facts, data)
-            size = facts.context_length
-            tool_calling = "tools" in facts.abilities if facts.abilities is not None else None
+            learn_model(client.facts, data)
+            size, abilities = client.facts.context_length, client.facts.abilities
+            tool_calling = "tools" in abilities if abilities is not None else None
     elif endpoint.model:
         tool_calling = await _calls_tools(client)
         size = await _context_size(client, next((m for m in models if m["id"] == endpoint.model), {}))
@@ -97,12 +96,12 @@ async def learn_slots(client: ModelClient, models: Sequence[Mapping[str, Any]]) 
     else:
         call = ServerRequest(join_address(without_path(base, "/v1"), "/props"))
         try:
-            told = await client.transport.json(call, wire.headers(client.endpoint))
+            props = await client.transport.json(call, wire.headers(client.endpoint))
         except ModelServerError as err:
             if err.status is None and err.kind is not ErrorKind.MALFORMED:
                 raise
-            told = None
-        slots = _lookup(told, ("total_slots",))
+            props = None
+        slots = _lookup(props, ("total_slots",))
         client.queue.learn(slots or GUESSED_SLOTS, exact=slots is not None)
 
 
@@ -141,7 +140,6 @@ async def _context_size(client: ModelClient, model: Mapping[str, Any]) -> int | 
 
 
 def _lookup(data: Any, path: tuple[str, ...]) -> int | None:
-    """Return a number of at least one from nested objects."""
     for name in path:
         data = data.get(name) if isinstance(data, Mapping) else None
     return data if isinstance(data, int) and data > 0 else None

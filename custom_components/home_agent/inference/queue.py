@@ -28,7 +28,7 @@ PERSON_SECONDS: Final = 30.0
 WORK_SECONDS: Final = 300.0
 """How long a request that nobody listens to may wait."""
 MAX_INTERRUPTED: Final = 3
-"""How often people may interrupt a request; then it is given up or, if somebody needs it, runs to its end."""
+"""How often people may interrupt work in the background before it is given up."""
 GUESSED_SLOTS: Final = 4
 """Requests at a time to a server that does not tell how many it answers."""
 MANY_SLOTS: Final = 8
@@ -38,37 +38,34 @@ _THIS_MACHINE: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class Interrupted(Exception):
-    """A person's request has interrupted another one."""
+    """A person's request has interrupted work in the background."""
 
 
 class Place:
     """A request in the queue, or one that is being answered."""
 
-    def __init__(self, caller: Caller, *, yields: bool) -> None:
+    def __init__(self, caller: Caller, order: tuple[int, int]) -> None:
         self.caller = caller
-        self.admitted: asyncio.Future[None] | None = None
-        self.yields = yields
-        """Whether people may interrupt it."""
-        self.interrupted = False
-        self.order = (0, 0)
+        self.admitted = asyncio.get_running_loop().create_future()
+        self.order = order
         """What goes before it: a turn that has begun, then by priority, and the speakers in turn."""
+        self._interrupted = False
         self._scope: asyncio.Timeout | None = None
 
     def interrupt(self) -> None:
-        """Interrupt the request: what is awaited now ends with Interrupted."""
-        self.interrupted = True
-        if self._scope is not None:
-            self._scope.reschedule(0)
+        """Interrupt the request if it is one in the background."""
+        if self.caller.priority is Priority.BACKGROUND:
+            self._interrupted = True
+            if self._scope is not None and not self._scope.expired():
+                self._scope.reschedule(0)
 
-    async def wait_for[T](self, work: Awaitable[T]) -> T:
-        """Return what is awaited. Raises Interrupted if a person interrupts it."""
-        if not self.yields:
-            return await work
+    async def finish[T](self, work: Awaitable[T]) -> T:
+        """Return the result of work in the background. Raises Interrupted if a person interrupts it."""
         try:
-            async with asyncio.timeout_at(0 if self.interrupted else None) as self._scope:
+            async with asyncio.timeout_at(0 if self._interrupted else None) as self._scope:
                 return await work
         except TimeoutError:
-            if self._scope is not None and self._scope.expired():
+            if self._interrupted:
                 raise Interrupted from None
             raise
         finally:
@@ -116,52 +113,55 @@ class ServerQueue:
 
     def note_unreachable(self, err: ModelServerError) -> None:
         """Let those who wait fail as this request has failed: the server does not take any."""
-        while self._waiting:
-            admitted = self._waiting.pop().admitted
-            if admitted is not None and not admitted.done():
-                admitted.set_exception(ModelServerError(err.kind, err.detail, plain=err.plain))
+        for place in self._waiting:
+            if not place.admitted.done():
+                place.admitted.set_exception(ModelServerError(err.kind, err.detail, plain=err.plain))
+        self._waiting.clear()
 
     @asynccontextmanager
-    async def place(self, caller: Caller, *, yields: bool, until: float | None) -> AsyncGenerator[Place]:
+    async def place(self, caller: Caller, until: float | None = None) -> AsyncGenerator[Place]:
         """Wait for a slot and hold it; `until` is when waiting is in vain, by the clock of the event loop.
 
         Raises ServerBusy if that takes too long.
         """
-        place = Place(caller, yields=yields)
         rank = 0 if caller.priority is Priority.PERSON and caller.served else int(caller.priority)
         own = sum(other.caller.who == caller.who and other.order[0] == rank for other in self._waiting)
-        place.order = (rank, own)
-        is_first = not any(other.order[0] <= rank for other in self._waiting)
-        if caller.running or (is_first and self._has_room(caller)):
-            self._start(place)
-        else:
-            await self._wait(place, until)
+        place = Place(caller, (rank, own))
         try:
+            if caller.running:  # a tool of a turn does not wait for the turn
+                self._start(place)
+                self._fill()
+            else:
+                await self._wait(place, until)
             yield place
         finally:
-            self._leave(place)
+            if place in self._running:
+                self._running.discard(place)
+                caller.running -= 1
+                self._fill()
 
     async def _wait(self, place: Place, until: float | None) -> None:
-        """Wait until the request may be sent. Raises ServerBusy."""
         caller, now = place.caller, asyncio.get_running_loop().time
         began = now()
         last = began + (PERSON_SECONDS if caller.priority is Priority.PERSON else WORK_SECONDS)
-        place.admitted = asyncio.get_running_loop().create_future()
         self._waiting.append(place)
         self._fill()
         try:
             async with asyncio.timeout_at(last if until is None else min(last, until)):
                 await place.admitted
-        except BaseException as err:
+        except TimeoutError:
+            raise ServerBusy(caller, f"waited for {now() - began:.0f} s in the queue") from None
+        finally:
             if place in self._waiting:
                 self._waiting.remove(place)
-            elif place in self._running:  # it was its turn just now
-                self._leave(place)
-            if isinstance(err, TimeoutError):
-                raise ServerBusy(caller, f"waited for {now() - began:.0f} s in the queue") from None
-            raise
-        finally:
             caller.waited += now() - began
+
+    def _start(self, place: Place) -> None:
+        place.caller.running += 1
+        place.caller.served += 1
+        self._running.add(place)
+        if not place.admitted.done():
+            place.admitted.set_result(None)
 
     def _has_room(self, caller: Caller) -> bool:
         count = len(self._running)
@@ -169,38 +169,19 @@ class ServerQueue:
             return count < self.limit
         return count < max(1, self.limit - 1) if self.exact or self._wanted else not count
 
-    def _start(self, place: Place) -> None:
-        place.caller.running += 1
-        place.caller.served += 1
-        self._running.add(place)
-        if place.caller.priority is Priority.PERSON and not self.exact and not self._wanted:
-            self._interrupt(len(self._running))  # the server may have one slot only
-
-    def _leave(self, place: Place) -> None:
-        self._running.discard(place)
-        place.caller.running -= 1
-        self._fill()
-
     def _fill(self) -> None:
-        """Start those whose turn it is, and interrupt other work for people that still wait."""
+        """Start those whose turn it is, and interrupt work in the background for people."""
         while self._waiting:
             place = min(self._waiting, key=lambda waiting: waiting.order)
             if not self._has_room(place.caller):
                 break
             self._waiting.remove(place)
             self._start(place)
-            if place.admitted is not None and not place.admitted.done():
-                place.admitted.set_result(None)
-        if people := sum(place.caller.priority is Priority.PERSON for place in self._waiting):
-            self._interrupt(people)
-
-    def _interrupt(self, count: int) -> None:
-        """Interrupt so many requests, those that matter least first."""
-        leaving = sum(place.interrupted for place in self._running)
-        able = [place for place in self._running if place.yields and not place.interrupted]
-        able.sort(key=lambda place: -place.caller.priority)
-        for place in able[: max(0, count - leaving)]:
-            place.interrupt()
+        # A server of unknown size may have one slot only.
+        others = self._waiting if self.exact or self._wanted else [*self._waiting, *self._running]
+        if any(place.caller.priority is Priority.PERSON for place in others):
+            for place in self._running:
+                place.interrupt()
 
 
 class ServerQueues:

@@ -80,26 +80,26 @@ class JSONReader:
 
     def feed(self, chunk: bytes) -> list[Any]:
         """Return the objects that are whole now."""
-        found: list[Any] = []
+        objects: list[Any] = []
         if self.failure is None:
             try:
-                self._feed(chunk, found)
+                self._feed(chunk, objects)
             except _NotJSONError as err:
                 self.failure, self.quote = err.problem, err.quote
-        return found
+        return objects
 
     def close(self) -> list[Any]:
         """Return the data of an unterminated last line."""
-        found: list[Any] = []
+        objects: list[Any] = []
         if self.failure is None:
             try:
-                self._line(bytes(self._buffer), found)
+                self._line(bytes(self._buffer), objects)
                 if self._pending:
-                    self._try(found, last=True)
+                    self._try(objects, last=True)
             except _NotJSONError as err:
                 self.failure, self.quote = err.problem, err.quote
         self._buffer.clear()
-        return found
+        return objects
 
     def _feed(self, chunk: bytes, found: list[Any]) -> None:
         self._left -= len(chunk)
@@ -120,7 +120,6 @@ class JSONReader:
             raise _NotJSONError(_TOO_LONG)
 
     def _line(self, line: bytes, found: list[Any]) -> None:
-        """Take one line without its end."""
         text = line.strip()
         if not self._started:
             text = text.removeprefix(_BOM)
@@ -216,7 +215,8 @@ class Transport:
             async with asyncio.timeout(self.first_byte_timeout):
                 response = await self._send(call, self._headers(call, headers))
         except (aiohttp.ClientError, OSError, ValueError, RuntimeError, AttributeError) as err:
-            raise failure(err, self.secrets) from _harmless(err)
+            # Some exceptions quote address or headers.
+            raise failure(err, self.secrets) from (None if isinstance(err, ValueError) else err)
         try:
             yield response
         finally:
@@ -226,25 +226,23 @@ class Transport:
         """Send a request, once more if the connection was a kept one that the server has closed meanwhile."""
         data = None if call.body is None else encode(call.body)
 
-        async def send() -> aiohttp.ClientResponse:
-            return await self._session.request(
-                "GET" if data is None else "POST",
-                call.url,
-                data=data,
-                headers=headers,
-                timeout=self._timeout,
-                allow_redirects=False,
-            )
-
-        try:
-            response = await send()
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as err:
-            if not self._may_be_kept or isinstance(err, aiohttp.ClientConnectorError):
-                raise
-            self._may_be_kept = False
-            response = await send()
-        self._may_be_kept = True
-        return response
+        while True:
+            try:
+                response = await self._session.request(
+                    "GET" if data is None else "POST",
+                    call.url,
+                    data=data,
+                    headers=headers,
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                )
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as err:
+                if not self._may_be_kept or isinstance(err, aiohttp.ClientConnectorError):
+                    raise
+                self._may_be_kept = False
+            else:
+                self._may_be_kept = True
+                return response
 
     async def chunk(self, response: aiohttp.ClientResponse, seconds: float) -> bytes:
         """Return the next data, within so many seconds; empty at the end of the body."""
@@ -371,11 +369,6 @@ def failure(err: Exception, secrets: Iterable[str]) -> ModelServerError:
     if isinstance(err, aiohttp.ClientConnectorError):
         detail = f"{detail} at {err.host}:{err.port}"
     return ModelServerError(kind, shorten(detail, secrets))
-
-
-def _harmless(err: Exception) -> Exception | None:
-    """Return an exception that may be shown as a cause; some quote address or headers."""
-    return None if isinstance(err, ValueError) else err
 
 
 def _user_info(endpoint: Endpoint) -> dict[str, str]:

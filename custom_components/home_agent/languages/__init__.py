@@ -122,10 +122,10 @@ def gaps(code: str) -> Iterator[tuple[str, str]]:
 @cache
 def table(language: str, name: str) -> Any:
     """Return a table of a language, for example `answers.yes`; None if the language lacks it."""
-    found: Any = files().get(language, {})
+    value: Any = files().get(language, {})
     for key in name.split("."):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 @cache

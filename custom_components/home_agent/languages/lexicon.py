@@ -58,15 +58,15 @@ type Matches = Mapping[str, Mapping[int, Match]]
 
 def clauses(text: str) -> list[Clause]:
     """Return the clauses of a text that have any words."""
-    found = [Clause()]
+    result = [Clause()]
     for piece, before in _pieces(text):
         if piece in ENDS:
-            found[-1].is_asked = found[-1].is_asked or piece in QUESTION_MARKS
-            if found[-1].words:
-                found.append(Clause())
+            result[-1].is_asked = result[-1].is_asked or piece in QUESTION_MARKS
+            if result[-1].words:
+                result.append(Clause())
         else:
-            found[-1].words.append(_word(piece, starts=before in COMMAS))
-    return [clause for clause in found if clause.words]
+            result[-1].words.append(_word(piece, starts=before in COMMAS))
+    return [clause for clause in result if clause.words]
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
@@ -121,19 +121,19 @@ class Lexicon:
 
     def _read(self, entry: str) -> tuple[Word, ...]:
         """Return the words of an entry; a star stays at the end of its word."""
-        found = []
+        phrase = []
         for part in entry.split():
             ending = ANY_ENDING if part.endswith(ANY_ENDING) else ""
             inner = [piece for piece, _before in _pieces(part.removesuffix(ANY_ENDING))]
             for index, piece in enumerate(inner):
                 word = _word(piece)
                 mark = ending if index == len(inner) - 1 else ""
-                found.append(Word(word.plain + mark, word.folded + mark))
+                phrase.append(Word(word.plain + mark, word.folded + mark))
                 if mark:
                     self._beginnings += (word.plain,)
                 else:
                     self._spellings.add(word.plain)
-        return tuple(found)
+        return tuple(phrase)
 
     def matches(self, table: str, words: Sequence[Word]) -> Mapping[int, Match]:
         """Return the best match of a table at each word that has a match."""
@@ -147,7 +147,7 @@ class Lexicon:
         return last[1]
 
     def _found(self, words: Sequence[Word]) -> Matches:
-        found: dict[str, dict[int, Match]] = {name: {} for name in self._tables}
+        matches: dict[str, dict[int, Match]] = {name: {} for name in self._tables}
         exact = [word.plain in self._spellings or word.plain.startswith(self._beginnings) for word in words]
         for index, word in enumerate(words):
             phrases = [*self._by_first.get(word.plain, ()), *self._by_letter.get(word.folded[:1], ())]
@@ -158,9 +158,9 @@ class Lexicon:
                 if len(phrase) > 1 and phrase[1].folded[:1] != letter:
                     continue  # most phrases end here
                 match = _match(phrase, words, exact, index)
-                if match.words and match > found[table].get(index, NO_MATCH):
-                    found[table][index] = match
-        return found
+                if match.words and match > matches[table].get(index, NO_MATCH):
+                    matches[table][index] = match
+        return matches
 
 
 def _match(phrase: Sequence[Word], words: Sequence[Word], exact: Sequence[bool], index: int) -> Match:
@@ -211,9 +211,9 @@ def any_of(entries: Iterable[str], read: Callable[[str], str], *, whole_words: b
             spaced.add(source if entry.endswith(tuple("./")) else source + _END)
         else:
             unspaced.add(source)
-    found = [f"{_BEGIN}(?:{_either(spaced)})"] if spaced else []
-    found += [_either(unspaced)] if unspaced else []
-    return f"(?:{'|'.join(found)})" if unspaced else "".join(found) or NEVER
+    sources = [f"{_BEGIN}(?:{_either(spaced)})"] if spaced else []
+    sources += [_either(unspaced)] if unspaced else []
+    return f"(?:{'|'.join(sources)})" if unspaced else "".join(sources) or NEVER
 
 
 def either(*sources: str) -> str:

@@ -56,6 +56,9 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "self": ("memory.self",),
 }
 UNITS: Final = ("second", "minute", "hour", "day", "week")
+DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+SHORT: Final = 3
+"""Letters of a day's short form, which may be another word: "immer so" is no Sunday."""
 _QUOTED: Final = lazy_regex(r"[\"“„«»][^\"“”„«»]{1,80}[\"”“«»]")
 _MEASURES: Final = lazy_regex("[%°]")
 _CLOCKS: Final = lazy_regex(r"\b\d{1,2}(?::|h(?=\d))\d{2}\b")
@@ -165,7 +168,24 @@ def _lexicon(language: str) -> Lexicon:
         for name, sources in TABLES.items()
     }
     english: Mapping[str, Sequence[str]] = table(language, "times.english") or {}
-    tables["units"] = [word for unit in UNITS for word in english.get(unit, ())]
+
+    def named(*names: str) -> list[str]:
+        return [word for name in names for word in english.get(name, ())]
+
+    days = [day for day in named(*DAYS) if len(day) > SHORT]
+    marks = [*days, *named("sunset", "sunrise", "noon", "midnight", "tomorrow")]
+    befores = named("at", "before", "after", "until")
+    later = [f"{before} {mark}" for before in befores for mark in marks]
+    repeated = [
+        f"{every} {span}" for every in named("every") for span in (*days, *named("hour", "day", "week"))
+    ]
+    tables["time_later"] = [*tables["time_later"], *named("tomorrow"), *later]
+    tables["time_repeated"] = [
+        *tables["time_repeated"],
+        *named("daily", "weekdays", "weekly"),
+        *repeated,
+    ]
+    tables["units"] = named(*UNITS)
     tables["measures"] = [MEASURE, *words(language, "memory.units")]
     things: Mapping[str, Sequence[str]] = table(language, "concepts.things") or {}
     tables["things"] = [name for names in things.values() for name in names if " " in name]

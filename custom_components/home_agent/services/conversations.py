@@ -84,7 +84,7 @@ async def _async_clear_conversation(call: ServiceCall, entry: Agent) -> Response
     if said and not user_id:
         return {"cleared": 0}
     shared = call.hass.data[DATA_SHARED]
-    cleared = shared.sessions.clear(entry.entry_id, user_id=user_id, device_id=device_id)
+    cleared = shared.sessions.of(entry.entry_id).clear(user_id=user_id, device_id=device_id)
     await shared.sessions.async_flush()
     return {"cleared": cleared}
 

@@ -251,7 +251,6 @@ def _text(value: Any) -> str:
 
 
 def _fragment(arguments: Any) -> str:
-    """Return arguments as text; some servers send them decoded."""
     if isinstance(arguments, str):
         return arguments
     return "" if arguments is None else orjson.dumps(arguments).decode()
@@ -283,8 +282,8 @@ def without_thinking(messages: list[Message], model: str) -> list[Message]:
     first, *others = messages
     if first["role"] != "system":
         return [{"role": "system", "content": NO_THINK}, *messages]
-    told: Message = {**first, "content": f"{first['content']}\n{NO_THINK}"}
-    return [told, *others]
+    system: Message = {**first, "content": f"{first['content']}\n{NO_THINK}"}
+    return [system, *others]
 
 
 TEXT_CHARS: Final = 1_000_000
@@ -299,22 +298,6 @@ class ServerRequest:
     body: dict[str, Any] | None = None
 
 
-class _Characters:
-    """Joins characters that a server cut in two halves of a surrogate pair."""
-
-    def __init__(self) -> None:
-        self._half = ""
-
-    def complete_characters(self, text: str) -> str:
-        """Return text that can be encoded; half a character at its end waits for the other half."""
-        if text.isascii() and not self._half:
-            return text
-        text, self._half = self._half + text, ""
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
-        return well_formed(text)
-
-
 class AnswerReader(ABC):
     """Turns the objects of one answer into deltas."""
 
@@ -326,12 +309,17 @@ class AnswerReader(ABC):
         self.recognised = False
         self.full = False
         self._left = TEXT_CHARS
-        self._content = _Characters()
-        self._thinking = _Characters()
+
+    def take(self, data: Any) -> Delta | None:
+        """Return the delta of what a server sent, None if it is empty. Raises ModelServerError."""
+        try:
+            return self.read((data[0] if data else {}) if isinstance(data, list) else data)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as err:
+            raise malformed("the server's answer has an unknown shape") from err
 
     @abstractmethod
     def read(self, data: Mapping[str, Any]) -> Delta | None:
-        """Return the delta of an object, None if it is empty. Raises ModelServerError."""
+        """Return the delta of an object in the dialect, None if it is empty."""
 
     def close(self) -> Delta | None:
         """Return the rest at the end of the answer."""
@@ -350,10 +338,7 @@ class AnswerReader(ABC):
 
     def _delta(self, content: str, thinking: str, calls: list[ToolCall]) -> Delta | None:
         """Return a delta within the limit of the whole answer, None if it would be empty."""
-        if content:
-            content = self._content.complete_characters(content)
-        if thinking:
-            thinking = self._thinking.complete_characters(thinking)
+        content, thinking = well_formed(content), well_formed(thinking)
         size = len(content) + len(thinking)
         if size > self._left:
             self.full = True
@@ -368,18 +353,16 @@ class Wire(ABC):
     """A protocol: where requests go, what is in them, how answers are read. Holds no state."""
 
     dialect: ClassVar[Dialect]
+    answer: ClassVar[type[AnswerReader]]
+    """Reads one answer, made with the texts that no error may quote."""
 
-    @abstractmethod
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
         """Return the headers that carry the key."""
+        return {"Authorization": f"Bearer {key}"} if (key := endpoint.api_key.strip()) else {}
 
     @abstractmethod
     def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> ServerRequest:
         """Return the request for an answer."""
-
-    @abstractmethod
-    def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
-        """Return a reader for one answer."""
 
     @abstractmethod
     def models(self, endpoint: Endpoint) -> ServerRequest:

@@ -12,6 +12,7 @@ import orjson
 from yarl import URL
 
 from ...regex import lazy_regex
+from ...texts import read_arguments
 from ..models import ChatRequest, Delta, Dialect, Endpoint, ModelFacts, in_stream
 from .base import (
     LEAST_EFFORT,
@@ -39,19 +40,36 @@ _SET_BY_MODEL: Final = lazy_regex(r"^[ \t]{0,40}num_ctx[ \t]+(\d{1,9})", re.MULT
 _DATA_URL: Final = lazy_regex(r"data:[^,;]{0,100};base64,(.*)", re.DOTALL)
 
 
+class OllamaAnswer(AnswerReader):
+    """Lines of a stream and whole answers alike."""
+
+    @override
+    def read(self, data: Mapping[str, Any]) -> Delta | None:
+        """Return the delta of a line."""
+        if data.get("error"):
+            raise in_stream(data, secrets=self.secrets)
+        message = data.get("message") or {}
+        self.recognised = self.recognised or "message" in data or "done" in data
+        calls = []
+        for entry in message.get("tool_calls") or ():
+            calls += self.calls.add({key: value for key, value in entry.items() if key != "index"})
+            calls += self.calls.flush()
+        if data.get("done"):
+            self.finish_reason = data.get("done_reason") or "stop"
+            self.usage = token_usage(data.get("prompt_eval_count"), data.get("eval_count"))
+        return self._delta(message.get("content") or "", message.get("thinking") or "", calls)
+
+
 class OllamaWire(Wire):
     """Requests to /api."""
 
     dialect: ClassVar[Dialect] = Dialect.OLLAMA
+    answer: ClassVar[type[AnswerReader]] = OllamaAnswer
 
     @staticmethod
     def url(endpoint: Endpoint, path: str) -> URL:
         """Return the address of an operation, whichever API the base address names."""
         return join_address(without_path(parse_address(endpoint.base_url), "/v1", "/api"), path)
-
-    @override
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        return {"Authorization": f"Bearer {key}"} if (key := endpoint.api_key.strip()) else {}
 
     @override
     def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> ServerRequest:
@@ -70,10 +88,6 @@ class OllamaWire(Wire):
         if request.keep_alive:
             body["keep_alive"] = duration(request.keep_alive)
         return ServerRequest(self.url(endpoint, "/api/chat"), {**body, "stream": stream, "options": options})
-
-    @override
-    def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
-        return OllamaAnswer(secrets)
 
     @override
     def models(self, endpoint: Endpoint) -> ServerRequest:
@@ -96,26 +110,6 @@ class OllamaWire(Wire):
         return vectors
 
 
-class OllamaAnswer(AnswerReader):
-    """Lines of a stream and whole answers alike."""
-
-    @override
-    def read(self, data: Mapping[str, Any]) -> Delta | None:
-        """Return the delta of a line."""
-        if data.get("error"):
-            raise in_stream(data, secrets=self.secrets)
-        message = data.get("message") or {}
-        self.recognised = self.recognised or "message" in data or "done" in data
-        calls = []
-        for entry in message.get("tool_calls") or ():
-            calls += self.calls.add({key: value for key, value in entry.items() if key != "index"})
-            calls += self.calls.flush()
-        if data.get("done"):
-            self.finish_reason = data.get("done_reason") or "stop"
-            self.usage = token_usage(data.get("prompt_eval_count"), data.get("eval_count"))
-        return self._delta(message.get("content") or "", message.get("thinking") or "", calls)
-
-
 def duration(value: str) -> str | int:
     """Return a keep-alive; a bare number is of seconds, and Ollama takes it as a number only."""
     try:
@@ -125,51 +119,31 @@ def duration(value: str) -> str | int:
 
 
 def _messages(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    names = {
-        call.get("id"): call["function"]["name"]
-        for message in messages
-        for call in message.get("tool_calls") or ()
-    }
-    return [_message(message, names) for message in messages]
-
-
-def _message(message: Mapping[str, Any], names: Mapping[Any, str]) -> dict[str, Any]:
-    """Return one message: arguments decoded, images apart, results under the tool's name."""
-    content, images = _parts(message.get("content"))
-    converted: dict[str, Any] = {"role": message["role"], "content": content}
-    if images:
-        converted["images"] = images
-    if calls := message.get("tool_calls"):
-        converted["tool_calls"] = [
-            {"id": call.get("id", ""), "function": {**call["function"], "arguments": _decoded(call)}}
-            for call in calls
-        ]
-    if message["role"] == "tool":
-        call_id = message.get("tool_call_id", "")
-        converted["tool_call_id"] = call_id
-        converted["tool_name"] = message.get("name") or names.get(call_id, "")
+    """Return messages with arguments decoded, images apart, and results under the tool's name."""
+    names: dict[str, str] = {}
+    converted: list[dict[str, Any]] = []
+    for message in messages:
+        content, images = message.get("content") or "", []
+        if isinstance(content, list):
+            urls = [part["image_url"]["url"] for part in content if part.get("type") == "image_url"]
+            images = [match[1] for url in urls if (match := _DATA_URL.match(url))]
+            content = "\n".join(part["text"] for part in content if part.get("type") == "text")
+        row: dict[str, Any] = {"role": message["role"], "content": content}
+        if images:
+            row["images"] = images
+        for call in message.get("tool_calls") or ():
+            function, call_id = call["function"], call.get("id", "")
+            names[call_id] = function["name"]
+            # Broken arguments of an earlier call are not worth a refused request.
+            arguments = read_arguments(function.get("arguments") or "{}") or {}
+            row.setdefault("tool_calls", []).append(
+                {"id": call_id, "function": {**function, "arguments": arguments}}
+            )
+        if message["role"] == "tool":
+            row["tool_call_id"] = call_id = message.get("tool_call_id", "")
+            row["tool_name"] = message.get("name") or names.get(call_id, "")
+        converted.append(row)
     return converted
-
-
-def _parts(content: Any) -> tuple[str, list[str]]:
-    """Return text and images (base64) of a content, which may be a list of parts."""
-    if not isinstance(content, list):
-        return content or "", []
-    images = [
-        match[1]
-        for part in content
-        if part.get("type") == "image_url" and (match := _DATA_URL.match(part["image_url"]["url"]))
-    ]
-    return "\n".join(part["text"] for part in content if part.get("type") == "text"), images
-
-
-def _decoded(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an earlier call as an object; broken ones are not worth a refused request."""
-    try:
-        arguments = orjson.loads(call["function"].get("arguments") or "{}")
-    except orjson.JSONDecodeError:
-        return {}
-    return arguments if isinstance(arguments, dict) else {}
 
 
 def learn_model(facts: ModelFacts, data: Any) -> None:

@@ -1,6 +1,6 @@
 """OpenAI's chat completions and the many servers that speak them, which agree less than the name says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, override
 
 from yarl import URL
@@ -24,88 +24,6 @@ from .base import (
 _OPTIONAL = ("temperature", "top_p", "max_tokens", "reasoning_effort", "tool_choice")
 _THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 _UNKNOWN_REASONS = ("", "null", "none")
-
-
-class OpenAIWire(Wire):
-    """Requests as OpenAI documents them, with extensions of local servers."""
-
-    dialect: ClassVar[Dialect] = Dialect.OPENAI
-
-    def base(self, endpoint: Endpoint) -> URL:
-        """Return the address the paths are added to; a bare host gets /v1."""
-        base = parse_address(endpoint.base_url)
-        return join_address(base, "/v1") if base.path == "/" else base
-
-    @override
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        return {"Authorization": f"Bearer {key}"} if (key := endpoint.api_key.strip()) else {}
-
-    @override
-    def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> ServerRequest:
-        body: dict[str, Any] = {"model": endpoint.model, "messages": request.messages}
-        if request.tools:
-            body["tools"] = request.tools
-        for name in _OPTIONAL:
-            if (value := getattr(request, name)) is not None:
-                body[name] = value
-        if not request.tools:
-            body.pop("tool_choice", None)
-        if request.response_schema is not None:
-            named = {
-                "name": "answer",
-                "strict": _is_strict(request.response_schema),
-                "schema": request.response_schema,
-            }
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        url = self.chat_url(endpoint)
-        if request.thinking is False:
-            body["messages"] = without_thinking(request.messages, endpoint.model)
-            if request.reasoning_effort is None and always_thinks(endpoint.model):
-                body["reasoning_effort"] = LEAST_EFFORT
-            if not is_cloud(url):
-                body["chat_template_kwargs"] = TEMPLATE_SWITCHES
-        body["stream"] = stream
-        if stream:
-            body["stream_options"] = {"include_usage": True}
-        return ServerRequest(url, body)
-
-    def chat_url(self, endpoint: Endpoint) -> URL:
-        """Return where chats go."""
-        return join_address(self.base(endpoint), "/chat/completions")
-
-    @override
-    def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
-        return OpenAIAnswer(secrets)
-
-    @override
-    def models(self, endpoint: Endpoint) -> ServerRequest:
-        return ServerRequest(join_address(self.base(endpoint), "/models"))
-
-    @override
-    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> ServerRequest:
-        body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
-        return ServerRequest(join_address(self.base(endpoint), "/embeddings"), body)
-
-    @override
-    def read_embeddings(self, data: Any) -> list[list[float]]:
-        items = data if isinstance(data, list) else data["data"]
-        return [item["embedding"] for item in sorted(items, key=lambda item: item.get("index", 0))]
-
-
-def _is_strict(schema: Any) -> bool:
-    """Tell whether OpenAI's strict mode takes a schema: every object closed, every property required."""
-    if isinstance(schema, list):
-        return all(map(_is_strict, schema))
-    if not isinstance(schema, Mapping):
-        return True
-    if isinstance(properties := schema.get("properties"), Mapping):
-        required = schema.get("required") or ()
-        if schema.get("additionalProperties") is not False or set(properties) != set(required):
-            return False
-        return all(map(_is_strict, properties.values()))
-    if schema.get("type") == "object":
-        return False
-    return all(map(_is_strict, schema.values()))
 
 
 class OpenAIAnswer(AnswerReader):
@@ -167,12 +85,86 @@ class OpenAIAnswer(AnswerReader):
         self.usage = token_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
 
 
+class OpenAIWire(Wire):
+    """Requests as OpenAI documents them, with extensions of local servers."""
+
+    dialect: ClassVar[Dialect] = Dialect.OPENAI
+    answer: ClassVar[type[AnswerReader]] = OpenAIAnswer
+
+    def base(self, endpoint: Endpoint) -> URL:
+        """Return the address the paths are added to; a bare host gets /v1."""
+        base = parse_address(endpoint.base_url)
+        return join_address(base, "/v1") if base.path == "/" else base
+
+    @override
+    def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> ServerRequest:
+        body: dict[str, Any] = {"model": endpoint.model, "messages": request.messages}
+        if request.tools:
+            body["tools"] = request.tools
+        for name in _OPTIONAL:
+            if (value := getattr(request, name)) is not None:
+                body[name] = value
+        if not request.tools:
+            body.pop("tool_choice", None)
+        if request.response_schema is not None:
+            named = {
+                "name": "answer",
+                "strict": _is_strict(request.response_schema),
+                "schema": request.response_schema,
+            }
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        url = self.chat_url(endpoint)
+        if request.thinking is False:
+            body["messages"] = without_thinking(request.messages, endpoint.model)
+            if request.reasoning_effort is None and always_thinks(endpoint.model):
+                body["reasoning_effort"] = LEAST_EFFORT
+            if not is_cloud(url):
+                body["chat_template_kwargs"] = TEMPLATE_SWITCHES
+        body["stream"] = stream
+        if stream:
+            body["stream_options"] = {"include_usage": True}
+        return ServerRequest(url, body)
+
+    def chat_url(self, endpoint: Endpoint) -> URL:
+        """Return where chats go."""
+        return join_address(self.base(endpoint), "/chat/completions")
+
+    @override
+    def models(self, endpoint: Endpoint) -> ServerRequest:
+        return ServerRequest(join_address(self.base(endpoint), "/models"))
+
+    @override
+    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> ServerRequest:
+        body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
+        return ServerRequest(join_address(self.base(endpoint), "/embeddings"), body)
+
+    @override
+    def read_embeddings(self, data: Any) -> list[list[float]]:
+        items = data if isinstance(data, list) else data["data"]
+        return [item["embedding"] for item in sorted(items, key=lambda item: item.get("index", 0))]
+
+
+def _is_strict(schema: Any) -> bool:
+    """Tell whether OpenAI's strict mode takes a schema: every object closed, every property required."""
+    if isinstance(schema, list):
+        return all(map(_is_strict, schema))
+    if not isinstance(schema, Mapping):
+        return True
+    if isinstance(properties := schema.get("properties"), Mapping):
+        required = schema.get("required") or ()
+        if schema.get("additionalProperties") is not False or set(properties) != set(required):
+            return False
+        return all(map(_is_strict, properties.values()))
+    if schema.get("type") == "object":
+        return False
+    return all(map(_is_strict, schema.values()))
+
+
 def _string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _split(content: Any) -> tuple[str, str]:
-    """Return words and thoughts of a content, which may be a list of parts."""
     if not isinstance(content, list):
         return _string(content), ""
     words = thoughts = ""
