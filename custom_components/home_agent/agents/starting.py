@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import Any, Final
 
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.const import EVENT_HOMEASSISTANT_STOP
@@ -13,12 +12,9 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from ..agent_options import CONF_SHARED_MEMORY, CONF_VISIBLE
-from ..channels.announcing import Announcer
 from ..channels.phones import NotificationChannel, PhoneChannel
 from ..config.schemas import AGENT_KEYS
 from ..const import (
-    CONF_AUTOMATION_TURNS,
-    CONF_CONVERSATION_LOG,
     CONF_HISTORY_RETENTION_DAYS,
     CONF_LEARNING,
     CONF_MEMORY,
@@ -39,31 +35,19 @@ from ..const import (
 )
 from ..conversations.history import ConversationLog
 from ..entity import conversation_entity
-from ..inference.client import Router
 from ..issues import report, withdraw, withdraw_all
 from ..knowledge.house import AllowList
-from ..knowledge.indexer import Indexer
-from ..knowledge.library import Library
-from ..knowledge.semantic import SemanticIndex
-from ..memory.memories import Memories
-from ..memory.profile import Profile
 from ..parts import NAMING, async_part, is_panel_enabled, names_things
-from ..runtime import DATA_SHARED, Agent, FurtherAgent, HomeAgentConfigEntry, HomeAgentData, SharedData
-from ..safety.policy import Throttle
+from ..runtime import DATA_SHARED, Agent, FurtherAgent, HomeAgentConfigEntry, SharedData
 from ..safety.spoken_numbers import prepare as prepare_numbers
-from ..settings import AgentConfig, settings_of
+from ..settings import settings_of
 from ..store import EntryStore
 from ..timespans import read_span
-from ..tools.planned_runs import PlannedRuns
 from ..watching.automations import async_watch_automations
 from ..watching.pipelines import PipelineWatch
 from . import async_agents, ids_of
 from .assistants import async_fall_back
 from .llm_api import async_register_own_api
-from .parts import AgentParts
-
-if TYPE_CHECKING:
-    from ..proactive.watcher import Proactive
 
 
 async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
@@ -180,58 +164,6 @@ def _report_extraction(hass: HomeAssistant, agent: Agent) -> None:
     report(hass, issue_id, "extraction_llm_off", fix={"entry_id": agent.entry_id}, title=agent.title)
 
 
-def build(hass: HomeAssistant, entry: AgentConfig) -> HomeAgentData:
-    """Put the parts of an entry together; nothing is read yet, and parts.py has loaded the optional ones."""
-    return assemble(hass, AgentParts(hass, entry, entry.entry_id))
-
-
-def assemble(hass: HomeAssistant, parts: AgentParts) -> HomeAgentData:
-    """Return an agent made of its parts."""
-    announcer = Announcer(hass, parts.connection_id, parts.members, parts.emitter)
-    return HomeAgentData(
-        settings=parts.settings,
-        shared=parts.shared,
-        house=parts.house,
-        emitter=parts.emitter,
-        router=parts.router,
-        handler=parts.handler,
-        policy=parts.policy,
-        data_policy=parts.data_policy,
-        confirmations=parts.confirmations,
-        throttle=Throttle(parts.settings[CONF_AUTOMATION_TURNS]),
-        context=parts.context,
-        prompt=parts.prompt,
-        tool_schemas=parts.tool_schemas,
-        own_tools=parts.own_tools,
-        outgoing=parts.outgoing,
-        entry_id=parts.id,
-        owns_memory=parts.owns_memory,
-        semantic=parts.semantic,
-        library=parts.library,
-        memories=parts.memories,
-        profile=parts.profile,
-        planned=parts.planned,
-        planned_runs=PlannedRuns(
-            parts.handler,
-            parts.planned,
-            parts.emitter,
-            announcer.async_announce,
-            announcer.async_tell_planned,
-        ),
-        turns=parts.turns,
-        asker=parts.asker,
-        log=ConversationLog(hass, parts.id, enabled=parts.settings[CONF_CONVERSATION_LOG]),
-        turn_log=parts.shared.turn_logs[parts.id].configure(parts.settings),
-        extractor=parts.extractor(),
-        summaries=parts.summaries(),
-        learner=parts.learner,
-        suggested=parts.suggested,
-        make_proactive=parts.async_proactive,
-        indexer=parts.indexer(),
-        warmer=parts.warmer(),
-    )
-
-
 PROBED: Final = (CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING)
 """What was learned of a model."""
 ONCE: Final = {CONF_PROACTIVE: False, CONF_LEARNING: False}
@@ -262,62 +194,6 @@ def shares_memory(stored: Mapping[str, Any]) -> bool:
     """
     chosen = stored.get(CONF_SHARED_MEMORY)
     return not AllowList.of(stored.get(CONF_VISIBLE)).narrows if chosen is None else bool(chosen)
-
-
-def build_further(hass: HomeAssistant, agent: FurtherAgent, first: HomeAgentData) -> HomeAgentData:
-    """Put the parts of a further agent together: its own ones, and those of the connection."""
-    return assemble(hass, FurtherParts(hass, agent, first))
-
-
-class FurtherParts(AgentParts):
-    """The parts of a further agent. It shares the model server, the index and the household's texts."""
-
-    def __init__(self, hass: HomeAssistant, agent: FurtherAgent, first: HomeAgentData) -> None:
-        super().__init__(hass, agent, first.entry_id)
-        self._first = first
-        self.owns_memory = not self.settings[CONF_SHARED_MEMORY]
-
-    @cached_property
-    @override
-    def router(self) -> Router:
-        """The first agent's way to its model, or one of its own to another model on the same server."""
-        if self.settings[CONF_MODEL] == self._first.settings[CONF_MODEL]:
-            return self._first.router
-        return super().router
-
-    @cached_property
-    @override
-    def semantic(self) -> SemanticIndex:
-        """The index of the connection; what an agent may see of it is decided where it is read."""
-        return self._first.semantic
-
-    @cached_property
-    @override
-    def library(self) -> Library:
-        """The household's own texts."""
-        return self._first.library
-
-    @cached_property
-    @override
-    def memories(self) -> Memories:
-        """The household's memories, or its own."""
-        return super().memories if self.owns_memory else self._first.memories
-
-    @cached_property
-    @override
-    def profile(self) -> Profile:
-        """The household's profiles, or its own."""
-        return super().profile if self.owns_memory else self._first.profile
-
-    @override
-    def indexer(self) -> Indexer:
-        """Return the one indexer of the connection."""
-        return self._first.indexer
-
-    @override
-    async def async_proactive(self) -> Proactive:
-        """Return what the connection says unasked: that is about the household, not about an agent."""
-        return await self._first.async_proactive()
 
 
 KEPT_DAYS: Final = 30

@@ -19,7 +19,6 @@ from homeassistant.helpers.selector import SelectOptionDict
 from homeassistant.setup import async_setup_component
 
 from ..agent.describe import async_phrase
-from ..agents.starting import build
 from ..connection import endpoint
 from ..const import CONF_MODEL, DOMAIN
 from ..errors import InvalidInput
@@ -29,7 +28,7 @@ from ..inference.models import Dialect, Endpoint, ErrorKind, ModelServerError, P
 from ..inference.probing import probe
 from ..parts import async_load_parts, async_part
 from ..regex import lazy_regex
-from ..runtime import DATA_SHARED, SharedData
+from ..runtime import DATA_SHARED, HomeAgentData, SharedData
 from ..self_test_reports import Report
 from ..settings import settings_of
 from ..store import EntryStore
@@ -350,7 +349,7 @@ async def async_try(
     await async_load_parts(hass, settings_of(draft))
     runner = await async_part(hass, "self_test.runner")
     try:
-        report: Report = await runner.SelfTest(hass, build(hass, draft)).async_run(
+        report: Report = await runner.SelfTest(hass, HomeAgentData(hass, draft)).async_run(
             lambda done, total: progress(done / total), language
         )
     finally:
