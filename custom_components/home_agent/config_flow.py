@@ -16,7 +16,7 @@ from homeassistant.config_entries import (
 )
 from homeassistant.core import callback
 
-from .config.adding import FIELD_TEST, AddingSteps, FoundServer, connection_form, default_name, model_fields
+from .config.adding import AddingSteps, FoundServer, connection_form, default_name, model_fields
 from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import (
     Checked,
@@ -33,7 +33,6 @@ from .config.fields import (
 from .config.import_pages import ImportSteps
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import (
-    Draft,
     ProbeSteps,
     async_find_server,
     async_options,
@@ -209,8 +208,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         }
         if probe.tool_calling is False:
             return await self.async_step_no_tools()
-        if self._chosen.get(FIELD_TEST):
-            return await self.async_step_self_test()
         return await self.async_step_finish()
 
     async def _async_model_fields(self) -> tuple[Field, ...]:
@@ -243,8 +240,7 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         same_server = before[CONF_BASE_URL] == self._data[CONF_BASE_URL]
         return model if same_server or not self._models or model in self._models else None
 
-    @override
-    async def async_step_finish(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_finish(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Go on with the chosen model: report an import, or store what was asked for."""
         if self._imported is not None:
             self._imported.connection = self._data
@@ -256,14 +252,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
     async def async_step_imported(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Go on after the report of an import."""
         return await self.async_step_ready()
-
-    @override
-    def _draft(self) -> Draft:
-        if self.source == SOURCE_RECONFIGURE:
-            options: Mapping[str, Any] = self._get_reconfigure_entry().options
-        else:
-            options = self._imported.options if self._imported else {}
-        return Draft(entry_id=self.flow_id, title=self._title(), data=self._stored(), options=options)
 
     def _stored(self) -> dict[str, Any]:
         return {key: value for key, value in self._data.items() if value is not None}
@@ -282,7 +270,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         entry = self._get_reconfigure_entry()
         if entry.title != (entry.data.get(CONF_NAME) or entry.data.get(CONF_MODEL)):
             title = entry.title
-        self._keep_report(entry.entry_id)
         return self._finish_change(entry, title=title, data=data)
 
     async def async_step_reauth(self, _entry_data: Mapping[str, Any]) -> ConfigFlowResult:

@@ -27,7 +27,7 @@ from ..inference.models import ModelServerError
 from ..knowledge.house import AgentView, ViewedHouse
 from ..texts import without_embeds
 from .fields import Checked, Field, check, choice, form, stripped, text
-from .options import OptionPages, page_step
+from .options import OptionPages, add_page_steps
 from .probe import ProbeSteps, async_shared, ranked, typed_endpoint
 from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
 
@@ -208,16 +208,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         ended: SubentryFlowResult = self.async_abort(reason="agent_saved")
         return ended
 
-    # Home Assistant requires a step for each page.
-    async_step_answers = page_step("answers")
-    async_step_permissions = page_step("permissions")
-    async_step_tools = page_step("tools")
-    async_step_safety = page_step("safety")
-    async_step_prompt = page_step("prompt")
-    async_step_llm = page_step("llm")
-    async_step_context = page_step("context")
-    async_step_history = page_step("history")
-
     async def _async_show(
         self, page: str, shown: Mapping[str, Any], checked: Checked | None = None
     ) -> SubentryFlowResult:
@@ -287,14 +277,8 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
 
     @override
     async def async_back(self) -> Any:
-        """Show the menu; after something was saved it says so and offers to end."""
-        options = [AGENT, *AGENT_PAGES]
-        saved = ""
-        if self._has_saved:
-            options.append("done")
-            saved = await self._async_note("saved") + "\n\n"
-        return self.async_show_menu(
-            step_id="reconfigure",
-            menu_options=options,
-            description_placeholders={"agent": self.agent_name, "saved": saved},
-        )
+        """Show the menu."""
+        return await self.async_show_pages("reconfigure", (AGENT, *AGENT_PAGES))
+
+
+add_page_steps(AgentSubentryFlow, AGENT_PAGES)

@@ -514,21 +514,12 @@ async def _async_check_rules(
         ]
         for option in (*POLICY_RULES, CONF_POLICY_PROFILES)
     }
-    typed = [rule for rules in new.values() for rule in rules]
-    unreadable = {
-        key: checked.placeholders["rule"] for key, error in checked.errors.items() if error == "invalid_rule"
-    }
-    if not typed and not unreadable:
+    if not (typed := [rule for rules in new.values() for rule in rules]):
         return
-    names = await async_rule_names(hass, [*typed, *unreadable.values()], entry)
+    names = await async_rule_names(hass, typed, entry)
     for option, rules in new.items():
         if wrong := next((rule for rule in rules if not names.has(rule)), None):
-            checked.fail(option, await hass.async_add_executor_job(names.error, wrong))
-    for option, said in unreadable.items():
-        error = await hass.async_add_executor_job(names.error, said)
-        if error.key != "rule_unknown":
-            del checked.errors[option]
-            checked.fail(option, error)
+            checked.fail(option, names.error(wrong))
 
 
 async def _async_check_prompt(

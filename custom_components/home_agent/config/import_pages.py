@@ -51,7 +51,6 @@ class ImportSteps(ConfigFlow):
         """Report the imported settings, the others, and the remaining steps."""
         part = await async_part(self.hass, "config.importer")
         await part.async_check_tools(self.hass, made)
-        await part.async_find_file(self.hass, made)
         return self.async_show_form(
             step_id="imported",
             data_schema=probatio.Schema({}),

@@ -1,8 +1,8 @@
 """The options: a menu with pages for households, and one with pages for experts."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Self, override
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, override
 
 import yarl
 
@@ -68,42 +68,27 @@ from .schemas import EXAMPLES, EXPERT, HOUSEHOLD, PAGES, label_path
 DATABASE_KEYS = (CONF_VECTOR_HOST, CONF_VECTOR_PORT, CONF_VECTOR_TENANT, CONF_VECTOR_DATABASE)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOptions:
-    """What an agent keeps in which Chroma database."""
+type Kept = dict[str, tuple[str, tuple[str, ...] | None]]
+"""By collection: its option, and what agents that share it have alike (None: nobody shares it)."""
 
-    database: Sequence[Any]
-    embedder: Sequence[str]
-    """Vectors of two embedders cannot be compared."""
-    house: Sequence[str]
-    own: Sequence[str]
-    """Collections of memories and of the profile, which each agent has for itself."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self | None:
-        """Read options, None if no Chroma server is chosen."""
-        settings = {**DEFAULTS, **options}
-        if settings[CONF_VECTOR_BACKEND] != BACKEND_CHROMA:
-            return None
-        provider, model = settings[CONF_EMBEDDING_PROVIDER], settings[CONF_EMBEDDING_MODEL]
-        house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]
-        return cls(
-            database=[settings[key] for key in DATABASE_KEYS],
-            embedder=[provider, "" if provider == EMBEDDING_BUILTIN else model],
-            house=[house, knowledge_collection(house)],
-            own=[memories, profile_collection(memories)],
-        )
+def _kept_in_chroma(options: Mapping[str, Any]) -> tuple[list[Any], Kept] | None:
+    """Return the Chroma database and the collections that an agent fills, None without a Chroma server.
 
-    def clash(self, other: Self) -> tuple[str, str] | None:
-        """Return the option and the collection that cannot be the other's too, None if all is well."""
-        same_house = self.house == other.house and self.embedder == other.embedder
-        for name in self.house:
-            if name in other.own or (name in other.house and not same_house):
-                return CONF_VECTOR_COLLECTION, name
-        for name in self.own:
-            if name in other.own or name in other.house:
-                return CONF_MEMORY_COLLECTION, name
+    Vectors of two embedders cannot be compared. Memories and the profile are each agent's own.
+    """
+    settings = {**DEFAULTS, **options}
+    if settings[CONF_VECTOR_BACKEND] != BACKEND_CHROMA:
         return None
+    provider = settings[CONF_EMBEDDING_PROVIDER]
+    model = "" if provider == EMBEDDING_BUILTIN else settings[CONF_EMBEDDING_MODEL]
+    house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]
+    return [settings[key] for key in DATABASE_KEYS], {
+        house: (CONF_VECTOR_COLLECTION, (house, provider, model)),
+        knowledge_collection(house): (CONF_VECTOR_COLLECTION, (house, provider, model)),
+        memories: (CONF_MEMORY_COLLECTION, None),
+        profile_collection(memories): (CONF_MEMORY_COLLECTION, None),
+    }
 
 
 def check_sharing(
@@ -113,26 +98,20 @@ def check_sharing(
 
     `page` are the fields that can be marked; what belongs to another page is said at the store.
     """
-    kept = StoredOptions.of(options)
+    kept = _kept_in_chroma(options)
     if kept is None or not {CONF_VECTOR_BACKEND, CONF_MEMORY_COLLECTION}.intersection(page):
         return
-    for title, other in _others(hass, entry):
-        if other.database != kept.database or (clash := kept.clash(other)) is None:
-            continue
-        option, collection = clash
-        told = {"agent": title, "collection": collection}
-        error = InvalidInput("collection_shared", **told)
-        if option == CONF_MEMORY_COLLECTION:
-            error = InvalidInput("memories_shared", **told)
-        field = option if option in page else CONF_VECTOR_BACKEND
-        if field in page:
-            checked.fail(field, error)
-
-
-def _others(hass: HomeAssistant, entry: ConfigEntry) -> Iterator[tuple[str, StoredOptions]]:
     for other in hass.config_entries.async_entries(DOMAIN):
-        if other.entry_id != entry.entry_id and (kept := StoredOptions.of(other.options)):
-            yield other.title, kept
+        theirs = _kept_in_chroma(other.options)
+        if other.entry_id == entry.entry_id or theirs is None or theirs[0] != kept[0]:
+            continue
+        for collection, (option, alike) in kept[1].items():
+            if collection in theirs[1] and (alike is None or theirs[1][collection][1] != alike):
+                key = "memories_shared" if option == CONF_MEMORY_COLLECTION else "collection_shared"
+                field = option if option in page else CONF_VECTOR_BACKEND
+                if field in page:
+                    checked.fail(field, InvalidInput(key, agent=other.title, collection=collection))
+                break
 
 
 HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
@@ -157,20 +136,20 @@ async def async_with_choices(
 ) -> tuple[Field, ...]:
     """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
     texts = await async_get_translations(hass, await async_language(hass), "selector", {DOMAIN})
-    makers: dict[str, Callable[[HomeAssistant], Selector[Any]]] = {
-        CONF_LLM_APIS: _api_selector,
-        CONF_NOTIFY_TARGETS: lambda hass: notify_selector(notify_options(hass)),
-        CONF_TELEGRAM_CHATS: lambda hass: chats_selector(chat_options(hass)),
+    selectors: dict[str, Selector[Any]] = {
+        CONF_LLM_APIS: _api_selector(hass),
+        CONF_NOTIFY_TARGETS: notify_selector(notify_options(hass)),
+        CONF_TELEGRAM_CHATS: chats_selector(chat_options(hass)),
     }
-    found = [
-        replace(field, selector=makers[field.key](hass)) if field.key in makers else field for field in fields
-    ]
-    labels = proactive_labels(texts)
-    found = [
-        with_proactive_labels(field, labels) if field.key == CONF_PROACTIVE_RULES else field
-        for field in found
-    ]
-    return tuple([await async_labelled(hass, field, options) for field in found])
+    found = []
+    for field in fields:
+        if field.key in selectors:
+            found.append(replace(field, selector=selectors[field.key]))
+        elif field.key == CONF_PROACTIVE_RULES:
+            found.append(with_proactive_labels(field, proactive_labels(texts)))
+        else:
+            found.append(await async_labelled(hass, field, options))
+    return tuple(found)
 
 
 def _api_selector(hass: HomeAssistant) -> SelectSelector:
@@ -289,6 +268,15 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         texts = await async_get_translations(self.hass, language, "options", {DOMAIN})
         return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
 
+    async def async_show_pages(self, menu: str, pages: Iterable[str]) -> Any:
+        """Show a menu; after something was saved it says so and offers to end."""
+        saved = await self._async_note("saved") + "\n\n" if self._has_saved else ""
+        return self.async_show_menu(
+            step_id=menu,
+            menu_options=[*pages, *([DONE] if self._has_saved else [])],
+            description_placeholders={"agent": self.agent_name, "saved": saved},
+        )
+
     async def _async_note(self, name: str) -> str:
         language = await async_language(self.hass)
         texts = await async_get_translations(self.hass, language, "selector", {DOMAIN})
@@ -303,13 +291,17 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         return "\n\n" + note.replace("{host}", yarl.URL(settings[CONF_BASE_URL]).host or "")
 
 
-def page_step(page: str) -> Callable[..., Awaitable[Any]]:
-    """Return the step of a page, as Home Assistant looks for it."""
+def add_page_steps(flow: type[OptionPages], pages: Iterable[str]) -> None:
+    """Give a flow the step of each page, which Home Assistant looks for by its name."""
 
-    async def show_or_save(self: OptionPages, user_input: dict[str, Any] | None = None) -> Any:
-        return await self.async_page(page, user_input)
+    def step(page: str) -> Callable[..., Awaitable[Any]]:
+        async def show_or_save(self: OptionPages, user_input: dict[str, Any] | None = None) -> Any:
+            return await self.async_page(page, user_input)
 
-    return show_or_save
+        return show_or_save
+
+    for page in pages:
+        setattr(flow, f"async_step_{page}", step(page))
 
 
 SOURCE_REPAIR: Final = "repair"
@@ -351,37 +343,14 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         ended: ConfigFlowResult = self.async_create_entry(data=dict(self.config_entry.options))
         return ended
 
-    # Home Assistant requires a step for each menu and for each page.
+    # Home Assistant requires a step for each menu.
     async_step_vector_checked = async_step_vector_missing = OptionPages.async_step_vector_save
     async_step_fallback_cloud = async_step_external_cloud = OptionPages.async_step_vector_save
     async_step_vector_cloud = OptionPages.async_step_vector_save
-    async_step_answers = page_step("answers")
-    async_step_permissions = page_step("permissions")
-    async_step_memory = page_step("memory")
-    async_step_messages = page_step("messages")
-    async_step_web = page_step("web")
-    async_step_llm = page_step("llm")
-    async_step_prompt = page_step("prompt")
-    async_step_context = page_step("context")
-    async_step_vector_store = page_step("vector_store")
-    async_step_history = page_step("history")
-    async_step_memory_details = page_step("memory_details")
-    async_step_tools = page_step("tools")
-    async_step_safety = page_step("safety")
-    async_step_debug = page_step("debug")
 
     async def _async_menu(self, menu: str) -> ConfigFlowResult:
-        """Show a menu; after something was saved it says so and offers to end."""
-        self._menu, options = menu, list(MENUS[menu])
-        saved = ""
-        if self._has_saved:
-            options.append(DONE)
-            saved = await self._async_note("saved") + "\n\n"
-        shown: ConfigFlowResult = self.async_show_menu(
-            step_id=menu,
-            menu_options=options,
-            description_placeholders={"agent": self.config_entry.title, "saved": saved},
-        )
+        self._menu = menu
+        shown: ConfigFlowResult = await self.async_show_pages(menu, MENUS[menu])
         return shown
 
     @property
@@ -416,3 +385,6 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
     async def async_back(self) -> ConfigFlowResult:
         """Show the menu that the page was chosen from."""
         return await self._async_menu(self._menu)
+
+
+add_page_steps(HomeAgentOptionsFlow, PAGES)

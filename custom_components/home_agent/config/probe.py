@@ -1,7 +1,7 @@
 """Reaching a model server from a form: which address answers, which models it has, what a model can do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -26,12 +26,8 @@ from ..inference.client import ModelClient
 from ..inference.dialects.base import join_address, without_path
 from ..inference.models import Dialect, Endpoint, ErrorKind, ModelServerError, Probe
 from ..inference.probing import probe
-from ..parts import async_load_parts, async_part
 from ..regex import lazy_regex
-from ..runtime import DATA_SHARED, HomeAgentData, SharedData
-from ..self_test_reports import Report
-from ..settings import settings_of
-from ..store import EntryStore
+from ..runtime import DATA_SHARED, SharedData
 
 GOOD, USABLE = 85, 70
 """Means of the three measurements, in percent, from which a model is recommended, and makes few mistakes."""
@@ -318,16 +314,6 @@ class ProbeSteps(FlowHandler[Any, Any, Any]):
         return task.result()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """An agent as the config flow has it so far."""
-
-    entry_id: str
-    title: str
-    data: Mapping[str, Any]
-    options: Mapping[str, Any]
-
-
 async def async_shared(hass: HomeAssistant) -> SharedData:
     """Return what all agents share, also before the first one is added.
 
@@ -336,24 +322,3 @@ async def async_shared(hass: HomeAssistant) -> SharedData:
     if DATA_SHARED not in hass.data:
         await async_setup_component(hass, DOMAIN, {})
     return hass.data[DATA_SHARED]
-
-
-async def async_try(
-    hass: HomeAssistant, shared: SharedData, draft: Draft, progress: Callable[[float], None], language: str
-) -> Report:
-    """Run the self-test of a draft, with advice in a language; `progress` gets the share that is done.
-
-    Raises LLMError if the server cannot be asked, and ServiceValidationError if options leave out tools that
-    the test needs.
-    """
-    await async_load_parts(hass, settings_of(draft))
-    runner = await async_part(hass, "self_test.runner")
-    try:
-        report: Report = await runner.SelfTest(hass, HomeAgentData(hass, draft)).async_run(
-            lambda done, total: progress(done / total), language
-        )
-    finally:
-        for store in shared.stores:
-            if isinstance(store, EntryStore):
-                store.forget(draft.entry_id)
-    return report

@@ -1,9 +1,7 @@
-"""The names that a rule of the policy can contain in this home, and suggestions for misspelled rules."""
+"""The names that a rule of the policy can contain in this home."""
 
-import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import filter as matching
 from typing import Any, Final
 
@@ -18,8 +16,6 @@ from homeassistant.helpers import (
     label_registry as lr,
     llm,
 )
-from homeassistant.helpers.entity_platform import DATA_ENTITY_PLATFORM
-from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.loader import Integration, async_get_integrations
 
@@ -32,7 +28,6 @@ from ..safety.rules import (
     AREAS,
     BLOCKED,
     DEVICES,
-    GENERIC_SERVICES,
     LABELS,
     PERSONS,
     RULE,
@@ -45,12 +40,6 @@ from ..tools.intents import inner_name
 from ..tools.outside.other_apis import async_instances
 
 TOOL: Final = "tool:"
-PLACES: Final = ("area", "floor", "label", "room")
-"""Words before the name of an area that rules do not contain."""
-LIKENESS: Final = 0.7
-MAX_EXAMPLES: Final = 3
-MIN_PART: Final = 4
-"""Letters that a text must have before names that contain it are suggested."""
 LOADING: Final = (ConfigEntryState.SETUP_IN_PROGRESS, ConfigEntryState.UNLOAD_IN_PROGRESS)
 
 type Names = Mapping[str, frozenset[str]]
@@ -69,10 +58,6 @@ class RuleNames:
     """Tools that rules apply to; None if an API that has tools does not answer now."""
     own_tools: frozenset[str] = frozenset()
     """Built-in tools, which rules do not apply to."""
-    places: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Examples of entities in each area, on each floor and with each label."""
-    spoken: Mapping[str, str] = field(default_factory=dict)
-    """Entities by their spoken names."""
     loading: bool = False
     """Whether entities that do not exist now may still be added."""
 
@@ -93,46 +78,9 @@ class RuleNames:
         )
 
     def error(self, rule: str) -> InvalidInput:
-        """Return the problem of a rule that matches nothing, and a suggestion."""
-        shown = rule[:60]
-        if rule.startswith(TOOL) and matching(self.own_tools, rule.removeprefix(TOOL)):
-            return InvalidInput("rule_own_tool", rule=shown)
-        kind, _, place = rule.rpartition(":")
-        if kind in ("", *PLACES) and (inside := self.places.get(_plain(place))):
-            return InvalidInput("rule_place", rule=shown, suggestion=", ".join(inside))
-        if suggestion := self.nearest(rule):
-            return InvalidInput("rule_near", rule=shown, suggestion=suggestion)
-        return InvalidInput("rule_unknown", rule=shown)
-
-    def nearest(self, rule: str) -> str | None:
-        """Return the rule that was probably intended."""
-        if rule.startswith(TOOL):
-            names = {name: f"{TOOL}{name}" for name in self.tools or ()}
-            said = rule.removeprefix(TOOL)
-        else:
-            names, said = dict(self._candidates()), rule
-        said = _plain(said.removeprefix("the "))
-        if close := get_close_matches(said, names, n=1, cutoff=LIKENESS):
-            return names[close[0]]
-        part = said.removesuffix("s")
-        if len(part) < MIN_PART:
-            return None
-        return next((text for name, text in names.items() if part in name), None)
-
-    def _candidates(self) -> Iterator[tuple[str, str]]:
-        """Yield names with the rule for each; of rules with one name the last counts."""
-        yield from ((name, entity_id) for name, entity_id in self.spoken.items())
-        for domain, names in self.entities.items():
-            yield from ((name, f"{domain}.{name}") for name in names)
-            yield from ((f"{domain}.{name}", f"{domain}.{name}") for name in names)
-        for domain, names in self.services.items():
-            yield from ((name, f"{domain}.{name}") for name in names if name not in GENERIC_SERVICES)
-            yield from ((f"{domain}.{name}", f"{domain}.{name}") for name in names)
-        for domain, names in self.classes.items():
-            yield from ((f"{domain}:{name}", f"{domain}:{name}") for name in names)
-        for rule in restricted_rules():
-            yield rule.rpartition(":")[2].rpartition(".")[2], rule
-        yield from ((domain, domain) for domain in self.domains)
+        """Return the problem of a rule that matches nothing."""
+        is_own = rule.startswith(TOOL) and matching(self.own_tools, rule.removeprefix(TOOL))
+        return InvalidInput("rule_own_tool" if is_own else "rule_unknown", rule=rule[:60])
 
 
 async def async_rule_names(
@@ -166,8 +114,6 @@ async def async_rule_names(
         classes={domain: frozenset(names - {"_"}) for domain, names in classes.items()},
         tools=others,
         own_tools=own,
-        places=_places(hass, {_plain(rule.rpartition(":")[2]) for rule in rules}),
-        spoken={state.name.casefold(): state.entity_id for state in hass.states.async_all()},
         loading=is_loading(hass),
     )
 
@@ -187,19 +133,7 @@ def is_loading(hass: HomeAssistant) -> bool:
         never = not er.async_entries_for_config_entry(registry, entry.entry_id)
         if entry.state in LOADING or (entry.state is ConfigEntryState.SETUP_RETRY and never):
             return True
-    # What follows has no public name: components that are being set up, platforms of the YAML that try again.
-    components: Mapping[str, asyncio.Future[bool]] = hass.data.get("setup_tasks", {})
-    if any(not task.done() for domain, task in components.items() if domain != DOMAIN):
-        return True
-    return any(
-        getattr(platform, "_async_cancel_retry_setup", None) is not None
-        for platforms in hass.data.get(DATA_ENTITY_PLATFORM, {}).values()
-        for platform in platforms
-    )
-
-
-def _plain(text: str) -> str:
-    return text.strip().casefold()
+    return False
 
 
 def _entities(hass: HomeAssistant) -> dict[str, set[str]]:
@@ -228,30 +162,6 @@ def _classes(hass: HomeAssistant) -> dict[str, set[str]]:
         if kind := entry.device_class or entry.original_device_class:
             found.setdefault(entry.domain, set()).add(kind)
     return found
-
-
-def _places(hass: HomeAssistant, wanted: Collection[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    areas, floors = ar.async_get(hass).async_list_areas(), fr.async_get(hass).async_list_floors()
-    labels = lr.async_get(hass).async_list_labels()
-    known: list[tuple[str, str, Iterable[str]]] = [
-        *(("area_id", area.id, (area.name, *area.aliases)) for area in areas),
-        *(("floor_id", floor.floor_id, (floor.name, *floor.aliases)) for floor in floors),
-        *(("label_id", label.label_id, (label.name,)) for label in labels),
-    ]
-    for key, place, names in known:
-        called = {_plain(name) for name in (place, *names)}.intersection(wanted)
-        if called and (inside := _inside(hass, key, place)):
-            found |= dict.fromkeys(called, inside)
-    return found
-
-
-def _inside(hass: HomeAssistant, key: str, place: str) -> list[str]:
-    """Return some entities of a place, those that can be controlled first."""
-    selected = async_extract_referenced_entity_ids(hass, TargetSelection({key: [place]}))
-    everything = {*selected.referenced, *selected.indirectly_referenced}
-    in_order = sorted(everything, key=lambda each: (not DOMAINS[each.partition(".")[0]].services, each))
-    return in_order[:MAX_EXAMPLES]
 
 
 async def _async_tools(

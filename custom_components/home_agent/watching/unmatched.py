@@ -320,7 +320,6 @@ class _NameWatch:
         """Tell what no longer matches, and what it is called now."""
         missing = {one.name for one in gone}
         renamed = {old: new for old, new in self._renamed.items() if old in missing and names.has(new)}
-        nearest = await self._hass.async_add_executor_job(_nearest, names, missing - renamed.keys())
         labels = await async_get_translations(self._hass, self._hass.config.language, "options", {DOMAIN})
         lines = []
         for one in dict.fromkeys(gone):
@@ -328,8 +327,6 @@ class _NameWatch:
             line = f"- {label}: `{one.name}`"
             if one.name in renamed:
                 line += f" → `{renamed[one.name]}`"
-            elif suggestion := nearest.get(one.name):
-                line += f" (`{suggestion}`?)"
             lines.append(line)
         left = [one for one in gone if one.name not in renamed]
         page = page_of(left[0].option) if left else ""
@@ -343,8 +340,3 @@ class _NameWatch:
             title=self._entry.title,
             names="\n".join(lines[:MAX_LISTED]),
         )
-
-
-def _nearest(names: RuleNames, missing: Iterable[str]) -> dict[str, str]:
-    """Return which rule may be meant by each. Runs in a worker thread."""
-    return {name: found for name in missing if (found := names.nearest(name))}
