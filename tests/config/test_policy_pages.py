@@ -52,16 +52,6 @@ WRONG = (
     *("locks", "light.turn_onn", "lock.frnt_*", "lokc.front_door", "cover:garag"),
     *("area:kitchen", "kitchen", "zzzz*", "tool:zzzz"),
 )
-    "locks",
-    "light.turn_onn",
-    "lock.frnt_*",
-    "lokc.front_door",
-    "cover:garag",
-    "area:kitchen",
-    "kitchen",
-    "zzzz*",
-    "tool:zzzz",
-)
 
 
 async def test_what_matches_nothing_is_refused(
