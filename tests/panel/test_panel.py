@@ -172,7 +172,6 @@ async def test_only_for_administrators(
 
 FIELDS: dict[str, dict[str, Any]] = {
     "turn": {"turn_id": "x"},
-    "report": {"turn_id": "x"},
     "undo": {"turn_id": "x"},
     "memory/add": {
         "content": "x", "memory_type": "fact", "importance": 0.5, "private": False, "person": "x",
@@ -580,14 +579,13 @@ async def test_what_was_sent(panel: Panel, agent: Agent, model_server: ModelServ
 
 
 async def test_no_code_is_in_what_was_sent(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
-    """Neither in the request that led to the call, nor in the one behind it, nor in a report."""
+    """Neither in the request that led to the call, nor in the one behind it."""
     model_server.script([tool_calls([("ha_control", CODE)]), text("Done.")])
     await agent.say("Unlock the front door with 4711")
     assert "4711" in str(model_server.chats[-1].messages)
     turn = await panel.turn()
     assert "4711" not in json.dumps(turn)
     assert "Unlock the front door" in json.dumps(turn["requests"])
-    assert "4711" not in (await panel.get("report", turn_id=turn["id"]))["report"]
 
 
 @pytest.mark.parametrize("history", [True, False])
@@ -603,21 +601,6 @@ async def test_no_code_of_an_earlier_turn_is_in_what_was_sent(
     turn = await panel.turn()
     assert turn["sentence"] == "Which door was that?"
     assert "4711" not in json.dumps(turn)
-
-
-async def test_a_report_has_no_private_words(
-    hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer, hass_admin_user: MockUser
-) -> None:
-    """Names, addresses and entities are masked; what helps to find the fault stays."""
-    person = {"id": "p-anna", "user_id": hass_admin_user.id, "friendly_name": "Annabell"}
-    hass.states.async_set("person.annabell", "home", person)
-    model_server.script([tool_calls([LAMP]), text("Annabell has mail at annabell@example.org, 192.168.7.9.")])
-    await agent.say("Turn on the bed light for Annabell")
-    report = (await panel.get("report", turn_id=(await panel.turn())["id"]))["report"]
-    for private in ("Annabell", "annabell@example.org", "192.168.7.9", "light.bed_light"):
-        assert private not in report
-    for told in ("[person]", "[email]", "[ip_address]", "[entity_id]", "test-model", "ha_control", "worked"):
-        assert told in report
 
 
 async def test_outcomes(panel: Panel, agent: Agent, model_server: ModelServer, owner: Context) -> None:
