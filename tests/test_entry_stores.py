@@ -10,12 +10,12 @@ import pytest
 from custom_components.home_agent.memory.learner.observations import ObservationStore
 from custom_components.home_agent.memory.memories import MemoryManager
 from custom_components.home_agent.memory.profile import ProfileManager
+from custom_components.home_agent.panel.usage import UsageStore
 from custom_components.home_agent.planned.scheduler import PlannedStore
 from custom_components.home_agent.proactive.state import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore
-from custom_components.home_agent.self_test_reports import SelfTestStore
+from custom_components.home_agent.self_test.kept import SelfTestStore
 from custom_components.home_agent.store import EntryStore
-from custom_components.home_agent.usage import UsageStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import async_agent

@@ -21,17 +21,16 @@ from .agents.starting import (
     async_stop_agent,
     further_agent,
 )
-from .const import CONF_DEBUG_LOGGING, CONF_TELEGRAM, DOMAIN, LOGGER
+from .const import CONF_DEBUG_LOGGING, CONF_PROACTIVE, CONF_TELEGRAM, DOMAIN, LOGGER
 from .knowledge.library import async_remove_library
 from .knowledge.search import async_remove_files
 from .logs import set_debug_logging
 from .memory.learner.observations import async_forget_learned
-from .parts import async_load_parts, async_part, is_proactive_enabled
 from .regex import compile_all
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData
 from .services import async_setup_services
 from .services.tools import async_load_custom_tools
-from .settings import settings_of
+from .settings import async_load_parts, async_part, settings_of
 from .tools.custom import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 from .watching.server import ServerWatch
 
@@ -103,7 +102,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     else:
         await async_forget_learned(data.shared.observations.of(entry.entry_id), data.memories)
 
-    proactive = await data.async_proactive() if is_proactive_enabled(data.settings) else None
+    proactive = await data.async_proactive() if data.settings[CONF_PROACTIVE] else None
 
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")

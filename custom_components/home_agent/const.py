@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from homeassistant.util.event_type import EventType
 
-from .agent_options import AGENT_DEFAULTS
 from .event_data import (
     ConfirmationRequested,
     ConfirmationResolved,
@@ -250,6 +249,16 @@ CONF_CONVERSATION_LOG: Final = "conversation_log_enabled"
 CONF_PANEL: Final = "panel_enabled"
 CONF_EMIT_EVENTS: Final = "emit_events"
 
+# What makes one agent differ from another on the same connection
+CONF_VISIBLE: Final = "visible_entities"
+"""What the agent may see: entities, devices, areas, floors and labels. Empty: everything exposed."""
+CONF_CONTROLLABLE: Final = "controllable_entities"
+"""What it may control of what it sees. Empty: all of it."""
+CONF_ANNOUNCE_EXCLUDED: Final = "announce_excluded"
+"""Satellites and speakers that never announce anything."""
+CONF_SHARED_MEMORY: Final = "shared_memory"
+"""Whether a further agent uses the first one's memory. Not set: it does if CONF_VISIBLE is empty."""
+
 DEFAULTS: Final[dict[str, Any]] = {
     CONF_DIALECT: "auto",
     CONF_TEMPERATURE: 0.7,
@@ -369,7 +378,9 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_CONVERSATION_LOG: False,
     CONF_PANEL: True,
     CONF_EMIT_EVENTS: True,
-    **AGENT_DEFAULTS,
+    CONF_VISIBLE: {},
+    CONF_CONTROLLABLE: {},
+    CONF_ANNOUNCE_EXCLUDED: [],
 }
 
 # Events

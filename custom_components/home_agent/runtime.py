@@ -1,8 +1,9 @@
 """What all agents share, and the parts of each agent: how they are made, and what they depend on."""
 
 from collections import Counter, defaultdict
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,10 @@ from .agent.describe import async_phrase, async_question
 from .agent.pictures import seeing
 from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
-from .agent_options import CONF_SHARED_MEMORY
-from .agent_records import AgentRecords
 from .channels.announcing import Announcer
 from .channels.asking import Questions
 from .connection import endpoint, external_endpoint, fallback_endpoint, model_client
-from .const import DOMAIN
+from .const import CONF_SHARED_MEMORY, DOMAIN
 from .context.manager import ContextManager
 from .context.providers.base import ProviderSetup
 from .conversations.history import ConversationHistoryManager, ConversationLog
@@ -51,16 +50,16 @@ from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import MemoryManager, MemorySettings
 from .memory.profile import ProfileManager
-from .parts import async_part, is_external_model_enabled, is_learning_enabled, is_search_enabled
+from .panel.usage import UsageStore
 from .planned.scheduler import PlannedStore
 from .proactive.state import ProactiveStore
 from .safety.confirmation import Confirmations, ConfirmationStore
 from .safety.disclosure import DataPolicy
 from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
-from .self_test_reports import SelfTestStore
-from .settings import AgentConfig, settings_of
-from .store import StoredFile
+from .self_test.kept import SelfTestStore
+from .settings import AgentConfig, async_part, is_learning_enabled, settings_of
+from .store import EntryStore, StoredFile, dump, read_moment
 from .tools.activity import ActivityTool
 from .tools.automating.kept import AutomationStore
 from .tools.base import HomeAgentTool
@@ -83,7 +82,6 @@ from .tools.planned_runs import PlannedRuns
 from .tools.remembering import remembering_tools
 from .tools.script_tool import ScriptTools
 from .tools.turn_calls import Quality
-from .usage import UsageStore
 
 if TYPE_CHECKING:
     from .memory.learner.learner import Learner
@@ -137,6 +135,69 @@ class FurtherAgent:
         self.config_entry.async_create_background_task(hass, target, name)
 
 
+class AgentRecord:
+    """What is known of one agent. The store of all agents is notified of every change."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self.connection_id = ""
+        self.title = ""
+        self.entity_id: str | None = None
+        self.removed_at: datetime | None = None
+        """When the agent was removed, if its memories are still kept."""
+
+    @callback
+    def note(self, connection_id: str, title: str, entity_id: str | None) -> None:
+        """Take what an agent is now."""
+        known = (self.connection_id, self.title, self.entity_id)
+        if known != (connection_id, title, entity_id) or self.removed_at is not None:
+            self.connection_id, self.title, self.entity_id = connection_id, title, entity_id
+            self.removed_at = None
+            self._changed()
+
+    @callback
+    def note_removed(self) -> None:
+        """Note that the agent was removed now."""
+        self.removed_at = dt_util.utcnow()
+        self._changed()
+
+    def stored(self) -> Mapping[str, Any]:
+        """Return what is to be written; called in a worker thread."""
+        names = ("connection_id", "title", "entity_id", "removed_at")
+        return {name: dump(getattr(self, name)) for name in names}
+
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        """Take what is stored. Raises KeyError, TypeError or ValueError for invalid data."""
+        texts = stored["connection_id"], stored["title"]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("not an agent")
+        self.connection_id, self.title = texts
+        entity_id = stored["entity_id"]
+        self.entity_id = entity_id if isinstance(entity_id, str) else None
+        self.removed_at = read_moment(stored["removed_at"]) if stored["removed_at"] is not None else None
+
+
+class AgentRecords(EntryStore[AgentRecord]):
+    """Keeps what is known of the agents."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        super().__init__(hass, f"{DOMAIN}.agents", AgentRecord)
+
+    @callback
+    def removed(self) -> dict[str, AgentRecord]:
+        """Return the removed agents whose memories are kept, by their ids."""
+        return {key: record for key, record in self._entries.items() if record.removed_at is not None}
+
+    @callback
+    def of_connection(self, connection_id: str) -> dict[str, AgentRecord]:
+        """Return the agents that a connection has or had, without those whose memories are kept."""
+        return {
+            key: record
+            for key, record in self._entries.items()
+            if record.connection_id == connection_id and record.removed_at is None
+        }
+
+
 class SharedData:
     """What all entries share, so that no two of them write one file."""
 
@@ -177,7 +238,7 @@ DATA_SHARED: HassKey[SharedData] = HassKey(DOMAIN)
 class HomeAgentData:
     """The parts of an agent. A further one has the server, the index and the texts of the `first` one.
 
-    Nothing is read yet when it is made, and parts.py has loaded what the options want.
+    Nothing is read yet when it is made, and settings.py has loaded what the options want.
     """
 
     def __init__(self, hass: HomeAssistant, entry: AgentConfig, first: HomeAgentData | None = None) -> None:
@@ -213,7 +274,7 @@ class HomeAgentData:
                 model_client(hass, fallback) if fallback else None,
             )
         self._external: ExternalModel | None = None
-        if is_external_model_enabled(settings):
+        if settings[const.CONF_EXTERNAL]:
             at = external_endpoint(hass, settings)
             client = model_client(hass, at) if at else None
             self._external = external_model(client, self.data_policy, settings)
@@ -391,7 +452,7 @@ class HomeAgentData:
         ]
         if self._external:
             tools += external_tools(self._external, self.outgoing, settings)
-        if is_search_enabled(settings):
+        if settings[const.CONF_SEARCH_PROVIDER] != const.SEARCH_NONE:
             from .tools.search import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
 
             if is_set_up(settings):

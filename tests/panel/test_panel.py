@@ -21,13 +21,13 @@ from custom_components.home_agent.knowledge.speaker import Surface
 from custom_components.home_agent.memory.extractor import Reason, Refused
 from custom_components.home_agent.memory.records import Origin, Sensitivity
 from custom_components.home_agent.panel.sidebar import FILES
+from custom_components.home_agent.panel.usage import MAX_DAYS
 from custom_components.home_agent.panel.websocket import COMMANDS
 from custom_components.home_agent.planned.records import REPEATS
 from custom_components.home_agent.safety.confirmation import ActionOutcome
 from custom_components.home_agent.safety.journal import AuditKind
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from custom_components.home_agent.tools.turn_calls import Fit
-from custom_components.home_agent.usage import MAX_DAYS
 from homeassistant.components import frontend
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant

@@ -8,7 +8,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.self_test import runner
 from custom_components.home_agent.self_test.cases import COMMON, Capability, cases
-from custom_components.home_agent.self_test_reports import SelfTestStore
+from custom_components.home_agent.self_test.kept import SelfTestStore
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from tests.helpers.agent import async_agent

@@ -11,7 +11,6 @@ from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
-from ..agent_options import CONF_SHARED_MEMORY, CONF_VISIBLE
 from ..channels.phones import NotificationChannel, PhoneChannel
 from ..config.schemas import AGENT_KEYS
 from ..const import (
@@ -24,11 +23,14 @@ from ..const import (
     CONF_MEMORY_EXTRACTION_LLM,
     CONF_MODEL,
     CONF_NOTIFY_TARGETS,
+    CONF_PANEL,
     CONF_PROACTIVE,
     CONF_PROBED_CONTEXT_SIZE,
     CONF_PROBED_TOOL_CALLING,
     CONF_SESSION_PERSISTENCE,
     CONF_SESSION_TIMEOUT,
+    CONF_SHARED_MEMORY,
+    CONF_VISIBLE,
     DEFAULTS,
     DOMAIN,
     EXTRACTION_EXTERNAL,
@@ -37,10 +39,9 @@ from ..conversations.history import ConversationLog
 from ..entity import conversation_entity
 from ..issues import report, withdraw, withdraw_all
 from ..knowledge.house import AllowList
-from ..parts import NAMING, async_part, is_panel_enabled, names_things
 from ..runtime import DATA_SHARED, Agent, FurtherAgent, HomeAgentConfigEntry, SharedData
 from ..safety.spoken_numbers import prepare as prepare_numbers
-from ..settings import settings_of
+from ..settings import NAMING, async_part, names_things, settings_of
 from ..store import EntryStore
 from ..timespans import read_span
 from ..watching.automations import async_watch_automations
@@ -102,7 +103,7 @@ async def _async_watch_names(hass: HomeAssistant, agent: Agent) -> None:
 
 
 async def _async_show_panel(hass: HomeAssistant, agent: Agent) -> None:
-    if is_panel_enabled(agent.runtime_data.settings):
+    if agent.runtime_data.settings[CONF_PANEL]:
         await (await async_part(hass, "panel.websocket")).async_show(hass, agent)
     else:
         await async_hide_panel(hass)
@@ -111,7 +112,7 @@ async def _async_show_panel(hass: HomeAssistant, agent: Agent) -> None:
 async def async_hide_panel(hass: HomeAssistant) -> None:
     """Take the panel away where no agent wants it any more."""
     entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
-    wanted = any(map(is_panel_enabled, map(settings_of, entries)))
+    wanted = any(settings_of(entry)[CONF_PANEL] for entry in entries)
     if hass.data[DATA_SHARED].panel_address is not None and not wanted:
         await (await async_part(hass, "panel.websocket")).async_hide(hass)
 

@@ -20,8 +20,16 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
 )
 
-from ..agent_options import CONF_CONTROLLABLE, CONF_SHARED_MEMORY, CONF_VISIBLE
-from ..const import CONF_MODEL, CONF_NAME, CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING, DEFAULTS
+from ..const import (
+    CONF_CONTROLLABLE,
+    CONF_MODEL,
+    CONF_NAME,
+    CONF_PROBED_CONTEXT_SIZE,
+    CONF_PROBED_TOOL_CALLING,
+    CONF_SHARED_MEMORY,
+    CONF_VISIBLE,
+    DEFAULTS,
+)
 from ..errors import InvalidInput
 from ..inference.models import ModelServerError
 from ..knowledge.house import AgentView, ViewedHouse

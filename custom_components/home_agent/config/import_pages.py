@@ -8,7 +8,7 @@ from homeassistant.config_entries import ConfigFlow, ConfigFlowResult
 from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from ..const import EXTENDED_OPENAI
-from ..parts import async_part
+from ..settings import async_part
 
 if TYPE_CHECKING:
     from .importer import Imported

@@ -39,9 +39,8 @@ from ..errors import InvalidInput
 from ..inference.client import PRIMARY
 from ..inference.models import Dialect
 from ..knowledge.indexer import knowledge_collection, profile_collection
-from ..parts import async_part
 from ..safety.disclosure import DataPolicy
-from ..settings import is_own_api
+from ..settings import async_part, is_own_api
 from .choices import async_labelled
 from .fields import (
     Checked,

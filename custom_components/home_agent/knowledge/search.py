@@ -39,8 +39,8 @@ from ..errors import AuthenticationError
 from ..inference.client import ModelClient
 from ..inference.models import ErrorKind, ModelServerError
 from ..issues import report, withdraw
-from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
+from ..settings import async_part
 from ..texts import words
 from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
 from ..vector.lexical import fuse

@@ -9,11 +9,11 @@ from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
-from ..parts import is_learning_enabled
 from ..proactive.state import SuggestionAnswer
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind, Ledger, RecordedAction
 from ..services.base import Response, row_of
 from ..services.tools import async_undo
+from ..settings import is_learning_enabled
 from ..tools.activity import last_changing_turn
 from .commands import EMPTY, CommandRow, PanelCommand, int_in_range
 

@@ -20,13 +20,14 @@ from ..const import (
     CONF_LOCAL_FIRST,
     CONF_MEMORY,
     CONF_MODEL,
+    CONF_PROACTIVE,
     DOMAIN,
 )
 from ..knowledge.speaker import USER_PREFIX, async_person_of_user, persons
-from ..parts import is_learning_enabled, is_proactive_enabled
 from ..runtime import HomeAgentData
 from ..services.base import Response, invalid
-from ..usage import MAX_DAYS, cost
+from ..settings import is_learning_enabled
+from .usage import MAX_DAYS, cost
 
 type PanelHandler = Callable[[PanelCommand], Coroutine[Any, Any, Response]]
 
@@ -109,7 +110,7 @@ async def _async_overview(command: PanelCommand) -> Response:
         "features": {
             "memory": bool(settings[CONF_MEMORY]),
             "learning": is_learning_enabled(settings),
-            "proactive": is_proactive_enabled(settings),
+            "proactive": bool(settings[CONF_PROACTIVE]),
             "local_first": bool(settings[CONF_LOCAL_FIRST]),
         },
     }
@@ -135,10 +136,16 @@ async def _async_usage(command: PanelCommand) -> Response:
     return {"days": days, "costs": [each for each in costs if each is not None]}
 
 
+async def _async_self_test(command: PanelCommand) -> Response:
+    """Return the last report of the self-test, None if there is none; its model may be a former one."""
+    return {"result": command.data.shared.self_tests.of(command.data.entry_id).report}
+
+
 _TURN: Final = {probatio.Required("turn_id"): str}
 
 COMMANDS: Final[Mapping[str, CommandRow]] = {
     "overview": CommandRow(_async_overview),
+    "self_test/result": CommandRow(_async_self_test),
     "turns": CommandRow(_async_turns),
     "turn": CommandRow(_async_turn, _TURN),
     "usage": CommandRow(_async_usage, {probatio.Optional("days", default=30): int_in_range(1, MAX_DAYS)}),

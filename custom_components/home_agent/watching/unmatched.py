@@ -38,12 +38,12 @@ from homeassistant.helpers.event import async_call_later, async_track_state_chan
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
 
-from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from ..agents import stored_options
 from ..config.choices import has_people
 from ..config.rule_names import RuleNames, async_applies, async_rule_names
 from ..config.schemas import label_path, page_of
 from ..const import (
+    CONF_CONTROLLABLE,
     CONF_DEVICE_PERSONS,
     CONF_NOTIFY_TARGETS,
     CONF_POLICY_CHOICES,
@@ -52,13 +52,13 @@ from ..const import (
     CONF_PROACTIVE_RULES,
     CONF_TELEGRAM,
     CONF_TELEGRAM_CHATS,
+    CONF_VISIBLE,
     DEFAULTS,
     DOMAIN,
 )
 from ..issues import report, withdraw
 from ..knowledge.house import EXCLUDED, FLOORS, LISTED
 from ..knowledge.speaker import DEVICE, PERSON
-from ..parts import NAMING
 from ..proactive.rules import ENTITIES, PERSONS as TOLD
 from ..runtime import Agent
 from ..safety.rules import (
@@ -80,6 +80,7 @@ from ..safety.rules import (
     WHOM,
     as_texts,
 )
+from ..settings import NAMING
 from ..tools.people import TARGETS
 
 CALM_SECONDS: Final = 30

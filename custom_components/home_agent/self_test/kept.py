@@ -2,60 +2,28 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypedDict, cast
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 
-from .const import DOMAIN
-from .store import EntryStore
+from ..const import DOMAIN
+from ..store import EntryStore
 
 STORE_KEY: Final = f"{DOMAIN}.self_test"
 VERDICTS: Final = frozenset({"good", "usable", "poor", "slow"})
 
+type Report = dict[str, Any]
+"""What a self-test found out about a model.
 
-class Score(TypedDict):
-    """How many cases of a capability were right."""
-
-    passed: int
-    total: int
-
-
-class CaseReport(TypedDict):
-    """One case; `problem` is None if it was right. `seconds` is the time to the end of its last answer."""
-
-    name: str
-    capability: str
-    said: str
-    passed: bool
-    problem: str | None
-    answer: str
-    calls: list[str]
-    seconds: float
-
-
-class Report(TypedDict):
-    """What a self-test found out about a model.
-
-    `verdict` is good, usable, poor or slow. `planned` are all cases; `total` are those that were asked, fewer
-    if the test was ended because the model is too slow. `at` is an ISO time in UTC. `advice` is in the
-    language of Home Assistant, or of who added the agent.
-    """
-
-    verdict: str
-    advice: str
-    model: str
-    at: str
-    passed: int
-    total: int
-    planned: int
-    capabilities: dict[str, Score]
-    weak: list[str]
-    median_seconds: float
-    median_first_token_seconds: float | None
-    cases: list[CaseReport]
-
-
+`verdict` is good, usable, poor or slow, `advice` is in the language of Home Assistant, `at` is an ISO time in
+UTC. `planned` are all cases; `total` are those that were asked, fewer if the test was ended because the model
+is too slow, and `passed` of them were right. `capabilities` are `passed` and `total` by name, in the order of
+`Capability`, and `weak` are some of the names. `median_seconds` and `median_first_token_seconds` are of an
+answer. Of each of the `cases` there are name, capability, said, passed, problem (None if it was right),
+answer, calls as texts, and seconds to the end of its last answer.
+"""
 type Progress = Callable[[int, int], None]
+"""Takes how many cases are done, and how many there are."""
 
 
 class SelfTestResult:
@@ -67,7 +35,7 @@ class SelfTestResult:
         self.task: asyncio.Task[Report] | None = None
         """The test that runs now."""
         self.watchers: list[Progress] = []
-        """Who waits for it, and is told how many cases are done and how many there are."""
+        """Who waits for it."""
 
     @callback
     def keep(self, report: Report) -> None:
@@ -86,7 +54,7 @@ class SelfTestResult:
             return
         if report["verdict"] not in VERDICTS or not isinstance(report["cases"], list):
             raise ValueError("not a report")
-        self.report = cast("Report", {**report})
+        self.report = {**report}
 
 
 class SelfTestStore(EntryStore[SelfTestResult]):

@@ -6,10 +6,10 @@ from typing import Any, Final, cast
 
 from homeassistant.core import HomeAssistant, callback
 
-from .const import CONF_PRICE_ANSWER, CONF_PRICE_CACHED, CONF_PRICE_PROMPT, DOMAIN
-from .event_data import FitCounts
-from .store import LARGEST, EntryStore
-from .tools.turn_calls import Fit
+from ..const import CONF_PRICE_ANSWER, CONF_PRICE_CACHED, CONF_PRICE_PROMPT, DOMAIN
+from ..event_data import FitCounts
+from ..store import LARGEST, EntryStore
+from ..tools.turn_calls import Fit
 
 STORE_KEY: Final = f"{DOMAIN}.usage"
 MAX_DAYS: Final = 90
