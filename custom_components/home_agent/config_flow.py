@@ -16,6 +16,7 @@ from homeassistant.config_entries import (
 )
 from homeassistant.core import callback
 
+from . import const
 from .config.adding import AddingSteps, FoundServer, connection_form, default_name, model_fields
 from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import (
@@ -42,26 +43,14 @@ from .config.probe import (
 )
 from .config.schemas import CONNECTION, EXAMPLES, REAUTH
 from .connection import is_cloud
-from .const import (
-    CONF_API_KEY,
-    CONF_AZURE_API_VERSION,
-    CONF_BASE_URL,
-    CONF_MODEL,
-    CONF_NAME,
-    CONF_PROBED_CONTEXT_SIZE,
-    CONF_PROBED_TOOL_CALLING,
-    CONF_PROXY_HEADERS,
-    DOMAIN,
-    MINOR_VERSION,
-    VERSION,
-)
+from .const import DOMAIN, MINOR_VERSION, VERSION
 from .errors import InvalidInput
 
 FIELDS: Final = {
-    "url": CONF_BASE_URL,
-    "key": CONF_API_KEY,
-    "headers": CONF_PROXY_HEADERS,
-    "model": CONF_MODEL,
+    "url": const.CONF_BASE_URL,
+    "key": const.CONF_API_KEY,
+    "headers": const.CONF_PROXY_HEADERS,
+    "model": const.CONF_MODEL,
     "base": "base",
 }
 """The field of a form that each part of a connection is typed into."""
@@ -109,9 +98,9 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         if self._imported is not None:
             return await self._async_connection_step("user", self._imported.connection, user_input)
         self._servers = await self._async_servers()
-        stored = {CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
+        stored = {const.CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
         if self._servers:
-            stored[CONF_BASE_URL] = self._servers[0].url
+            stored[const.CONF_BASE_URL] = self._servers[0].url
         return await self._async_connection_step("user", stored, user_input)
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -128,16 +117,16 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
             return self._show_connection(step_id, stored_values(self._fields, stored))
         typed = flat(self._fields, user_input)
         checked = check(self._fields, typed, stored)
-        if version := azure_version(typed[CONF_BASE_URL]):
-            checked.values.setdefault(CONF_AZURE_API_VERSION, version)
+        if version := azure_version(typed[const.CONF_BASE_URL]):
+            checked.values.setdefault(const.CONF_AZURE_API_VERSION, version)
         if not checked.errors:
             await self._async_test(checked)
         if checked.errors:
             return self._show_connection(step_id, typed, checked)
         self._connection_step, self._typed, self._data = step_id, typed, checked.values
-        host = yarl.URL(checked.values[CONF_BASE_URL]).host
-        known = step_id == "reconfigure" and host == yarl.URL(stored[CONF_BASE_URL]).host
-        if is_cloud(checked.values[CONF_BASE_URL]) and not known:
+        host = yarl.URL(checked.values[const.CONF_BASE_URL]).host
+        known = step_id == "reconfigure" and host == yarl.URL(stored[const.CONF_BASE_URL]).host
+        if is_cloud(checked.values[const.CONF_BASE_URL]) and not known:
             return await self.async_step_cloud()
         return await self.async_step_model()
 
@@ -155,14 +144,14 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         except InvalidInput as err:
             checked.fail(FIELDS[err.part], err)
             return
-        checked.values[CONF_BASE_URL] = server.base_url
+        checked.values[const.CONF_BASE_URL] = server.base_url
         self._models, self._sizes = server.models, server.sizes
 
     async def async_step_cloud(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show which data leaves the home."""
         if user_input is not None:
             return await self.async_step_model()
-        host = yarl.URL(self._data[CONF_BASE_URL]).host or ""
+        host = yarl.URL(self._data[const.CONF_BASE_URL]).host or ""
         return self.async_show_form(
             step_id="cloud",
             data_schema=probatio.Schema({}),
@@ -174,17 +163,19 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         """Ask for a model, and try whether it calls tools."""
         fields = await self._async_model_fields()
         if user_input is None:
-            before = self._data.get(CONF_MODEL) or self._model_in_use()
+            before = self._data.get(const.CONF_MODEL) or self._model_in_use()
             suggested = before or next(iter(ranked(self._models)), None)
-            return self._show_model(form(fields, {CONF_MODEL: suggested}))
+            return self._show_model(form(fields, {const.CONF_MODEL: suggested}))
         self._chosen = user_input
         checked = check(fields, user_input, {})
-        if CONF_MODEL not in checked.values:
-            checked.fail(CONF_MODEL, InvalidInput("model_missing"))
+        if const.CONF_MODEL not in checked.values:
+            checked.fail(const.CONF_MODEL, InvalidInput("model_missing"))
             return self._show_model(form(fields, user_input), checked)
-        model = checked.values[CONF_MODEL]
-        self._async_abort_entries_match({CONF_BASE_URL: self._data[CONF_BASE_URL], CONF_MODEL: model})
-        asked = typed_endpoint(self.hass, self._data | {CONF_MODEL: model})
+        model = checked.values[const.CONF_MODEL]
+        self._async_abort_entries_match(
+            {const.CONF_BASE_URL: self._data[const.CONF_BASE_URL], const.CONF_MODEL: model}
+        )
+        asked = typed_endpoint(self.hass, self._data | {const.CONF_MODEL: model})
         result: ConfigFlowResult = await self.async_ask_model(asked)
         return result
 
@@ -197,21 +188,21 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
             probe = self.probed()
         except InvalidInput as err:
             checked.fail(FIELDS[err.part] if err.part in ("key", "model") else "base", err)
-        if CONF_API_KEY in checked.errors:
+        if const.CONF_API_KEY in checked.errors:
             return self._show_connection(self._connection_step, self._typed, checked)
         if checked.errors:
             return self._show_model(form(fields, self._chosen), checked)
         self._data = self._data | {
-            CONF_MODEL: checked.values[CONF_MODEL],
-            CONF_PROBED_CONTEXT_SIZE: probe.context_size,
-            CONF_PROBED_TOOL_CALLING: probe.tool_calling,
+            const.CONF_MODEL: checked.values[const.CONF_MODEL],
+            const.CONF_PROBED_CONTEXT_SIZE: probe.context_size,
+            const.CONF_PROBED_TOOL_CALLING: probe.tool_calling,
         }
         if probe.tool_calling is False:
             return await self.async_step_no_tools()
         return await self.async_step_finish()
 
     async def _async_model_fields(self) -> tuple[Field, ...]:
-        at_home = not is_cloud(self._data[CONF_BASE_URL])
+        at_home = not is_cloud(self._data[const.CONF_BASE_URL])
         language = await async_language(self.hass)
         offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
         return model_fields(await offered)
@@ -226,7 +217,7 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         return self.async_show_menu(
             step_id="no_tools",
             menu_options=["model", "finish"],
-            description_placeholders={"model": self._data[CONF_MODEL]},
+            description_placeholders={"model": self._data[const.CONF_MODEL]},
         )
 
     def _model_in_use(self) -> str | None:
@@ -236,8 +227,8 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         if self.source != SOURCE_RECONFIGURE:
             return None
         before = self._get_reconfigure_entry().data
-        model: str = before[CONF_MODEL]
-        same_server = before[CONF_BASE_URL] == self._data[CONF_BASE_URL]
+        model: str = before[const.CONF_MODEL]
+        same_server = before[const.CONF_BASE_URL] == self._data[const.CONF_BASE_URL]
         return model if same_server or not self._models or model in self._models else None
 
     async def async_step_finish(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -257,7 +248,7 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         return {key: value for key, value in self._data.items() if value is not None}
 
     def _title(self) -> str:
-        return str(self._data.get(CONF_NAME) or self._data[CONF_MODEL])
+        return str(self._data.get(const.CONF_NAME) or self._data[const.CONF_MODEL])
 
     @override
     async def _async_store(self) -> ConfigFlowResult:
@@ -268,7 +259,7 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         if self.source != SOURCE_RECONFIGURE:
             return self._create(title, data, {})
         entry = self._get_reconfigure_entry()
-        if entry.title != (entry.data.get(CONF_NAME) or entry.data.get(CONF_MODEL)):
+        if entry.title != (entry.data.get(const.CONF_NAME) or entry.data.get(const.CONF_MODEL)):
             title = entry.title
         return self._finish_change(entry, title=title, data=data)
 
@@ -281,7 +272,7 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         entry = self._get_reauth_entry()
         if user_input is None:
             return self._show("reauth_confirm", form(REAUTH, {}))
-        data = dict(entry.data) | {CONF_API_KEY: ""} | check(REAUTH, user_input, {}).values
+        data = dict(entry.data) | {const.CONF_API_KEY: ""} | check(REAUTH, user_input, {}).values
         checked = Checked({}, {}, {})
         await self._async_try_key(checked, data)
         if checked.errors:
@@ -294,7 +285,7 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
             await async_probe_model(self.hass, typed_endpoint(self.hass, data))
         except InvalidInput as err:
             if err.part != "model":
-                checked.fail(CONF_API_KEY if err.part == "key" else "base", err)
+                checked.fail(const.CONF_API_KEY if err.part == "key" else "base", err)
 
     def _finish_change(self, entry: ConfigEntry, *, title: str, data: Mapping[str, Any]) -> ConfigFlowResult:
         """Store a change and see to it that it takes effect.
@@ -323,5 +314,5 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         )
 
     def _url(self) -> str:
-        url: str = self._get_reauth_entry().data[CONF_BASE_URL] if self.source == "reauth" else ""
+        url: str = self._get_reauth_entry().data[const.CONF_BASE_URL] if self.source == "reauth" else ""
         return url

@@ -8,31 +8,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.importlib import async_import_module
 from homeassistant.helpers.llm import LLM_API_ASSIST
 
-from .const import (
-    CONF_ANNOUNCE_EXCLUDED,
-    CONF_CONTROLLABLE,
-    CONF_DEVICE_PERSONS,
-    CONF_DIRECT_ENTITIES,
-    CONF_LEARNING,
-    CONF_LLM_APIS,
-    CONF_MEMORY,
-    CONF_NOTIFY_TARGETS,
-    CONF_PANEL,
-    CONF_PERSONA,
-    CONF_POLICY_CHOICES,
-    CONF_POLICY_PROFILES,
-    CONF_PROACTIVE_RULES,
-    CONF_PROMPT_ADDITIONS,
-    CONF_PROMPT_USE_DEFAULT,
-    CONF_QUICK_CONFIRMATIONS,
-    CONF_SEARCH_PROVIDER,
-    CONF_TELEGRAM_CHATS,
-    CONF_VISIBLE,
-    DEFAULTS,
-    DOMAIN,
-    POLICY_RULES,
-    SEARCH_NONE,
-)
+from . import const
+from .const import DEFAULTS, DOMAIN
 
 
 class AgentConfig(Protocol):
@@ -58,11 +35,11 @@ class AgentConfig(Protocol):
 def settings_of(entry: AgentConfig) -> Mapping[str, Any]:
     """Return connection and options of an entry, with defaults filled in."""
     settings = {**defaults_of(entry.options), **entry.data, **entry.options}
-    others = [api for api in settings[CONF_LLM_APIS] if not is_own_api(api)]
-    if settings[CONF_VISIBLE] or settings[CONF_CONTROLLABLE]:
+    others = [api for api in settings[const.CONF_LLM_APIS] if not is_own_api(api)]
+    if settings[const.CONF_VISIBLE] or settings[const.CONF_CONTROLLABLE]:
         # Assist's own tools read and reach everything that is exposed.
         others = [api for api in others if api != LLM_API_ASSIST]
-    settings[CONF_LLM_APIS] = others
+    settings[const.CONF_LLM_APIS] = others
     return MappingProxyType(settings)
 
 
@@ -71,9 +48,9 @@ def defaults_of(stored: Mapping[str, Any]) -> dict[str, Any]:
 
     A household that wrote how the agent talks hears the model, also after a plain command.
     """
-    texts = (stored.get(key) or "" for key in (CONF_PERSONA, CONF_PROMPT_ADDITIONS))
-    is_own = any(text.strip() for text in texts) or not stored.get(CONF_PROMPT_USE_DEFAULT, True)
-    return {**DEFAULTS, CONF_QUICK_CONFIRMATIONS: not is_own}
+    texts = (stored.get(key) or "" for key in (const.CONF_PERSONA, const.CONF_PROMPT_ADDITIONS))
+    is_own = any(text.strip() for text in texts) or not stored.get(const.CONF_PROMPT_USE_DEFAULT, True)
+    return {**DEFAULTS, const.CONF_QUICK_CONFIRMATIONS: not is_own}
 
 
 def is_own_api(api_id: str) -> bool:
@@ -86,17 +63,22 @@ type Settings = Mapping[str, Any]
 
 def is_learning_enabled(settings: Settings) -> bool:
     """Return whether habits are to be learned."""
-    return bool(settings[CONF_MEMORY] and settings[CONF_LEARNING])
+    return bool(settings[const.CONF_MEMORY] and settings[const.CONF_LEARNING])
 
 
 NAMING: Final = {
     "rules_unmatched": (
-        *(*POLICY_RULES, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES),
-        *(CONF_VISIBLE, CONF_CONTROLLABLE),
+        *(*const.POLICY_RULES, const.CONF_POLICY_CHOICES, const.CONF_POLICY_PROFILES),
+        *(const.CONF_VISIBLE, const.CONF_CONTROLLABLE),
     ),
     "names_unmatched": (
-        *(CONF_DIRECT_ENTITIES, CONF_DEVICE_PERSONS),
-        *(CONF_NOTIFY_TARGETS, CONF_TELEGRAM_CHATS, CONF_ANNOUNCE_EXCLUDED, CONF_PROACTIVE_RULES),
+        *(const.CONF_DIRECT_ENTITIES, const.CONF_DEVICE_PERSONS),
+        *(
+            const.CONF_NOTIFY_TARGETS,
+            const.CONF_TELEGRAM_CHATS,
+            const.CONF_ANNOUNCE_EXCLUDED,
+            const.CONF_PROACTIVE_RULES,
+        ),
     ),
 }
 """Options with entities, devices, persons or actions, by the repair issue that lists missing ones."""
@@ -109,8 +91,8 @@ def names_things(settings: Settings) -> bool:
 
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
     "memory.learner.learner": is_learning_enabled,
-    "panel.websocket": lambda settings: bool(settings[CONF_PANEL]),
-    "tools.search": lambda settings: bool(settings[CONF_SEARCH_PROVIDER] != SEARCH_NONE),
+    "panel.websocket": lambda settings: bool(settings[const.CONF_PANEL]),
+    "tools.search": lambda settings: bool(settings[const.CONF_SEARCH_PROVIDER] != const.SEARCH_NONE),
     "watching.unmatched": names_things,
 }
 """Modules, and which options want them. What they alone import loads with them."""

@@ -11,30 +11,10 @@ from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
+from .. import const
 from ..channels.phones import NotificationChannel, PhoneChannel
 from ..config.schemas import AGENT_KEYS
-from ..const import (
-    CONF_HISTORY_RETENTION_DAYS,
-    CONF_LEARNING,
-    CONF_MEMORY,
-    CONF_MEMORY_CLEANUP,
-    CONF_MEMORY_COLLECTION,
-    CONF_MEMORY_EXTRACTION,
-    CONF_MEMORY_EXTRACTION_LLM,
-    CONF_MODEL,
-    CONF_NOTIFY_TARGETS,
-    CONF_PANEL,
-    CONF_PROACTIVE,
-    CONF_PROBED_CONTEXT_SIZE,
-    CONF_PROBED_TOOL_CALLING,
-    CONF_SESSION_PERSISTENCE,
-    CONF_SESSION_TIMEOUT,
-    CONF_SHARED_MEMORY,
-    CONF_VISIBLE,
-    DEFAULTS,
-    DOMAIN,
-    EXTRACTION_EXTERNAL,
-)
+from ..const import DEFAULTS, DOMAIN
 from ..conversations.history import ConversationLog
 from ..entity import conversation_entity
 from ..issues import report, withdraw, withdraw_all
@@ -54,10 +34,10 @@ from .llm_api import async_register_own_api
 async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
     """Start what the entities of an agent need before they are added."""
     data = agent.runtime_data
-    data.shared.sessions.set_persistence(agent.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
+    data.shared.sessions.set_persistence(agent.entry_id, data.settings[const.CONF_SESSION_PERSISTENCE])
     data.confirmations.async_start()
     data.confirmations.channels.append(NotificationChannel(hass))
-    phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS], data.emitter)
+    phones = PhoneChannel(hass, data.confirmations, data.settings[const.CONF_NOTIFY_TARGETS], data.emitter)
     agent.async_on_unload(phones.async_start())
     agent.async_on_unload(data.asker.async_start())
     await _async_show_panel(hass, agent)
@@ -103,7 +83,7 @@ async def _async_watch_names(hass: HomeAssistant, agent: Agent) -> None:
 
 
 async def _async_show_panel(hass: HomeAssistant, agent: Agent) -> None:
-    if agent.runtime_data.settings[CONF_PANEL]:
+    if agent.runtime_data.settings[const.CONF_PANEL]:
         await (await async_part(hass, "panel.websocket")).async_show(hass, agent)
     else:
         await async_hide_panel(hass)
@@ -112,7 +92,7 @@ async def _async_show_panel(hass: HomeAssistant, agent: Agent) -> None:
 async def async_hide_panel(hass: HomeAssistant) -> None:
     """Take the panel away where no agent wants it any more."""
     entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
-    wanted = any(settings_of(entry)[CONF_PANEL] for entry in entries)
+    wanted = any(settings_of(entry)[const.CONF_PANEL] for entry in entries)
     if hass.data[DATA_SHARED].panel_address is not None and not wanted:
         await (await async_part(hass, "panel.websocket")).async_hide(hass)
 
@@ -123,7 +103,7 @@ def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
 
     @callback
     def prune(*_: object) -> None:
-        days = data.settings[CONF_HISTORY_RETENTION_DAYS]
+        days = data.settings[const.CONF_HISTORY_RETENTION_DAYS]
         data.shared.history.prune(days, agent.entry_id)
         if days > 0:
             data.turn_log.prune(dt_util.utcnow() - timedelta(days=days))
@@ -139,11 +119,11 @@ def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
 
     @callback
     def expire(now: datetime) -> None:
-        timeout = data.settings[CONF_SESSION_TIMEOUT]
+        timeout = data.settings[const.CONF_SESSION_TIMEOUT]
         data.shared.sessions.expire(agent.entry_id, timeout_minutes=timeout, now=now)
 
     agent.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
-    if data.owns_memory and (interval := read_span(data.settings[CONF_MEMORY_CLEANUP])):
+    if data.owns_memory and (interval := read_span(data.settings[const.CONF_MEMORY_CLEANUP])):
 
         async def tidy(now: datetime) -> None:
             await data.memories.async_tidy(now)
@@ -156,18 +136,18 @@ def _report_extraction(hass: HomeAssistant, agent: Agent) -> None:
     """Raise a repair issue where an external model was to note what is remembered and is switched off."""
     settings, issue_id = agent.runtime_data.settings, f"extraction_llm_off_{agent.entry_id}"
     # Which model notes what is remembered is an option of the connection.
-    notes = settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]
+    notes = settings[const.CONF_MEMORY] and settings[const.CONF_MEMORY_EXTRACTION]
     wanted = notes and not isinstance(agent, FurtherAgent)
-    external = settings[CONF_MEMORY_EXTRACTION_LLM] == EXTRACTION_EXTERNAL
-    if not wanted or not external or agent.runtime_data.extractor.model == EXTRACTION_EXTERNAL:
+    external = settings[const.CONF_MEMORY_EXTRACTION_LLM] == const.EXTRACTION_EXTERNAL
+    if not wanted or not external or agent.runtime_data.extractor.model == const.EXTRACTION_EXTERNAL:
         withdraw(hass, issue_id)
         return
     report(hass, issue_id, "extraction_llm_off", fix={"entry_id": agent.entry_id}, title=agent.title)
 
 
-PROBED: Final = (CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING)
+PROBED: Final = (const.CONF_PROBED_CONTEXT_SIZE, const.CONF_PROBED_TOOL_CALLING)
 """What was learned of a model."""
-ONCE: Final = {CONF_PROACTIVE: False, CONF_LEARNING: False}
+ONCE: Final = {const.CONF_PROACTIVE: False, const.CONF_LEARNING: False}
 """What the first agent does for the whole household."""
 
 
@@ -176,14 +156,14 @@ def further_agent(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> Furt
     own = {key: value for key, value in subentry.data.items() if key in AGENT_KEYS}
     household = {key: value for key, value in entry.options.items() if key not in AGENT_KEYS}
     data = dict(entry.data)
-    if (model := subentry.data.get(CONF_MODEL)) and model != data[CONF_MODEL]:
+    if (model := subentry.data.get(const.CONF_MODEL)) and model != data[const.CONF_MODEL]:
         data = {key: value for key, value in data.items() if key not in PROBED}
-        data |= {key: subentry.data[key] for key in (CONF_MODEL, *PROBED) if key in subentry.data}
+        data |= {key: subentry.data[key] for key in (const.CONF_MODEL, *PROBED) if key in subentry.data}
     shared = shares_memory(subentry.data)
-    options = {**household, **own, **ONCE, CONF_SHARED_MEMORY: shared}
+    options = {**household, **own, **ONCE, const.CONF_SHARED_MEMORY: shared}
     if not shared:
-        name = household.get(CONF_MEMORY_COLLECTION, DEFAULTS[CONF_MEMORY_COLLECTION])
-        options[CONF_MEMORY_COLLECTION] = f"{name}_{subentry.subentry_id.lower()}"
+        name = household.get(const.CONF_MEMORY_COLLECTION, DEFAULTS[const.CONF_MEMORY_COLLECTION])
+        options[const.CONF_MEMORY_COLLECTION] = f"{name}_{subentry.subentry_id.lower()}"
     return FurtherAgent(config_entry=entry, subentry=subentry, data=data, options=options)
 
 
@@ -193,8 +173,8 @@ def shares_memory(stored: Mapping[str, Any]) -> bool:
     One that sees a part of the home only must not repeat what was said about the rest, unless somebody wants
     that.
     """
-    chosen = stored.get(CONF_SHARED_MEMORY)
-    return not AllowList.of(stored.get(CONF_VISIBLE)).narrows if chosen is None else bool(chosen)
+    chosen = stored.get(const.CONF_SHARED_MEMORY)
+    return not AllowList.of(stored.get(const.CONF_VISIBLE)).narrows if chosen is None else bool(chosen)
 
 
 KEPT_DAYS: Final = 30

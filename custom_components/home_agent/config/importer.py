@@ -24,28 +24,10 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import TemplateEnvironment
 
+from .. import const
 from ..agent.describe import async_phrase
 from ..agent.prompt import render
-from ..const import (
-    CONF_API_KEY,
-    CONF_AZURE_API_VERSION,
-    CONF_BASE_URL,
-    CONF_DIALECT,
-    CONF_MAX_CONTEXT_TOKENS,
-    CONF_MAX_TOKENS,
-    CONF_NAME,
-    CONF_PROMPT_CUSTOM,
-    CONF_PROMPT_USE_DEFAULT,
-    CONF_PROXY_HEADERS,
-    CONF_REASONING_EFFORT,
-    CONF_TEMPERATURE,
-    CONF_TOOLS_MAX_CALLS,
-    CONF_TOP_P,
-    DEFAULTS,
-    DOMAIN,
-    EXTENDED_OPENAI,
-    LOGGER,
-)
+from ..const import DEFAULTS, DOMAIN, LOGGER
 from ..inference.models import Dialect
 from ..regex import lazy_regex
 from ..texts import without_embeds
@@ -298,15 +280,15 @@ SUBENTRY: Final = "conversation"
 """Newer releases keep each agent in a subentry of this type."""
 
 OPTIONS: Final[Mapping[str, tuple[str, Any]]] = {
-    "temperature": (CONF_TEMPERATURE, None),
-    "top_p": (CONF_TOP_P, None),
-    "reasoning_effort": (CONF_REASONING_EFFORT, None),
-    "max_tokens": (CONF_MAX_TOKENS, 150),
-    "context_threshold": (CONF_MAX_CONTEXT_TOKENS, 13_000),
-    "max_function_calls_per_conversation": (CONF_TOOLS_MAX_CALLS, 1),
+    "temperature": (const.CONF_TEMPERATURE, None),
+    "top_p": (const.CONF_TOP_P, None),
+    "reasoning_effort": (const.CONF_REASONING_EFFORT, None),
+    "max_tokens": (const.CONF_MAX_TOKENS, 150),
+    "context_threshold": (const.CONF_MAX_CONTEXT_TOKENS, 13_000),
+    "max_function_calls_per_conversation": (const.CONF_TOOLS_MAX_CALLS, 1),
 }
 """Its options, ours, and its default if that differs from an unset option."""
-RAISED_TO_OURS: Final = frozenset({CONF_TOOLS_MAX_CALLS})
+RAISED_TO_OURS: Final = frozenset({const.CONF_TOOLS_MAX_CALLS})
 """Limits that count something smaller here, so that a lower one would end too early."""
 
 RENAMED: Final[Mapping[str, str]] = {
@@ -341,7 +323,7 @@ class OldAgent:
 def old_agents(hass: HomeAssistant) -> list[OldAgent]:
     """Return the agents that can be imported: one of each entry, or each of its subentries."""
     found = []
-    for entry in hass.config_entries.async_entries(EXTENDED_OPENAI, include_ignore=False):
+    for entry in hass.config_entries.async_entries(const.EXTENDED_OPENAI, include_ignore=False):
         parts = [part for part in entry.subentries.values() if part.subentry_type == SUBENTRY]
         found += [OldAgent(part.subentry_id, part.title, entry.data, part.data) for part in parts]
         if not parts:
@@ -367,12 +349,12 @@ def async_import(hass: HomeAssistant, old: OldAgent) -> Imported:
 def _connection(old: OldAgent) -> dict[str, Any]:
     organization = old.data.get("organization")
     values = {
-        CONF_NAME: old.title,
-        CONF_BASE_URL: old.data.get("base_url") or OPENAI_URL,
-        CONF_API_KEY: old.data.get("api_key"),
-        CONF_DIALECT: Dialect.AZURE if old.data.get("api_provider") == "azure" else None,
-        CONF_PROXY_HEADERS: f"OpenAI-Organization: {organization}" if organization else None,
-        CONF_AZURE_API_VERSION: old.data.get("api_version"),
+        const.CONF_NAME: old.title,
+        const.CONF_BASE_URL: old.data.get("base_url") or OPENAI_URL,
+        const.CONF_API_KEY: old.data.get("api_key"),
+        const.CONF_DIALECT: Dialect.AZURE if old.data.get("api_provider") == "azure" else None,
+        const.CONF_PROXY_HEADERS: f"OpenAI-Organization: {organization}" if organization else None,
+        const.CONF_AZURE_API_VERSION: old.data.get("api_version"),
     }
     return {key: value for key, value in values.items() if value}
 
@@ -424,7 +406,7 @@ def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
     except (TemplateError, SyntaxProblem, RecursionError) as err:
         made.left.append(Note("import_prompt_broken", {"error": str(err)[:MAX_ERROR]}))
         return
-    made.options |= {CONF_PROMPT_USE_DEFAULT: False, CONF_PROMPT_CUSTOM: prompt}
+    made.options |= {const.CONF_PROMPT_USE_DEFAULT: False, const.CONF_PROMPT_CUSTOM: prompt}
     made.taken.append(Note("import_prompt", {}))
     if moving := [name for name in MOVING if name in prompt]:
         made.taken.append(Note("import_prompt_moving", {"names": _listed(moving)}))
@@ -484,7 +466,7 @@ async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
 async def async_report(hass: HomeAssistant, made: Imported, file: str = "") -> str:
     """Return a report on the import, in the language in which it is read; with a `file`, what is next."""
     phrase = partial(async_phrase, hass, await async_language(hass))
-    connection = Note("import_connection", {"url": made.connection[CONF_BASE_URL]})
+    connection = Note("import_connection", {"url": made.connection[const.CONF_BASE_URL]})
     sections = {
         "import_taken": [connection, *made.taken, *map(_of_tool, made.tools)],
         "import_covered": made.covered,

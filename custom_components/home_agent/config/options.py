@@ -13,28 +13,9 @@ from homeassistant.helpers import llm
 from homeassistant.helpers.selector import SelectOptionDict, Selector, SelectSelector, SelectSelectorConfig
 from homeassistant.helpers.translation import async_get_translations
 
+from .. import const
 from ..connection import is_cloud
-from ..const import (
-    BACKEND_CHROMA,
-    CONF_BASE_URL,
-    CONF_DIALECT,
-    CONF_EMBEDDING_MODEL,
-    CONF_EMBEDDING_PROVIDER,
-    CONF_LLM_APIS,
-    CONF_MEMORY_COLLECTION,
-    CONF_NOTIFY_TARGETS,
-    CONF_PROACTIVE_RULES,
-    CONF_TELEGRAM_CHATS,
-    CONF_VECTOR_BACKEND,
-    CONF_VECTOR_COLLECTION,
-    CONF_VECTOR_DATABASE,
-    CONF_VECTOR_HOST,
-    CONF_VECTOR_PORT,
-    CONF_VECTOR_TENANT,
-    DEFAULTS,
-    DOMAIN,
-    EMBEDDING_BUILTIN,
-)
+from ..const import DEFAULTS, DOMAIN
 from ..errors import InvalidInput
 from ..inference.client import PRIMARY
 from ..inference.models import Dialect
@@ -64,7 +45,12 @@ from .lists import (
 )
 from .schemas import EXAMPLES, EXPERT, HOUSEHOLD, PAGES, label_path
 
-DATABASE_KEYS = (CONF_VECTOR_HOST, CONF_VECTOR_PORT, CONF_VECTOR_TENANT, CONF_VECTOR_DATABASE)
+DATABASE_KEYS = (
+    const.CONF_VECTOR_HOST,
+    const.CONF_VECTOR_PORT,
+    const.CONF_VECTOR_TENANT,
+    const.CONF_VECTOR_DATABASE,
+)
 
 
 type Kept = dict[str, tuple[str, tuple[str, ...] | None]]
@@ -77,16 +63,16 @@ def _kept_in_chroma(options: Mapping[str, Any]) -> tuple[list[Any], Kept] | None
     Vectors of two embedders cannot be compared. Memories and the profile are each agent's own.
     """
     settings = {**DEFAULTS, **options}
-    if settings[CONF_VECTOR_BACKEND] != BACKEND_CHROMA:
+    if settings[const.CONF_VECTOR_BACKEND] != const.BACKEND_CHROMA:
         return None
-    provider = settings[CONF_EMBEDDING_PROVIDER]
-    model = "" if provider == EMBEDDING_BUILTIN else settings[CONF_EMBEDDING_MODEL]
-    house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]
+    provider = settings[const.CONF_EMBEDDING_PROVIDER]
+    model = "" if provider == const.EMBEDDING_BUILTIN else settings[const.CONF_EMBEDDING_MODEL]
+    house, memories = settings[const.CONF_VECTOR_COLLECTION], settings[const.CONF_MEMORY_COLLECTION]
     return [settings[key] for key in DATABASE_KEYS], {
-        house: (CONF_VECTOR_COLLECTION, (house, provider, model)),
-        knowledge_collection(house): (CONF_VECTOR_COLLECTION, (house, provider, model)),
-        memories: (CONF_MEMORY_COLLECTION, None),
-        profile_collection(memories): (CONF_MEMORY_COLLECTION, None),
+        house: (const.CONF_VECTOR_COLLECTION, (house, provider, model)),
+        knowledge_collection(house): (const.CONF_VECTOR_COLLECTION, (house, provider, model)),
+        memories: (const.CONF_MEMORY_COLLECTION, None),
+        profile_collection(memories): (const.CONF_MEMORY_COLLECTION, None),
     }
 
 
@@ -98,7 +84,7 @@ def check_sharing(
     `page` are the fields that can be marked; what belongs to another page is said at the store.
     """
     kept = _kept_in_chroma(options)
-    if kept is None or not {CONF_VECTOR_BACKEND, CONF_MEMORY_COLLECTION}.intersection(page):
+    if kept is None or not {const.CONF_VECTOR_BACKEND, const.CONF_MEMORY_COLLECTION}.intersection(page):
         return
     for other in hass.config_entries.async_entries(DOMAIN):
         theirs = _kept_in_chroma(other.options)
@@ -106,8 +92,8 @@ def check_sharing(
             continue
         for collection, (option, alike) in kept[1].items():
             if collection in theirs[1] and (alike is None or theirs[1][collection][1] != alike):
-                key = "memories_shared" if option == CONF_MEMORY_COLLECTION else "collection_shared"
-                field = option if option in page else CONF_VECTOR_BACKEND
+                key = "memories_shared" if option == const.CONF_MEMORY_COLLECTION else "collection_shared"
+                field = option if option in page else const.CONF_VECTOR_BACKEND
                 if field in page:
                     checked.fail(field, InvalidInput(key, agent=other.title, collection=collection))
                 break
@@ -121,13 +107,13 @@ HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
 def may_be_ollama(entry: ConfigEntry) -> bool:
     """Return whether the agent's server can be one that has Ollama's own API."""
     settings = {**DEFAULTS, **entry.data}
-    if settings[CONF_DIALECT] != "auto":
-        return bool(settings[CONF_DIALECT] == Dialect.OLLAMA)
+    if settings[const.CONF_DIALECT] != "auto":
+        return bool(settings[const.CONF_DIALECT] == Dialect.OLLAMA)
     known = None
     if entry.state is ConfigEntryState.LOADED:
         client = entry.runtime_data.router.primary
         known = client.capabilities.dialect(client.endpoint.base_url)
-    return known == Dialect.OLLAMA if known else not is_cloud(settings[CONF_BASE_URL])
+    return known == Dialect.OLLAMA if known else not is_cloud(settings[const.CONF_BASE_URL])
 
 
 async def async_with_choices(
@@ -136,15 +122,15 @@ async def async_with_choices(
     """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
     texts = await async_get_translations(hass, await async_language(hass), "selector", {DOMAIN})
     selectors: dict[str, Selector[Any]] = {
-        CONF_LLM_APIS: _api_selector(hass),
-        CONF_NOTIFY_TARGETS: notify_selector(notify_options(hass)),
-        CONF_TELEGRAM_CHATS: chats_selector(chat_options(hass)),
+        const.CONF_LLM_APIS: _api_selector(hass),
+        const.CONF_NOTIFY_TARGETS: notify_selector(notify_options(hass)),
+        const.CONF_TELEGRAM_CHATS: chats_selector(chat_options(hass)),
     }
     found = []
     for field in fields:
         if field.key in selectors:
             found.append(replace(field, selector=selectors[field.key]))
-        elif field.key == CONF_PROACTIVE_RULES:
+        elif field.key == const.CONF_PROACTIVE_RULES:
             found.append(with_proactive_labels(field, proactive_labels(texts)))
         else:
             found.append(await async_labelled(hass, field, options))
@@ -287,7 +273,7 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         if DataPolicy(settings).of(PRIMARY).people:
             return ""
         note = await self._async_note("withheld")
-        return "\n\n" + note.replace("{host}", yarl.URL(settings[CONF_BASE_URL]).host or "")
+        return "\n\n" + note.replace("{host}", yarl.URL(settings[const.CONF_BASE_URL]).host or "")
 
 
 def add_page_steps(flow: type[OptionPages], pages: Iterable[str]) -> None:

@@ -12,17 +12,10 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
 
+from .. import const
 from ..agent.record import MAX_TURNS
 from ..connection import queue_length
-from ..const import (
-    CONF_BASE_URL,
-    CONF_FALLBACK_MODEL,
-    CONF_LOCAL_FIRST,
-    CONF_MEMORY,
-    CONF_MODEL,
-    CONF_PROACTIVE,
-    DOMAIN,
-)
+from ..const import DOMAIN
 from ..knowledge.speaker import USER_PREFIX, async_person_of_user, persons
 from ..runtime import HomeAgentData
 from ..services.base import Response, invalid
@@ -89,14 +82,14 @@ async def _async_overview(command: PanelCommand) -> Response:
     `reachable` is None until the server was asked, `cost` without prices.
     """
     data, settings = command.data, command.data.settings
-    address = urlsplit(settings.get(CONF_BASE_URL) or "")
+    address = urlsplit(settings.get(const.CONF_BASE_URL) or "")
     issues = ir.async_get(command.hass).issues.values()
     (today,) = data.shared.usage.of(data.entry_id).days(dt_util.now().date(), 1)
     return {
         "reachable": data.server_reachable,
         "server": f"{address.hostname or ''}{f':{address.port}' if address.port else ''}",
-        "model": settings[CONF_MODEL],
-        "fallback": settings.get(CONF_FALLBACK_MODEL) or "",
+        "model": settings[const.CONF_MODEL],
+        "fallback": settings.get(const.CONF_FALLBACK_MODEL) or "",
         "waiting": len(data.confirmations.pending),
         "suggestions": sum(item.state.value == "open" for item in data.suggested.suggestions.values()),
         "issues": sum(
@@ -106,12 +99,12 @@ async def _async_overview(command: PanelCommand) -> Response:
         "memories": len(data.memories.records()),
         "today": today,
         "cost": cost(today, settings),
-        "queue": queue_length(command.hass, settings[CONF_BASE_URL]),
+        "queue": queue_length(command.hass, settings[const.CONF_BASE_URL]),
         "features": {
-            "memory": bool(settings[CONF_MEMORY]),
+            "memory": bool(settings[const.CONF_MEMORY]),
             "learning": is_learning_enabled(settings),
-            "proactive": bool(settings[CONF_PROACTIVE]),
-            "local_first": bool(settings[CONF_LOCAL_FIRST]),
+            "proactive": bool(settings[const.CONF_PROACTIVE]),
+            "local_first": bool(settings[const.CONF_LOCAL_FIRST]),
         },
     }
 

@@ -12,16 +12,9 @@ from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import llm
 
+from .. import const
 from ..agent.llm import as_tool_input, filter_for, may_answer_order, written_calls
-from ..const import (
-    CONF_KEEP_ALIVE,
-    CONF_MODEL,
-    CONF_NUM_CTX,
-    CONF_TEMPERATURE,
-    CONF_THINKING,
-    CONF_TOP_P,
-    DOMAIN,
-)
+from ..const import DOMAIN
 from ..context.catalogue import build_catalogue
 from ..context.manager import AssembledContext
 from ..context.window import RequestDraft, Slot, fit
@@ -102,7 +95,7 @@ class SelfTest:
             late = sum(result.late for result in results)
             if late >= MAX_LATE or monotonic() - started > TOTAL_SECONDS:
                 break
-        return await async_report(self._hass, self._data.settings[CONF_MODEL], results, len(asked))
+        return await async_report(self._hass, self._data.settings[const.CONF_MODEL], results, len(asked))
 
     async def _async_case(self, case: Case, seconds: float) -> Result:
         """Return the result of one case that may take so many seconds. Raises LLMError."""
@@ -206,12 +199,12 @@ class SelfTest:
         return ChatRequest(
             messages=fitted.messages,
             tools=fitted.tools,
-            temperature=settings[CONF_TEMPERATURE],
-            top_p=settings[CONF_TOP_P],
+            temperature=settings[const.CONF_TEMPERATURE],
+            top_p=settings[const.CONF_TOP_P],
             max_tokens=MAX_TOKENS,
-            keep_alive=settings[CONF_KEEP_ALIVE],
-            num_ctx=settings.get(CONF_NUM_CTX),
-            thinking=settings[CONF_THINKING],
+            keep_alive=settings[const.CONF_KEEP_ALIVE],
+            num_ctx=settings.get(const.CONF_NUM_CTX),
+            thinking=settings[const.CONF_THINKING],
             caller=Caller("self-test", Priority.TASK),
         )
 
