@@ -96,7 +96,7 @@ async def test_sentences_in_the_language_of_the_home(hass: HomeAssistant, model_
     told = (await ready(hass, model_server))["description_placeholders"]
     assert told is not None
     assert told["sentences"].splitlines() == [
-        "- *Schalte die Pumpe aus*",
+        "- *Schalte Pumpe aus*",
         "- *Wie warm ist es im Bereich Küche?*",
         "- *Was kannst du alles?*",
     ]
