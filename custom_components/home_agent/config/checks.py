@@ -34,7 +34,7 @@ from ..vector.chroma import ChromaAddress, ChromaAPI, ChromaStore
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .choices import async_labels, check_choices
-from .fields import Checked, Values, normalise_url
+from .fields import Checked, Values, as_items, normalise_url
 from .lists import TELEGRAM, bot_chats
 from .probe import (
     EMBEDDING_ERROR_KEYS,
@@ -44,7 +44,7 @@ from .probe import (
     failure_of,
     typed_endpoint,
 )
-from .rule_names import async_applies, async_rule_names, profiles_of, rules_of, whom
+from .rule_names import async_applies, async_rule_names, rules_of, whom
 
 type Check = Callable[[HomeAssistant, ConfigEntry, Checked, Mapping[str, Any]], Awaitable[None]]
 """Takes the agent, a page's checked values, which it may complete or refuse, and the stored options."""
@@ -449,10 +449,8 @@ async def _async_check_safety(
         else:
             checked.fail(const.CONF_POLICY_PIN, InvalidInput("invalid_pin"))
     await _async_check_rules(hass, entry, checked, stored)
-    before = {
-        each for profile in profiles_of(stored.get(const.CONF_POLICY_PROFILES)) for each in whom(profile)
-    }
-    for profile in profiles_of(checked.values.get(const.CONF_POLICY_PROFILES)):
+    before = {each for profile in as_items(stored.get(const.CONF_POLICY_PROFILES)) for each in whom(profile)}
+    for profile in as_items(checked.values.get(const.CONF_POLICY_PROFILES)):
         for field, name in whom(profile):
             if (field, name) in before or await async_applies(hass, field, name):
                 continue

@@ -1,8 +1,9 @@
 """The list of rules on the page What it may do: its selector, and what its values mean."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, State, callback
@@ -56,7 +57,7 @@ from ..safety.rules import (
     Span,
     as_texts,
 )
-from .fields import Checked, Field, async_language, clean_names
+from .fields import Checked, Field, as_items, async_language, clean_names
 from .lists import Labels, items_selector, profiles_selector
 
 SHOWN_CLASSES: Final = ("cover",)
@@ -79,38 +80,31 @@ async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Lab
     They are in the language in which the form is read.
     """
     language = await async_language(hass)
-    own = await async_get_translations(hass, language, "selector", {DOMAIN})
-    words = _Words(own)
+    word = partial(_word, await async_get_translations(hass, language, "selector", {DOMAIN}))
     persons = {state.entity_id: state.name for state in hass.states.async_all("person")}
-    presences = {key: words.of("presence", key) for key in (SOMEBODY, NOBODY)}
+    presences = {key: word("presence", key) for key in (SOMEBODY, NOBODY)}
     for entity_id, person in persons.items():
-        presences[f"{AT_HOME}{entity_id}"] = words.of("presence", "home", person=person)
-        presences[f"{AWAY}{entity_id}"] = words.of("presence", "away", person=person)
+        presences[f"{AT_HOME}{entity_id}"] = word("presence", "home", person=person)
+        presences[f"{AWAY}{entity_id}"] = word("presence", "away", person=person)
     return Labels(
         {
-            DECISION: {key: words.of("decision", key) for key in DECISIONS},
-            ACTIONS: {key: words.of("action", key) for key in PICKED_ACTIONS},
+            DECISION: {key: word("decision", key) for key in DECISIONS},
+            ACTIONS: {key: word("action", key) for key in PICKED_ACTIONS},
             KINDS: unique(await _async_kinds(hass, language)),
-            PLACES: unique(dict(_places(hass, words))),
-            HOURS: {day: words.of("day", day) for day in DAYS},
+            PLACES: unique(dict(_places(hass, word))),
+            HOURS: {day: word("day", day) for day in DAYS},
             PRESENCE: unique(presences),
-            WHOM: unique(dict(_people(persons, profiles, words))),
+            WHOM: unique(dict(_people(persons, profiles, word))),
         }
     )
 
 
-class _Words:
-    """The words of one language."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-
-    def of(self, group: str, key: str, **values: str) -> str:
-        """Return the words for a key of a group."""
-        text = self._texts.get(f"component.{DOMAIN}.selector.policy_{group}.options.{key}", key)
-        for name, value in values.items():
-            text = text.replace(f"{{{name}}}", value)
-        return text
+def _word(texts: Mapping[str, str], group: str, key: str, **values: str) -> str:
+    """Return the words for a key of a group."""
+    text = texts.get(f"component.{DOMAIN}.selector.policy_{group}.options.{key}", key)
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
 
 
 async def _async_kinds(hass: HomeAssistant, language: str) -> dict[str, str]:
@@ -141,24 +135,26 @@ def _kinds(hass: HomeAssistant) -> set[str]:
 
 
 @callback
-def _places(hass: HomeAssistant, words: _Words) -> Iterator[tuple[str, str]]:
+def _places(hass: HomeAssistant, word: Callable[..., str]) -> Iterator[tuple[str, str]]:
     for area in ar.async_get(hass).async_list_areas():
         yield f"{AREAS}:{area.id}", area.name
     for floor in fr.async_get(hass).async_list_floors():
-        yield f"{FLOORS}:{floor.floor_id}", words.of("place", "floor", name=floor.name)
+        yield f"{FLOORS}:{floor.floor_id}", word("place", "floor", name=floor.name)
     for label in lr.async_get(hass).async_list_labels():
-        yield f"{LABELS}:{label.label_id}", words.of("place", "label", name=label.name)
+        yield f"{LABELS}:{label.label_id}", word("place", "label", name=label.name)
 
 
-def _people(persons: Mapping[str, str], profiles: Iterable[str], words: _Words) -> Iterator[tuple[str, str]]:
+def _people(
+    persons: Mapping[str, str], profiles: Iterable[str], word: Callable[..., str]
+) -> Iterator[tuple[str, str]]:
     """Yield for whom a rule may be, and for whom not."""
     named = dict(persons)
-    named |= {f"{PROFILE}{name}": words.of("whom", "profile", name=name) for name in profiles if name}
-    yield GUESTS, words.of("whom", GUESTS)
+    named |= {f"{PROFILE}{name}": word("whom", "profile", name=name) for name in profiles if name}
+    yield GUESTS, word("whom", GUESTS)
     yield from named.items()
-    excepted = {ADMINISTRATORS: words.of("whom", ADMINISTRATORS), **named}
+    excepted = {ADMINISTRATORS: word("whom", ADMINISTRATORS), **named}
     for key, name in excepted.items():
-        yield f"{EXCEPT}{key}", words.of("whom", "except", name=name)
+        yield f"{EXCEPT}{key}", word("whom", "except", name=name)
 
 
 def unique(labels: Mapping[str, str]) -> dict[str, str]:
@@ -170,11 +166,10 @@ def unique(labels: Mapping[str, str]) -> dict[str, str]:
 def in_form(value: object) -> list[dict[str, Any]]:
     """Return stored rules with their areas, floors and labels in the one field of the form."""
     found = []
-    for item in value if isinstance(value, list) else ():
-        if isinstance(item, Mapping):
-            places = [f"{key}:{name}" for key in OF_PLACES for name in item.get(key, ())]
-            rest = {key: kept for key, kept in item.items() if key not in OF_PLACES}
-            found.append({**rest, PLACES: places} if places else rest)
+    for item in as_items(value):
+        places = [f"{key}:{name}" for key in OF_PLACES for name in item.get(key, ())]
+        rest = {key: kept for key, kept in item.items() if key not in OF_PLACES}
+        found.append({**rest, PLACES: places} if places else rest)
     return found
 
 
@@ -224,9 +219,7 @@ async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str
 
 def profile_names(options: Mapping[str, Any]) -> list[str]:
     """Return the names of the profiles in options."""
-    value = options.get(CONF_POLICY_PROFILES)
-    items = value if isinstance(value, list) else [value]
-    return [str(item[NAME]) for item in items if isinstance(item, Mapping) and item.get(NAME)]
+    return [str(item[NAME]) for item in as_items(options.get(CONF_POLICY_PROFILES)) if item.get(NAME)]
 
 
 def rule_options(labels: Labels) -> list[SelectOptionDict]:
@@ -239,13 +232,10 @@ def rule_options(labels: Labels) -> list[SelectOptionDict]:
 
 def clean_choices(value: Any) -> list[dict[str, Any]]:
     """Return the rules without empty fields. Raises InvalidInput for one that says nothing."""
-    items = value if isinstance(value, list) else [value]
-    if len(items) > MAX_CHOICES:
+    if len(items := as_items(value)) > MAX_CHOICES:
         raise InvalidInput("too_many_rules", limit=str(MAX_CHOICES))
     rules: list[dict[str, Any]] = []
     for item in items:
-        if not isinstance(item, Mapping):
-            continue
         fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS, WHOM)}
         unknown = [name for name in fields[ACTIONS] if name not in PICKED_ACTIONS]
         for place in as_texts(item.get(PLACES)):

@@ -227,12 +227,15 @@ def clean_collections(values: Iterable[str]) -> list[str]:
     return [clean_collection(name) for name in names]
 
 
+def as_items(value: object) -> list[Mapping[str, Any]]:
+    """Return the items of an option that is a list of them, also of one that stands alone."""
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Mapping)]
+
+
 def clean_profiles(value: object) -> list[dict[str, object]]:
     """Return the profiles with their rules checked; each needs a person, a device or an area."""
     profiles: list[dict[str, object]] = []
-    for item in value if isinstance(value, list) else [value]:
-        if not isinstance(item, Mapping):
-            continue
+    for item in as_items(value):
         name = str(item.get("name", "")).strip()
         whom = {key: clean_names(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS)}
         if not any(whom.values()):
@@ -245,8 +248,8 @@ def clean_profiles(value: object) -> list[dict[str, object]]:
 def clean_owners(value: object) -> list[dict[str, str]]:
     """Return the owners of devices; a device is listed once."""
     owners = {}
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, Mapping) and item.get(DEVICE) and item.get(PERSON):
+    for item in as_items(value):
+        if item.get(DEVICE) and item.get(PERSON):
             if item[DEVICE] in owners:
                 raise InvalidInput("device_owned_twice", person=str(item[PERSON]))
             owners[str(item[DEVICE])] = str(item[PERSON])
@@ -255,10 +258,9 @@ def clean_owners(value: object) -> list[dict[str, str]]:
 
 def clean_targets(value: object) -> list[dict[str, object]]:
     """Return persons with their notify targets; raises InvalidInput for an unknown notify target."""
-    items = value if isinstance(value, list) else [value]
     found: dict[str, list[str]] = {}
-    for item in items:
-        if isinstance(item, Mapping) and (person := str(item.get(PERSON, "")).strip()):
+    for item in as_items(value):
+        if person := str(item.get(PERSON, "")).strip():
             targets = clean_names(as_texts(item.get(TARGETS)))
             for target in targets:
                 if not _TARGET.match(target) or target in NO_PERSONS:

@@ -38,6 +38,7 @@ from ..safety.rules import (
 from ..tools.custom import DATA_CUSTOM_TOOLS
 from ..tools.intents import inner_name
 from ..tools.outside.other_apis import async_instances
+from .fields import as_items
 
 TOOL: Final = "tool:"
 LOADING: Final = (ConfigEntryState.SETUP_IN_PROGRESS, ConfigEntryState.UNLOAD_IN_PROGRESS)
@@ -191,14 +192,9 @@ def rules_of(option: str, value: object) -> Iterator[str]:
     if option != CONF_POLICY_PROFILES:
         yield from as_texts(value)
         return
-    for profile in profiles_of(value):
+    for profile in as_items(value):
         for key in RULE_FIELDS:
             yield from as_texts(profile.get(key))
-
-
-def profiles_of(value: object) -> list[Mapping[str, Any]]:
-    """Return the profiles of the option."""
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Mapping)]
 
 
 def whom(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
