@@ -22,12 +22,11 @@ from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
 from .channels.announcing import Announcer
 from .channels.asking import Questions
 from .connection import endpoint, external_endpoint, fallback_endpoint, model_client
-from .const import CONF_SHARED_MEMORY, DOMAIN
+from .const import DOMAIN, EventData
 from .context.manager import ContextManager
 from .context.providers.base import ProviderSetup
 from .conversations.history import ConversationHistoryManager, ConversationLog
 from .conversations.sessions import ConversationSessionManager
-from .event_data import HistorySaved
 from .events import EventEmitter
 from .inference.client import Router
 from .knowledge.house import House, ViewedHouse
@@ -48,8 +47,8 @@ from .knowledge.search import (
 from .knowledge.semantic import SemanticIndex, TextSource
 from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
-from .memory.memories import MemoryManager, MemorySettings
-from .memory.profile import ProfileManager
+from .memory.memories import Memories, MemoryManager, MemorySettings
+from .memory.profile import Profile, ProfileManager
 from .panel.usage import UsageStore
 from .planned.scheduler import PlannedStore
 from .proactive.state import ProactiveStore
@@ -203,7 +202,7 @@ class SharedData:
 
     def __init__(self, hass: HomeAssistant) -> None:
         @callback
-        def saved(data: HistorySaved) -> None:
+        def saved(data: EventData) -> None:
             """Tell that the file of all agents was written, if any of them tells such things."""
             entries = hass.config_entries.async_entries(DOMAIN)
             wanted = any(settings_of(entry)[const.CONF_EMIT_EVENTS] for entry in entries)
@@ -265,6 +264,7 @@ class HomeAgentData:
         """What was suggested, and what rules have told."""
         self._automations = shared.automations.of(self.entry_id)
 
+        self.router: Router
         if first and settings[const.CONF_MODEL] == first.settings[const.CONF_MODEL]:
             self.router = first.router
         else:
@@ -280,8 +280,8 @@ class HomeAgentData:
             self._external = external_model(client, self.data_policy, settings)
 
         # What an agent may see of the index of its connection is decided where it is read.
-        self.semantic = first.semantic if first else self._make_index(entry.title)
-        self.library = first.library if first else Library(hass, self.entry_id, self.semantic)
+        self.semantic: SemanticIndex = first.semantic if first else self._make_index(entry.title)
+        self.library: Library = first.library if first else Library(hass, self.entry_id, self.semantic)
         self._texts = HouseholdTexts(
             hass,
             settings,
@@ -291,14 +291,16 @@ class HomeAgentData:
             library=self.library,
         )
         embedder = embedder_disclosure(settings, self.data_policy)
-        self.owns_memory = first is None or not settings[CONF_SHARED_MEMORY]
+        self.owns_memory = first is None or not settings[const.CONF_SHARED_MEMORY]
         """Whether memories and profiles are the agent's; False if they are those of the first agent."""
+        self.memories: Memories
+        """What is remembered; used only where the options want it."""
+        self.profile: Profile
         if first is not None and not self.owns_memory:
             self.memories, self.profile = first.memories, first.profile
         else:
             people = self.semantic if embedder.people else None
             self.memories = shared.memories.of(self.entry_id)
-            """What is remembered; used only where the options want it."""
             self.memories.configure(MemorySettings.from_options(settings), people, self.emitter)
             self.profile = shared.profiles.of(self.entry_id)
             self.profile.take_index(people, profile_collection(settings[const.CONF_MEMORY_COLLECTION]))
@@ -322,7 +324,7 @@ class HomeAgentData:
             run=lambda action: self.handler.async_run_approved(action),  # noqa: PLW0108
         )
         gated = settings[const.CONF_ALLOW_SCRIPTS]
-        self.handler = ToolHandler(
+        self.handler: ToolHandler = ToolHandler(
             hass,
             self.house,
             [*self.own_tools, *hass.data[DATA_CUSTOM_TOOLS].make(settings)],
@@ -366,7 +368,7 @@ class HomeAgentData:
         self.tool_schemas = OwnTools(hass, self.handler, ScriptTools(hass, settings))
         shown = (self.context, self.prompt, self.tool_schemas)
         self.warmer = Warmer(hass, settings, self.router, *shown, self.data_policy)
-        self.indexer = first.indexer if first else self._make_indexer(with_states=embedder.states)
+        self.indexer: Indexer = first.indexer if first else self._make_indexer(with_states=embedder.states)
         notes_outside = settings[const.CONF_MEMORY_EXTRACTION_LLM] == const.EXTRACTION_EXTERNAL
         noted_by = self._external if notes_outside else None
         own = asking(self.router, self.data_policy, settings)

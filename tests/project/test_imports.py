@@ -17,7 +17,6 @@ LAYERS = (
         "const",
         "database",
         "errors",
-        "event_data",
         "events",
         "idle",
         "issues",

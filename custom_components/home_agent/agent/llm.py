@@ -16,7 +16,6 @@ from homeassistant.util.async_ import create_eager_task
 
 from ..const import CONF_STREAMING, EVENT_STREAMING_ERROR, HEARTBEAT_SECONDS, LOGGER
 from ..entity import HomeAgentBaseEntity
-from ..event_data import StreamingError
 from ..inference.dialects.base import new_call_id
 from ..inference.models import Delta, ErrorKind, ModelServerError, ToolCall, as_agent_error
 from ..knowledge.house import HouseSnapshot
@@ -531,9 +530,7 @@ class LLMMixin(StreamingMixin):
                     )
                     self.emitter.fire(
                         EVENT_STREAMING_ERROR,
-                        StreamingError(
-                            error=err.plain, error_type=str(err.kind), fallback=not said.tool_calls
-                        ),
+                        {"error": err.plain, "error_type": str(err.kind), "fallback": not said.tool_calls},
                         turn.calls.speaker.context,
                     )
                     if said.tool_calls:

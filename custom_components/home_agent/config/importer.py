@@ -134,7 +134,10 @@ def convert(made: Imported, functions: Iterable[Any]) -> None:
             spec, function = _part(entry, "spec"), _part(entry, "function")
             name = str(spec.get("name") or name)
             make = HANDLERS.get(str(function.get("type") or ""), _other)
-            tool = {"name": name, "description": str(spec.get("description") or name.replace("_", " "))}
+            tool: dict[str, Any] = {
+                "name": name,
+                "description": str(spec.get("description") or name.replace("_", " ")),
+            }
             if isinstance(parameters := spec.get("parameters"), Mapping) and parameters:
                 tool["parameters"] = parameters
             made.tools.append({**tool, "handler": make(function)})

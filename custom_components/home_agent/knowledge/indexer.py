@@ -14,7 +14,6 @@ from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN, EVENT_INDEX_PROGRESS, LOGGER
-from ..event_data import IndexProgress
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..vector.lexical import Document, LexicalIndex
@@ -349,7 +348,7 @@ class Indexer:
         """Fire the event of a step."""
         self._emitter.fire(
             EVENT_INDEX_PROGRESS,
-            IndexProgress(collection=collection, status=status, done=done, total=total, failed=failed),
+            {"collection": collection, "status": status, "done": done, "total": total, "failed": failed},
         )
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
