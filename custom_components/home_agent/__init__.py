@@ -93,7 +93,8 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         entry.async_on_unload(telegram.TelegramBridge(hass, entry).async_start())
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     hass.async_add_executor_job(compile_all)
-    _report_language(hass.config.language)
+    for section, effect in languages.gaps(hass.config.language):
+        LOGGER.warning("No %s for the language %s: %s", section, hass.config.language, effect)
     entry.async_on_unload(ServerWatch(hass, entry).async_start())
     entry.async_on_unload(entry.add_update_listener(_async_reload))
 
@@ -112,7 +113,13 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
             entry.async_on_unload(proactive.async_start())
 
     entry.async_on_unload(async_at_started(hass, warm))
-    _write_at_the_end(hass, entry)
+
+    async def write(_event: Event) -> None:
+        """Write vectors when Home Assistant stops: entries are not unloaded then."""
+        await data.indexer.async_stop()
+        await data.semantic.async_close()
+
+    entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write))
     for agent in agents:
         await async_run_agent(hass, agent)
     return True
@@ -123,24 +130,6 @@ async def _async_prepare(entry: HomeAgentConfigEntry) -> None:
     await entry.runtime_data.async_prepare()
     for agent in entry.runtime_data.further.values():
         await agent.runtime_data.handler.async_prepare()
-
-
-@callback
-def _write_at_the_end(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Write vectors when Home Assistant stops: entries are not unloaded then."""
-    data = entry.runtime_data
-
-    async def write(_event: Event) -> None:
-        await data.indexer.async_stop()
-        await data.semantic.async_close()
-
-    entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write))
-
-
-def _report_language(language: str) -> None:
-    """Log which checks are stricter because the words of Home Assistant's language are missing."""
-    for section, effect in languages.gaps(language):
-        LOGGER.warning("No %s for the language %s: %s", section, language, effect)
 
 
 @callback

@@ -8,6 +8,7 @@ import probatio
 import yarl
 
 from homeassistant.config_entries import (
+    SOURCE_REAUTH,
     SOURCE_RECONFIGURE,
     ConfigEntry,
     ConfigFlowResult,
@@ -120,7 +121,13 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         if version := azure_version(typed[const.CONF_BASE_URL]):
             checked.values.setdefault(const.CONF_AZURE_API_VERSION, version)
         if not checked.errors:
-            await self._async_test(checked)
+            try:
+                server = await async_find_server(self.hass, typed_endpoint(self.hass, checked.values))
+            except InvalidInput as err:
+                checked.fail(FIELDS[err.part], err)
+            else:
+                checked.values[const.CONF_BASE_URL] = server.base_url
+                self._models, self._sizes = server.models, server.sizes
         if checked.errors:
             return self._show_connection(step_id, typed, checked)
         self._connection_step, self._typed, self._data = step_id, typed, checked.values
@@ -137,15 +144,6 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         schema = connection_form(self._fields, shown, self._servers, errors)
         placed = replace(checked, errors=errors) if checked else None
         return self._show(step_id, schema, placed, last_step=False)
-
-    async def _async_test(self, checked: Checked) -> None:
-        try:
-            server = await async_find_server(self.hass, typed_endpoint(self.hass, checked.values))
-        except InvalidInput as err:
-            checked.fail(FIELDS[err.part], err)
-            return
-        checked.values[const.CONF_BASE_URL] = server.base_url
-        self._models, self._sizes = server.models, server.sizes
 
     async def async_step_cloud(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show which data leaves the home."""
@@ -244,15 +242,10 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         """Go on after the report of an import."""
         return await self.async_step_ready()
 
-    def _stored(self) -> dict[str, Any]:
-        return {key: value for key, value in self._data.items() if value is not None}
-
-    def _title(self) -> str:
-        return str(self._data.get(const.CONF_NAME) or self._data[const.CONF_MODEL])
-
     @override
     async def _async_store(self) -> ConfigFlowResult:
-        data, title = self._stored(), self._title()
+        data = {key: value for key, value in self._data.items() if value is not None}
+        title = str(data.get(const.CONF_NAME) or data[const.CONF_MODEL])
         if (made := self._imported) is not None:
             await self._async_save_imported(made, title)
             return self._create(title, data, made.options)
@@ -274,18 +267,15 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
             return self._show("reauth_confirm", form(REAUTH, {}))
         data = dict(entry.data) | {const.CONF_API_KEY: ""} | check(REAUTH, user_input, {}).values
         checked = Checked({}, {}, {})
-        await self._async_try_key(checked, data)
-        if checked.errors:
-            return self._show("reauth_confirm", form(REAUTH, user_input), checked)
-        return self._finish_change(entry, title=entry.title, data=data)
-
-    async def _async_try_key(self, checked: Checked, data: Mapping[str, Any]) -> None:
-        """Test a key on the model itself, since model lists are often public."""
+        # On the model itself, since model lists are often public.
         try:
             await async_probe_model(self.hass, typed_endpoint(self.hass, data))
         except InvalidInput as err:
             if err.part != "model":
                 checked.fail(const.CONF_API_KEY if err.part == "key" else "base", err)
+        if checked.errors:
+            return self._show("reauth_confirm", form(REAUTH, user_input), checked)
+        return self._finish_change(entry, title=entry.title, data=data)
 
     def _finish_change(self, entry: ConfigEntry, *, title: str, data: Mapping[str, Any]) -> ConfigFlowResult:
         """Store a change and see to it that it takes effect.
@@ -304,7 +294,8 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         *,
         last_step: bool | None = None,
     ) -> ConfigFlowResult:
-        placeholders = {**EXAMPLES, "url": self._url(), **(checked.placeholders if checked else {})}
+        url = self._get_reauth_entry().data[const.CONF_BASE_URL] if self.source == SOURCE_REAUTH else ""
+        placeholders = {**EXAMPLES, "url": url, **(checked.placeholders if checked else {})}
         return self.async_show_form(
             step_id=step_id,
             data_schema=schema,
@@ -312,7 +303,3 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
             description_placeholders=placeholders,
             last_step=last_step,
         )
-
-    def _url(self) -> str:
-        url: str = self._get_reauth_entry().data[const.CONF_BASE_URL] if self.source == "reauth" else ""
-        return url

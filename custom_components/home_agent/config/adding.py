@@ -179,15 +179,13 @@ def connection_form(
     """Return the form of a connection, which offers the servers that were found."""
     listed = list(fields)
     if servers:
-        listed = [_offering(field, servers) if field.key == CONF_BASE_URL else field for field in listed]
+        options = [SelectOptionDict(value=server.url, label=server.label) for server in servers]
+        mode = SelectSelectorMode.DROPDOWN
+        offered = SelectSelector(SelectSelectorConfig(options=options, mode=mode, custom_value=True))
+        listed = [
+            replace(field, selector=offered) if field.key == CONF_BASE_URL else field for field in listed
+        ]
     return form(listed, shown, opened)
-
-
-def _offering(field: Field, servers: Sequence[FoundServer]) -> Field:
-    options = [SelectOptionDict(value=server.url, label=server.label) for server in servers]
-    mode = SelectSelectorMode.DROPDOWN
-    selector = SelectSelector(SelectSelectorConfig(options=options, mode=mode, custom_value=True))
-    return replace(field, selector=selector)
 
 
 def default_name(entries: Iterable[ConfigEntry]) -> str:

@@ -121,8 +121,15 @@ async def async_with_choices(
 ) -> tuple[Field, ...]:
     """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
     texts = await async_get_translations(hass, await async_language(hass), "selector", {DOMAIN})
+    apis = [
+        SelectOptionDict(value=api.id, label=api.name)
+        for api in llm.async_get_apis(hass)
+        if not is_own_api(api.id)
+    ]
     selectors: dict[str, Selector[Any]] = {
-        const.CONF_LLM_APIS: _api_selector(hass),
+        const.CONF_LLM_APIS: SelectSelector(
+            SelectSelectorConfig(options=apis, multiple=True, custom_value=True)
+        ),
         const.CONF_NOTIFY_TARGETS: notify_selector(notify_options(hass)),
         const.CONF_TELEGRAM_CHATS: chats_selector(chat_options(hass)),
     }
@@ -135,15 +142,6 @@ async def async_with_choices(
         else:
             found.append(await async_labelled(hass, field, options))
     return tuple(found)
-
-
-def _api_selector(hass: HomeAssistant) -> SelectSelector:
-    options = [
-        SelectOptionDict(value=api.id, label=api.name)
-        for api in llm.async_get_apis(hass)
-        if not is_own_api(api.id)
-    ]
-    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
 
 
 class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):

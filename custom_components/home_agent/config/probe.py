@@ -212,7 +212,9 @@ def candidates(typed: Endpoint) -> Iterator[str]:
 
 async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     """Return the server at an address as it was typed; raise InvalidInput that says why there is none."""
-    known = replace(typed, dialect=await _async_dialect(hass, typed))
+    async with _explained(typed, _LIST_ERROR_KEYS, LIST_SECONDS):
+        dialect = (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
+    known = replace(typed, dialect=dialect)
     failures: list[InvalidInput] = []
     for url in candidates(known):
         try:
@@ -225,12 +227,6 @@ async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     if failure.key == "no_model_list" and (typed.dialect != "auto" or known.dialect == Dialect.AZURE):
         return Server(typed.base_url, [])
     raise failure
-
-
-async def _async_dialect(hass: HomeAssistant, typed: Endpoint) -> str:
-    """Return the API of a server, found out where it was not chosen."""
-    async with _explained(typed, _LIST_ERROR_KEYS, LIST_SECONDS):
-        return (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
 
 
 async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> Server:
