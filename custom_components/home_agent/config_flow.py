@@ -1,8 +1,9 @@
 """The config flow: a model server, then one of its models."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, override
+from typing import TYPE_CHECKING, Any, Final, override
 
 import probatio
 import yarl
@@ -11,14 +12,18 @@ from homeassistant.config_entries import (
     SOURCE_REAUTH,
     SOURCE_RECONFIGURE,
     ConfigEntry,
+    ConfigFlow,
     ConfigFlowResult,
     ConfigSubentryFlow,
     OptionsFlow,
 )
 from homeassistant.core import callback
+from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from . import const
-from .config.adding import AddingSteps, FoundServer, connection_form, default_name, model_fields
+from .agents.assistants import async_make_assistant, may_be_assistant
+from .config import adding
+from .config.adding import FoundServer, connection_form, default_name, model_fields
 from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import (
     Checked,
@@ -32,20 +37,25 @@ from .config.fields import (
     stored_values,
     with_removals,
 )
-from .config.import_pages import ImportSteps
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import (
     ProbeSteps,
     async_find_server,
     async_options,
     async_probe_model,
+    async_shared,
     ranked,
     typed_endpoint,
 )
 from .config.schemas import CONNECTION, EXAMPLES, REAUTH
 from .connection import is_cloud
-from .const import DOMAIN, MINOR_VERSION, VERSION
+from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
+from .settings import async_part
+from .texts import without_embeds
+
+if TYPE_CHECKING:
+    from .config.importer import Imported
 
 FIELDS: Final = {
     "url": const.CONF_BASE_URL,
@@ -57,15 +67,19 @@ FIELDS: Final = {
 """The field of a form that each part of a connection is typed into."""
 
 
-class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
+class HomeAgentConfigFlow(ProbeSteps, ConfigFlow, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
     VERSION = VERSION
     MINOR_VERSION = MINOR_VERSION
 
     def __init__(self) -> None:
-        AddingSteps.__init__(self)
-        ImportSteps.__init__(self)
+        self._offered_import = False
+        self._imported: Imported | None = None
+        self._search: asyncio.Task[list[FoundServer]] | None = None
+        self._makes_assistant = False
+        self._ready: dict[str, str] = {}
+        """What the last page says."""
         self._connection_step = "user"
         self._fields: tuple[Field, ...] = CONNECTION
         self._servers: list[FoundServer] = []
@@ -94,7 +108,9 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
     @override
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a server, starting from an imported one; before that, whether to import."""
-        if user_input is None and self._can_import():
+        old = self.hass.config_entries.async_entries(EXTENDED_OPENAI, include_ignore=False)
+        if user_input is None and old and not self._offered_import:
+            self._offered_import = True
             return await self.async_step_start()
         if self._imported is not None:
             return await self._async_connection_step("user", self._imported.connection, user_input)
@@ -103,6 +119,37 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         if self._servers:
             stored[const.CONF_BASE_URL] = self._servers[0].url
         return await self._async_connection_step("user", stored, user_input)
+
+    async def _async_servers(self) -> list[FoundServer]:
+        """Return the servers that were found so far, those that no agent uses first."""
+        if self._search is None:
+            task = adding.async_find_servers(self.hass)
+            self._search = self.hass.async_create_background_task(task, "home_agent servers")
+        await asyncio.wait([self._search], timeout=adding.SEARCH_SECONDS)
+        found = self._search.result() if self._search.done() else []
+        used = {
+            entry.data.get(const.CONF_BASE_URL, "").removesuffix("/v1")
+            for entry in self.hass.config_entries.async_entries(DOMAIN)
+        }
+        return sorted(found, key=lambda server: server.url in used)
+
+    async def async_step_start(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask whether to import an agent or to set up a new one."""
+        return self.async_show_menu(step_id="start", menu_options=["user", "extended_openai"])
+
+    async def async_step_extended_openai(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask which agent to import, where there are several; go on with its connection."""
+        importer = await async_part(self.hass, "config.importer")
+        agents = {agent.id: agent for agent in importer.old_agents(self.hass)}
+        if user_input is None and len(agents) > 1:
+            options = [SelectOptionDict(value=key, label=agent.title) for key, agent in agents.items()]
+            selector = SelectSelector(SelectSelectorConfig(options=options))
+            schema = probatio.Schema({probatio.Required("agent"): selector})
+            return self.async_show_form(step_id="extended_openai", data_schema=schema)
+        chosen = next(iter(agents), "") if user_input is None else user_input["agent"]
+        if chosen in agents:
+            self._imported = importer.async_import(self.hass, agents[chosen])
+        return await self.async_step_user()
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a server, starting from the one in use."""
@@ -233,7 +280,14 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         """Go on with the chosen model: report an import, or store what was asked for."""
         if self._imported is not None:
             self._imported.connection = self._data
-            return await self._async_show_imported(self._imported)
+            part = await async_part(self.hass, "config.importer")
+            await part.async_check_tools(self.hass, self._imported)
+            return self.async_show_form(
+                step_id="imported",
+                data_schema=probatio.Schema({}),
+                description_placeholders={"report": await part.async_report(self.hass, self._imported)},
+                last_step=False,
+            )
         if self.source == SOURCE_RECONFIGURE:
             return await self._async_store()
         return await self.async_step_ready()
@@ -242,12 +296,32 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         """Go on after the report of an import."""
         return await self.async_step_ready()
 
-    @override
+    async def async_step_ready(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Say what can be done now, and offer to make the assistant."""
+        if user_input is not None:
+            self._makes_assistant = bool(user_input.get(adding.FIELD_ASSISTANT))
+            return await self._async_store()
+        house = await (await async_shared(self.hass)).house.async_snapshot()
+        sentences = await adding.async_first_sentences(self.hass, house)
+        self._ready = {
+            "count": str(len(house.entities)),
+            "sentences": "\n".join(f"- *{without_embeds(sentence)}*" for sentence in sentences),
+        }
+        offered = may_be_assistant(self.hass)
+        return self.async_show_form(
+            step_id="ready",
+            data_schema=form(
+                [adding.ASSISTANT] if offered is not None else [], {adding.FIELD_ASSISTANT: offered}
+            ),
+            description_placeholders=self._ready,
+            last_step=True,
+        )
+
     async def _async_store(self) -> ConfigFlowResult:
         data = {key: value for key, value in self._data.items() if value is not None}
         title = str(data.get(const.CONF_NAME) or data[const.CONF_MODEL])
         if (made := self._imported) is not None:
-            await self._async_save_imported(made, title)
+            await (await async_part(self.hass, "config.importer")).async_save(self.hass, made, title)
             return self._create(title, data, made.options)
         if self.source != SOURCE_RECONFIGURE:
             return self._create(title, data, {})
@@ -255,6 +329,29 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         if entry.title != (entry.data.get(const.CONF_NAME) or entry.data.get(const.CONF_MODEL)):
             title = entry.title
         return self._finish_change(entry, title=title, data=data)
+
+    def _create(self, title: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> ConfigFlowResult:
+        """Create the entry. The link is in its dialog only: on a page of the flow it would end the flow."""
+        return self.async_create_entry(
+            title=title,
+            data=data,
+            options=options,
+            description="assistant" if self._makes_assistant else "default",
+            description_placeholders={**self._ready, "expose": "/config/voice-assistants/expose"},
+        )
+
+    @override
+    async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
+        """Make the assistant."""
+        if self._makes_assistant:
+            await async_make_assistant(self.hass, result["result"])
+        return result
+
+    @override
+    def async_remove(self) -> None:
+        """Stop looking for servers."""
+        if self._search is not None:
+            self._search.cancel()
 
     async def async_step_reauth(self, _entry_data: Mapping[str, Any]) -> ConfigFlowResult:
         """Begin because the server refused the key."""

@@ -160,14 +160,13 @@ async def test_turns_are_bounded(
     assert len(json.dumps({**whole, "requests": []})) < 40_000
 
 
-@pytest.mark.parametrize("command", ADMIN)
 async def test_only_for_administrators(
-    hass: HomeAssistant, agent: Agent, hass_ws_client: WebSocketGenerator, command: str,
-    hass_read_only_access_token: str,
-) -> None:  # fmt: skip
+    hass: HomeAssistant, agent: Agent, hass_ws_client: WebSocketGenerator, hass_read_only_access_token: str
+) -> None:
     panel = Panel(await hass_ws_client(hass, hass_read_only_access_token), agent)
-    answer = await panel.ask(command, **FIELDS.get(command, {}))
-    assert answer["error"]["code"] == "unauthorized"
+    for command in every(ADMIN):
+        answer = await panel.ask(command, **FIELDS.get(command, {}))
+        assert answer["error"]["code"] == "unauthorized", command
 
 
 FIELDS: dict[str, dict[str, Any]] = {
@@ -196,27 +195,21 @@ WHOLE = {"mine/memory/add": {"content": "x", "private": False}}
 """Fields of commands that work without anything being there."""
 
 
-@pytest.mark.parametrize("command", FIELDS)
-async def test_what_is_not_there(panel: Panel, command: str) -> None:
+async def test_what_is_not_there(panel: Panel) -> None:
     """A sentence with a key says so; nothing is logged as an error."""
-    answer = await panel.ask(command, **FIELDS[command])
-    assert answer["error"]["translation_key"] in {
-        "turn_unknown", "memory_unknown", "confirmation_unknown", "suggestion_unknown", "nothing_to_undo",
-        "person_unknown",
-    }  # fmt: skip
+    for command, fields in FIELDS.items():
+        answer = await panel.ask(command, **fields)
+        assert answer["error"]["translation_key"] in {
+            "turn_unknown", "memory_unknown", "confirmation_unknown", "suggestion_unknown", "nothing_to_undo",
+            "person_unknown",
+        }, command  # fmt: skip
+    for command in EVERY[1:]:
+        fields = {**WHOLE.get(command, {}), **FIELDS.get(command, {}), "entry_id": "x"}
+        assert (await panel.ask(command, **fields))["error"]["code"] == "not_found", command
 
 
-@pytest.mark.parametrize("command", EVERY[1:])
-async def test_an_agent_that_is_not_there(panel: Panel, command: str) -> None:
-    answer = await panel.ask(
-        command, **{**WHOLE.get(command, {}), **FIELDS.get(command, {}), "entry_id": "x"}
-    )
-    assert answer["error"]["code"] == "not_found"
-
-
-@pytest.mark.parametrize(
-    ("command", "fields"),
-    [
+async def test_fields_are_checked(panel: Panel) -> None:
+    wrong: tuple[tuple[str, dict[str, Any]], ...] = (
         ("usage", {"days": MAX_DAYS + 1}),
         ("usage", {"days": 0}),
         ("audit", {"limit": 100_000}),
@@ -226,10 +219,9 @@ async def test_an_agent_that_is_not_there(panel: Panel, command: str) -> None:
         ("memory/update", {**FIELDS["memory/update"], "importance": 2}),
         ("suggestion/answer", {"suggestion_id": "x", "answer": "maybe"}),
         ("turns", {"more": True}),
-    ],
-)
-async def test_fields_are_checked(panel: Panel, command: str, fields: dict[str, Any]) -> None:
-    assert (await panel.ask(command, **fields))["error"]["code"] == "invalid_format"
+    )
+    for command, fields in wrong:
+        assert (await panel.ask(command, **fields))["error"]["code"] == "invalid_format", command
 
 
 async def test_memories(hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context) -> None:

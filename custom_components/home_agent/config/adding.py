@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 import json
-from typing import Any, Final, override
+from typing import Any, Final
 
 import aiohttp
 import probatio
 
-from homeassistant.config_entries import ConfigEntry, ConfigFlow, ConfigFlowResult
+from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.selector import (
@@ -21,12 +21,9 @@ from homeassistant.helpers.selector import (
 )
 
 from ..agent.describe import NameCase, async_phrase, with_article
-from ..agents.assistants import async_make_assistant, may_be_assistant
-from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN, LOGGER
+from ..const import CONF_BASE_URL, CONF_MODEL, LOGGER
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..texts import without_embeds
 from .fields import Field, form, stripped, switch
-from .probe import async_shared
 
 SENTENCES: Final = 3
 MIN_LIGHTS: Final = 2
@@ -166,7 +163,6 @@ FIELD_ASSISTANT: Final = "make_assistant"
 DEFAULT_NAME: Final = "Home Agent"
 SEARCH_SECONDS: Final = 0.5
 """How long the first form waits for servers on this machine."""
-EXPOSURE_PAGE: Final = "/config/voice-assistants/expose"
 ASSISTANT: Final = switch(FIELD_ASSISTANT)
 
 
@@ -204,70 +200,3 @@ def model_fields(options: Sequence[SelectOptionDict]) -> tuple[Field, ...]:
     mode = SelectSelectorMode.DROPDOWN
     config = SelectSelectorConfig(options=list(options), mode=mode, custom_value=True)
     return (Field(key=CONF_MODEL, selector=SelectSelector(config), clean=stripped, required=True),)
-
-
-class AddingSteps(ConfigFlow):
-    """Looks for servers, and makes an assistant."""
-
-    def __init__(self) -> None:
-        self._search: asyncio.Task[list[FoundServer]] | None = None
-        self._makes_assistant = False
-        self._told: dict[str, str] = {}
-
-    async def _async_servers(self) -> list[FoundServer]:
-        """Return the servers that were found so far, those that no agent uses first."""
-        if self._search is None:
-            task = async_find_servers(self.hass)
-            self._search = self.hass.async_create_background_task(task, "home_agent servers")
-        await asyncio.wait([self._search], timeout=SEARCH_SECONDS)
-        found = self._search.result() if self._search.done() else []
-        used = {
-            entry.data.get(CONF_BASE_URL, "").removesuffix("/v1")
-            for entry in self.hass.config_entries.async_entries(DOMAIN)
-        }
-        return sorted(found, key=lambda server: server.url in used)
-
-    async def async_step_ready(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Say what can be done now, and offer to make the assistant."""
-        if user_input is not None:
-            self._makes_assistant = bool(user_input.get(FIELD_ASSISTANT))
-            return await self._async_store()
-        house = await (await async_shared(self.hass)).house.async_snapshot()
-        sentences = await async_first_sentences(self.hass, house)
-        self._told = {
-            "count": str(len(house.entities)),
-            "sentences": "\n".join(f"- *{without_embeds(sentence)}*" for sentence in sentences),
-        }
-        offered = may_be_assistant(self.hass)
-        return self.async_show_form(
-            step_id="ready",
-            data_schema=form([ASSISTANT] if offered is not None else [], {FIELD_ASSISTANT: offered}),
-            description_placeholders=self._told,
-            last_step=True,
-        )
-
-    async def _async_store(self) -> ConfigFlowResult:
-        raise NotImplementedError
-
-    def _create(self, title: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> ConfigFlowResult:
-        """Create the entry. The link is in its dialog only: on a page of the flow it would end the flow."""
-        return self.async_create_entry(
-            title=title,
-            data=data,
-            options=options,
-            description="assistant" if self._makes_assistant else "default",
-            description_placeholders={**self._told, "expose": EXPOSURE_PAGE},
-        )
-
-    @override
-    async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
-        """Make the assistant."""
-        if self._makes_assistant:
-            await async_make_assistant(self.hass, result["result"])
-        return result
-
-    @override
-    def async_remove(self) -> None:
-        """Stop looking for servers."""
-        if self._search is not None:
-            self._search.cancel()
