@@ -67,7 +67,7 @@ FIELDS: Final = {
 """The field of a form that each part of a connection is typed into."""
 
 
-class HomeAgentConfigFlow(ProbeSteps, ConfigFlow, domain=DOMAIN):
+class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
     VERSION = VERSION

@@ -35,7 +35,7 @@ from ..inference.models import ModelServerError
 from ..knowledge.house import AgentView, ViewedHouse
 from ..texts import without_embeds
 from .fields import Checked, Field, check, choice, form, stripped, text
-from .options import OptionPages, add_page_steps
+from .options import Edited, OptionPages, add_page_steps
 from .probe import ProbeSteps, async_shared, ranked, typed_endpoint
 from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
 
@@ -86,6 +86,8 @@ def named(fields: tuple[Field, ...], entry: ConfigEntry) -> tuple[Field, ...]:
 
 class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
     """Adds an agent, or changes one; a page takes effect when it is saved."""
+
+    pages = AGENT_PAGES
 
     def __init__(self) -> None:
         super().__init__()
@@ -231,7 +233,7 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
             data_schema=form(fields, values if checked is None else shown),
             errors=checked.errors if checked else {},
             description_placeholders={
-                "agent": self.agent_name,
+                "agent": self.edited().name,
                 "connection": entry.title,
                 "model": entry.data[CONF_MODEL],
                 **(checked.placeholders if checked else {}),
@@ -251,30 +253,14 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
                 self._models = []
         return self._models or []
 
-    @property
     @override
-    def connection(self) -> ConfigEntry:
-        """Return the entry with the connection."""
-        return self._get_entry()
-
-    @property
-    @override
-    def agent_name(self) -> str:
-        """Return the name of the agent; of a new one, that of the connection."""
-        return (
-            self._get_entry().title if self.source == SOURCE_USER else self._get_reconfigure_subentry().title
-        )
-
-    @property
-    @override
-    def stored(self) -> Mapping[str, Any]:
-        """Return the stored options."""
-        return self._get_reconfigure_subentry().data
-
-    @override
-    def page_fields(self, page: str) -> tuple[Field, ...]:
-        """Return the fields of a page."""
-        return AGENT_PAGES[page]
+    def edited(self) -> Edited:
+        """Return the agent; a new one has the name of the connection."""
+        entry = self._get_entry()
+        if self.source == SOURCE_USER:
+            return Edited(entry, entry.title, {})
+        subentry = self._get_reconfigure_subentry()
+        return Edited(entry, subentry.title, subentry.data)
 
     @override
     async def async_save(self, options: Mapping[str, Any]) -> None:

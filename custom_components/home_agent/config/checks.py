@@ -5,7 +5,7 @@ The module loads when such a page is saved.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -59,8 +59,8 @@ async def _async_check_web(
 ) -> None:
     """Try the search service and the other models, where they are entered or changed."""
     await _async_check_search(hass, checked, stored)
-    for server in (FALLBACK, EXTERNAL):
-        await _async_check_server(hass, checked, stored, server)
+    for name in SERVERS:
+        await _async_check_server(hass, checked, stored, name)
         checked.keep_report()
 
 
@@ -101,66 +101,39 @@ async def _async_check_search(hass: HomeAssistant, checked: Checked, stored: Map
                 checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_failed", detail=str(err)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFields:
-    """The fields that describe one server, and what is said of it."""
-
-    base_url: str
-    api_key: str
-    model: str
-    switch: str | None
-    """The field that switches it on; None if it is in use once it is entered."""
-    name: str
-    """What its errors and reports begin with."""
-
-    def chosen(self, values: Mapping[str, Any]) -> dict[str, str] | None:
-        """Return the values of the fields, None if the server is not in use."""
-        found = {key: values.get(key, "") for key in (self.base_url, self.api_key, self.model)}
-        return found if (values.get(self.switch) if self.switch else any(found.values())) else None
+SERVERS: Final = ("fallback", "external")
+"""What the names of the options of the other models begin with, and their errors and reports."""
 
 
-FALLBACK: Final = ServerFields(
-    base_url=const.CONF_FALLBACK_BASE_URL,
-    api_key=const.CONF_FALLBACK_API_KEY,
-    model=const.CONF_FALLBACK_MODEL,
-    switch=None,
-    name="fallback",
-)
-EXTERNAL: Final = ServerFields(
-    base_url=const.CONF_EXTERNAL_BASE_URL,
-    api_key=const.CONF_EXTERNAL_API_KEY,
-    model=const.CONF_EXTERNAL_MODEL,
-    switch=const.CONF_EXTERNAL,
-    name="external",
-)
+def _server_of(values: Mapping[str, Any], name: str) -> dict[str, str] | None:
+    """Return the values of a server's fields, None if it is not in use: a fallback is, once it is entered."""
+    found = {part: values.get(f"{name}_llm_{part}", "") for part in ("base_url", "api_key", "model")}
+    is_used = values.get(const.CONF_EXTERNAL) if name == "external" else any(found.values())
+    return found if is_used else None
 
 
 async def _async_check_server(
-    hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], fields: ServerFields
+    hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], name: str
 ) -> None:
     """Reach a server that is switched on or changed, ask its model for a word, and complete its address."""
-    chosen = fields.chosen(checked.values)
+    chosen = _server_of(checked.values, name)
     if chosen is None or checked.errors:
         return
-    for key in (fields.base_url, fields.model):
-        if not chosen[key]:
-            checked.fail(key, InvalidInput(f"{fields.name}_incomplete"))
-    if checked.errors or chosen == fields.chosen(stored):
+    for part in ("base_url", "model"):
+        if not chosen[part]:
+            checked.fail(f"{name}_llm_{part}", InvalidInput(f"{name}_incomplete"))
+    if checked.errors or chosen == _server_of(stored, name):
         return
-    settings = {
-        const.CONF_BASE_URL: chosen[fields.base_url],
-        const.CONF_API_KEY: chosen[fields.api_key],
-        const.CONF_MODEL: chosen[fields.model],
-    }
     try:
-        typed = typed_endpoint(hass, settings)
+        typed = typed_endpoint(hass, {f"llm_{part}": value for part, value in chosen.items()})
         server = await async_find_server(hass, typed)
         await async_probe_model(hass, replace(typed, base_url=server.base_url))
     except InvalidInput as err:
-        checked.fail({"key": fields.api_key, "model": fields.model}.get(err.part, fields.base_url), err)
+        part = {"key": "api_key", "model": "model"}.get(err.part, "base_url")
+        checked.fail(f"{name}_llm_{part}", err)
         return
-    checked.values[fields.base_url] = server.base_url
-    _warn_about_cloud(checked, server.base_url, f"{fields.name}_cloud")
+    checked.values[f"{name}_llm_base_url"] = server.base_url
+    _warn_about_cloud(checked, server.base_url, f"{name}_cloud")
 
 
 def _warn_about_cloud(checked: Checked, address: str, step: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, override
+from typing import Any, Final, NamedTuple, override
 
 import yarl
 
@@ -144,8 +144,18 @@ async def async_with_choices(
     return tuple(found)
 
 
+class Edited(NamedTuple):
+    """An agent whose options are changed."""
+
+    connection: ConfigEntry
+    name: str
+    stored: Mapping[str, Any]
+
+
 class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
     """Shows the pages of an agent; a page takes effect when it is saved, and the menu comes back."""
+
+    pages: Mapping[str, tuple[Field, ...]]
 
     def __init__(self) -> None:
         self._typed: dict[str, Any] = {}
@@ -154,23 +164,8 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         self._reports: list[tuple[str, dict[str, str]]] = []
         self._has_saved = False
 
-    @property
-    def connection(self) -> ConfigEntry:
-        """Return the entry with the connection."""
-        raise NotImplementedError
-
-    @property
-    def agent_name(self) -> str:
-        """Return the name of the agent whose pages these are."""
-        raise NotImplementedError
-
-    @property
-    def stored(self) -> Mapping[str, Any]:
-        """Return the stored options of the agent."""
-        raise NotImplementedError
-
-    def page_fields(self, page: str) -> tuple[Field, ...]:
-        """Return the fields of a page."""
+    def edited(self) -> Edited:
+        """Return the agent whose pages these are."""
         raise NotImplementedError
 
     async def async_save(self, options: Mapping[str, Any]) -> None:
@@ -186,15 +181,15 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         return self._report() if self._reports else await self._async_store()
 
     def _fields(self, page: str) -> tuple[Field, ...]:
-        ollama = may_be_ollama(self.connection)
-        return tuple(field for field in self.page_fields(page) if ollama or not field.only_ollama)
+        ollama = may_be_ollama(self.edited().connection)
+        return tuple(field for field in self.pages[page] if ollama or not field.only_ollama)
 
     async def async_page(self, page: str, user_input: dict[str, Any] | None) -> Any:
         """Show a page, or save its values; a check with findings asks first."""
-        entry, stored = self.connection, self.stored
+        entry, name, stored = self.edited()
         fields = with_removals(await async_with_choices(self.hass, self._fields(page), stored), stored)
         shown = stored_values(fields, stored)
-        notes = {**EXAMPLES, "agent": self.agent_name, "withheld": await self._async_withheld()}
+        notes = {**EXAMPLES, "agent": name, "withheld": await self._async_withheld()}
         if user_input is None:
             typed = self._typed if self._page == page else {}
             return self.async_show_form(
@@ -237,7 +232,7 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
     async def _async_store(self) -> Any:
         """Store the values of the page beside those of the others, and show the menu again."""
         of_page = {field.key for field in self._fields(self._page)}
-        others = {key: value for key, value in self.stored.items() if key not in of_page}
+        others = {key: value for key, value in self.edited().stored.items() if key not in of_page}
         await self.async_save({**others, **self._tried})
         self._typed, self._page, self._has_saved = {}, "", True
         return await self.async_back()
@@ -257,7 +252,7 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         return self.async_show_menu(
             step_id=menu,
             menu_options=[*pages, *([DONE] if self._has_saved else [])],
-            description_placeholders={"agent": self.agent_name, "saved": saved},
+            description_placeholders={"agent": self.edited().name, "saved": saved},
         )
 
     async def _async_note(self, name: str) -> str:
@@ -267,7 +262,8 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
 
     async def _async_withheld(self) -> str:
         """Return a paragraph about data that an external model does not receive, or an empty text."""
-        settings = {**DEFAULTS, **self.connection.data, **self.connection.options}
+        entry = self.edited().connection
+        settings = {**DEFAULTS, **entry.data, **entry.options}
         if DataPolicy(settings).of(PRIMARY).people:
             return ""
         note = await self._async_note("withheld")
@@ -297,6 +293,8 @@ MENUS: Final = {"init": (*HOUSEHOLD, "expert"), "expert": (*EXPERT, "init")}
 
 class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
     """Show the menus, and the pages that are chosen; a page takes effect when it is saved."""
+
+    pages = PAGES
 
     def __init__(self) -> None:
         super().__init__()
@@ -336,28 +334,10 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         shown: ConfigFlowResult = await self.async_show_pages(menu, MENUS[menu])
         return shown
 
-    @property
     @override
-    def connection(self) -> ConfigEntry:
+    def edited(self) -> Edited:
         """Return the entry, which is the agent as well."""
-        return self.config_entry
-
-    @property
-    @override
-    def agent_name(self) -> str:
-        """Return the name of the agent."""
-        return self.config_entry.title
-
-    @property
-    @override
-    def stored(self) -> Mapping[str, Any]:
-        """Return the stored options."""
-        return self.config_entry.options
-
-    @override
-    def page_fields(self, page: str) -> tuple[Field, ...]:
-        """Return the fields of a page."""
-        return PAGES[page]
+        return Edited(self.config_entry, self.config_entry.title, self.config_entry.options)
 
     @override
     async def async_save(self, options: Mapping[str, Any]) -> None:
