@@ -172,43 +172,46 @@ def clean_duration(value: str) -> str:
     return duration
 
 
-def _matching(values: Iterable[str], pattern: re.Pattern[str], error: str, many: str) -> list[str]:
-    """Return names without blanks and doubles. Raises `many` for too many, `error` for a wrong one."""
-    names = clean_names(values)
-    if len(names) > MAX_PATTERNS:
-        raise InvalidInput(many, limit=str(MAX_PATTERNS))
-    for name in names:
-        if not pattern.match(name):
-            raise InvalidInput(error, **{error.removeprefix("invalid_"): name[:60]})
-    return names
+def _matching(
+    pattern: re.Pattern[str],
+    error: str,
+    many: str = "too_many_patterns",
+    tidy: Callable[[str], str] = str.strip,
+) -> Callable[[Iterable[str]], list[str]]:
+    """Return what cleans names: without blanks and doubles, each of one form.
+
+    It raises InvalidInput: `many` for too many, `error` for a wrong one.
+    """
+
+    def clean(values: Iterable[str]) -> list[str]:
+        names = clean_names(map(tidy, values))
+        if len(names) > MAX_PATTERNS:
+            raise InvalidInput(many, limit=str(MAX_PATTERNS))
+        for name in names:
+            if not pattern.match(name):
+                raise InvalidInput(error, **{error.removeprefix("invalid_"): name[:60]})
+        return names
+
+    return clean
 
 
-def clean_patterns(values: Iterable[str]) -> list[str]:
-    """Return entity patterns such as `climate.*`, in lower case."""
-    return _matching(map(str.lower, values), _PATTERN, "invalid_pattern", "too_many_patterns")
-
-
-def clean_attributes(values: Iterable[str]) -> list[str]:
-    """Return names and patterns of attributes, for all entities or, behind a pattern, for some."""
-    names = ("".join(value.lower().split()) for value in values)
-    return _matching(names, _ATTRIBUTE, "invalid_attribute", "too_many_patterns")
-
-
-def clean_rules(values: Iterable[str]) -> list[str]:
-    """Return rules of the policy, in lower case."""
-    return _matching(map(str.lower, values), RULE, "invalid_rule", "too_many_rules")
+clean_patterns: Final = _matching(_PATTERN, "invalid_pattern", tidy=str.lower)
+"""Entity patterns such as `climate.*`."""
+clean_attributes: Final = _matching(
+    _ATTRIBUTE, "invalid_attribute", tidy=lambda value: "".join(value.lower().split())
+)
+"""Names and patterns of attributes, for all entities or, behind a pattern, for some."""
+clean_rules: Final = _matching(RULE, "invalid_rule", "too_many_rules", str.lower)
+"""Rules of the policy."""
+clean_keywords: Final = _matching(_KEYWORD, "invalid_keyword")
+"""Words of the household's own; one that would hold back everything is none."""
 
 
 def clean_hosts(values: Iterable[str]) -> list[str]:
     """Return hosts with wildcards, in lower case, without scheme, port and path."""
     names = (value.lower().partition("://")[2] or value.lower() for value in values)
-    hosts = map(_ALLOWED_HOST.match, _matching(names, _ALLOWED_HOST, "invalid_host", "too_many_rules"))
-    return list(dict.fromkeys(host[1] for host in hosts if host))
-
-
-def clean_keywords(values: Iterable[str]) -> list[str]:
-    """Return words of the household's own; one that would hold back everything is none."""
-    return _matching(values, _KEYWORD, "invalid_keyword", "too_many_patterns")
+    written = _matching(_ALLOWED_HOST, "invalid_host", "too_many_rules")(names)
+    return list(dict.fromkeys(host[1] for host in map(_ALLOWED_HOST.match, written) if host))
 
 
 def clean_collection(value: str) -> str:

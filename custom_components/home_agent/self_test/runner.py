@@ -8,7 +8,7 @@ import json
 from time import monotonic
 from typing import Any, Final
 
-from homeassistant.core import Context, HomeAssistant, State
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import llm
 
@@ -31,7 +31,6 @@ from ..inference.models import (
     Priority,
     as_agent_error,
 )
-from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..runtime import HomeAgentData
 from ..texts import plain
@@ -79,7 +78,6 @@ class SelfTest:
         self._house = house()
         self._tools: dict[str, llm.Tool] = dict(data.handler.tools)
         self._speaker = Speaker(context=Context(), language="en")
-        self._checker = Checker(self._house, states(), self._tools, self._speaker)
 
     async def async_run(self, progress: Progress) -> Report:
         """Return the report. Raises LLMError if the server cannot be asked.
@@ -129,7 +127,7 @@ class SelfTest:
         messages: list[Message] = [{"role": "user", "content": case.said}]
         turn.answer, turn.first = await self._async_ask(messages, case)
         answer = turn.answer
-        if problem := self._checker.problem(case, answer):
+        if problem := self._wrong(case, answer):
             return problem
         if case.refused:
             told = answer
@@ -208,6 +206,66 @@ class SelfTest:
             caller=Caller("self-test", Priority.TASK),
         )
 
+    def _wrong(self, case: Case, answer: ModelAnswer) -> str | None:
+        """Return the problem of an answer; None if it is right."""
+        try:
+            done = self._done(case, answer.calls)
+            read = self._read(case, answer.calls)
+        except HomeAgentError as err:
+            return None if case.tries else f"a call does not fit: {err}"
+        if wrong := _difference(case, done, answer):
+            return wrong
+        if unasked := self._unasked(case, answer.calls):
+            return f"calls {unasked}, although nothing of the kind was asked for"
+        if case.reads and case.reads not in read:
+            return f"did not read the history of {case.reads}"
+        return None
+
+    def _unasked(self, case: Case, calls: Sequence[llm.ToolInput]) -> str | None:
+        for call in calls:
+            tool = self._tools.get(call.tool_name)
+            if tool is None or (call.tool_name == ControlTool.name and case.effects):
+                continue
+            reads = tool.only_reads(call.tool_args) if isinstance(tool, HomeAgentTool) else False
+            if not reads:
+                return call.tool_name
+        return None
+
+    def _done(self, case: Case, calls: Sequence[llm.ToolInput]) -> dict[str, list[tuple[str, Any]]]:
+        """Return the services that calls come down to, by entity. Raises HomeAgentError."""
+        done: dict[str, list[tuple[str, Any]]] = {}
+        for call in calls:
+            if call.tool_name != ControlTool.name:
+                continue
+            fitted, _ = fit_call(self._tools[ControlTool.name], call.tool_args)
+            verb, target, given = read_args(fitted)
+            for record in self._meant(case, target, domains_of(verb)):
+                made = plan(states()[record], verb, given, Units())
+                done.setdefault(record, []).extend((step.service, step.data) for step in made.calls)
+        return done
+
+    def _read(self, case: Case, calls: Sequence[llm.ToolInput]) -> set[str]:
+        """Return the entities whose history is read. Raises HomeAgentError."""
+        found: set[str] = set()
+        for call in calls:
+            if call.tool_name == QueryTool.name and case.reads:
+                args = fit_call(self._tools[QueryTool.name], call.tool_args)[0]
+                if args.get("history"):
+                    found.update(self._meant(case, Target.from_args(args), None))
+        return found
+
+    def _meant(self, case: Case, target: Target, domains: Any) -> list[str]:
+        """Return the entities that a target means. Raises ValidationError."""
+        found = resolve(
+            self._house,
+            target,
+            speaker=self._speaker,
+            sentence=case.said,
+            allowed_domains=domains,
+            exists=lambda _entity_id: False,
+        )
+        return [record.entity_id for record in found]
+
 
 @dataclass(slots=True)
 class _Turn:
@@ -256,82 +314,6 @@ class ModelAnswer:
 
     calls: Sequence[llm.ToolInput]
     words: str
-
-
-class Checker:
-    """Knows the imaginary home and the tools."""
-
-    def __init__(
-        self,
-        house: HouseSnapshot,
-        states: Mapping[str, State],
-        tools: Mapping[str, llm.Tool],
-        speaker: Speaker,
-    ) -> None:
-        self._house = house
-        self._states = states
-        self._tools = tools
-        self._speaker = speaker
-
-    def problem(self, case: Case, answer: ModelAnswer) -> str | None:
-        """Return the problem of an answer; None if it is right."""
-        try:
-            done = self._done(case, answer.calls)
-            read = self._read(case, answer.calls)
-        except HomeAgentError as err:
-            return None if case.tries else f"a call does not fit: {err}"
-        if wrong := _difference(case, done, answer):
-            return wrong
-        if unasked := self._unasked(case, answer.calls):
-            return f"calls {unasked}, although nothing of the kind was asked for"
-        if case.reads and case.reads not in read:
-            return f"did not read the history of {case.reads}"
-        return None
-
-    def _unasked(self, case: Case, calls: Sequence[llm.ToolInput]) -> str | None:
-        for call in calls:
-            tool = self._tools.get(call.tool_name)
-            if tool is None or (call.tool_name == ControlTool.name and case.effects):
-                continue
-            reads = tool.only_reads(call.tool_args) if isinstance(tool, HomeAgentTool) else False
-            if not reads:
-                return call.tool_name
-        return None
-
-    def _done(self, case: Case, calls: Sequence[llm.ToolInput]) -> dict[str, list[tuple[str, Any]]]:
-        """Return the services that calls come down to, by entity. Raises HomeAgentError."""
-        done: dict[str, list[tuple[str, Any]]] = {}
-        for call in calls:
-            if call.tool_name != ControlTool.name:
-                continue
-            fitted, _ = fit_call(self._tools[ControlTool.name], call.tool_args)
-            verb, target, given = read_args(fitted)
-            for record in self._meant(case, target, domains_of(verb)):
-                made = plan(self._states[record], verb, given, Units())
-                done.setdefault(record, []).extend((step.service, step.data) for step in made.calls)
-        return done
-
-    def _read(self, case: Case, calls: Sequence[llm.ToolInput]) -> set[str]:
-        """Return the entities whose history is read. Raises HomeAgentError."""
-        found: set[str] = set()
-        for call in calls:
-            if call.tool_name == QueryTool.name and case.reads:
-                args = fit_call(self._tools[QueryTool.name], call.tool_args)[0]
-                if args.get("history"):
-                    found.update(self._meant(case, Target.from_args(args), None))
-        return found
-
-    def _meant(self, case: Case, target: Target, domains: Any) -> list[str]:
-        """Return the entities that a target means. Raises ValidationError."""
-        found = resolve(
-            self._house,
-            target,
-            speaker=self._speaker,
-            sentence=case.said,
-            allowed_domains=domains,
-            exists=lambda _entity_id: False,
-        )
-        return [record.entity_id for record in found]
 
 
 def _difference(case: Case, done: Mapping[str, list[tuple[str, Any]]], answer: ModelAnswer) -> str | None:
