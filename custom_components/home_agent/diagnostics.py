@@ -62,7 +62,6 @@ def _shown(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_private(key: str, value: object) -> bool:
-    """Return whether a value may name somebody or something, or opens something."""
     if isinstance(value, str):
         return is_secret(key) or key.endswith(PRIVATE_TEXTS) or key.startswith("policy_")
     return not isinstance(value, bool | int | float)
@@ -101,7 +100,6 @@ def _server(address: str) -> dict[str, Any]:
 
 
 def _kind_of_key(key: str) -> str:
-    """Return whether there is a key, and of which kind."""
     if not key:
         return "none"
     return "template" if is_template(key) else "plain"

@@ -53,7 +53,6 @@ def _described(
     message: Callable[[HomeAssistant, Mapping[str, Any]], str],
     event: LazyEventPartialState,
 ) -> dict[str, Any]:
-    """Return the logbook entry of an event."""
     agent, entry_id = event.data.get("subentry_id"), event.data.get("config_entry_id")
     entry = hass.config_entries.async_get_entry(entry_id) if entry_id else None
     if not entry_id:  # events of earlier releases do not name their agent
@@ -72,7 +71,6 @@ def _described(
 
 @callback
 def _request(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    """Return the source of a request: a person or a device."""
     user_id, device_id = data.get("user_id"), data.get("device_id")
     persons = hass.states.async_all("person") if user_id else ()
     who = next((state.name for state in persons if state.attributes.get("user_id") == user_id), None)

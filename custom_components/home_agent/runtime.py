@@ -420,7 +420,6 @@ class HomeAgentData:
         )
 
     def _make_indexer(self, *, with_states: bool) -> Indexer:
-        """Return what keeps the collections in sync with the home."""
         return Indexer(
             self._hass,
             entry_id=self.entry_id,
@@ -465,7 +464,6 @@ class HomeAgentData:
         return [tool for tool in tools if tool.name not in disabled]
 
     def _make_learner(self) -> Learner:
-        """Return what finds habits."""
         from .memory.learner.learner import build_learner  # noqa: PLC0415 - loads where it is wanted
 
         observations = self.shared.observations.of(self.entry_id)

@@ -82,7 +82,6 @@ def _figure(
 
 
 def _of_turn(key: str) -> Callable[[HomeAgentData], float | None]:
-    """Return a reader of a figure of the last turn."""
     return lambda data: data.figures.get(key)
 
 

@@ -277,7 +277,6 @@ async def async_give_kept(hass: HomeAssistant, agent_id: str, to: Agent) -> None
 
 @callback
 def _erase(hass: HomeAssistant, shared: SharedData, agent_id: str) -> None:
-    """Drop the memories of a removed agent, and what is known of it."""
     for store in (shared.memories, shared.profiles, shared.agents):
         store.forget(agent_id)
     withdraw(hass, f"{ISSUE}_{agent_id}")

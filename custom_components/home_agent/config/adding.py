@@ -152,7 +152,6 @@ async def _async_ask(hass: HomeAssistant, host: str, port: int) -> FoundServer |
 
 
 def _models(answer: Any) -> Sequence[str] | None:
-    """Return the names in a list of models, None if it is something else."""
     listed = answer.get("models", answer.get("data")) if isinstance(answer, dict) else None
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
         return None

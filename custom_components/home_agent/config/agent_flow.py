@@ -168,7 +168,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         return made
 
     def _shown(self, page: str) -> dict[str, Any]:
-        """Return what one of the two pages shows at first."""
         if page == ADD:
             return {FIELD_COPY: CONNECTION, CONF_SHARED_MEMORY: None}
         subentry = self._get_reconfigure_subentry()
@@ -176,7 +175,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         return {**defaults, CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
 
     def _stored_model(self) -> str | None:
-        """Return the model that the agent has of its own; a new one has none."""
         if self._about == ADD:
             return None
         model: str | None = self._get_reconfigure_subentry().data.get(CONF_MODEL)

@@ -177,7 +177,6 @@ SENTENCE: Final = "light"
 async def _async_check_vector_store(
     hass: HomeAssistant, entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
-    """Test the changed values and complete them, then report the findings."""
     _take_apart(checked)
     chosen = {**DEFAULTS, **entry.data, **checked.values}
     provider, house = chosen[const.CONF_EMBEDDING_PROVIDER], chosen[const.CONF_VECTOR_COLLECTION]
@@ -296,7 +295,6 @@ async def _async_try_embedding(hass: HomeAssistant, checked: Checked, chosen: Va
 
 
 async def _async_dimension(hass: HomeAssistant, settings: Mapping[str, Any]) -> int:
-    """Return the dimension of the chosen model's vectors. Raises InvalidInput."""
     try:
         async with asyncio.timeout(EMBEDDING_SECONDS):
             embedder = await async_create_embedder(hass, settings)

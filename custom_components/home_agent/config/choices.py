@@ -100,7 +100,6 @@ async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Lab
 
 
 def _word(texts: Mapping[str, str], group: str, key: str, **values: str) -> str:
-    """Return the words for a key of a group."""
     text = texts.get(f"component.{DOMAIN}.selector.policy_{group}.options.{key}", key)
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
@@ -147,7 +146,6 @@ def _places(hass: HomeAssistant, word: Callable[..., str]) -> Iterator[tuple[str
 def _people(
     persons: Mapping[str, str], profiles: Iterable[str], word: Callable[..., str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield for whom a rule may be, and for whom not."""
     named = dict(persons)
     named |= {f"{PROFILE}{name}": word("whom", "profile", name=name) for name in profiles if name}
     yield GUESTS, word("whom", GUESTS)

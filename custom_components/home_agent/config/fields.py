@@ -347,7 +347,6 @@ def in_section(name: str, *fields: Field) -> tuple[Field, ...]:
 
 
 def _holds(condition: Condition, typed: Mapping[str, Any]) -> bool:
-    """Return whether a condition is met, as Home Assistant decides it."""
     value = typed.get(condition["field"])
     return value in condition["value"] if "value" in condition else value not in (None, "")
 

@@ -71,7 +71,6 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _table() -> dict[tuple[str, ...], Measured]:
-    """Return what is known by the words of the names, the longest first."""
     rows = {
         _words(name): Measured((row["commands"] + row["simple"] + row["questions"]) / 3, row.get("gigabytes"))
         for row in _FILE
@@ -123,7 +122,6 @@ async def async_options(
 
 
 def _gigabytes(model: str, sizes: Mapping[str, int]) -> int | None:
-    """Return how much memory a model needs, None if that is unknown."""
     if (found := known(model)) and found.gigabytes:
         return found.gigabytes
     return ceil(sizes[model] / 1e9 * 1.1 + CONTEXT_GIGABYTES) if sizes.get(model) else None
@@ -230,7 +228,6 @@ async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
 
 
 async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> Server:
-    """Return the server at an address. Raises InvalidInput."""
     async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
         listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
     sizes = {model["id"]: model["size"] for model in listed if isinstance(model.get("size"), int)}

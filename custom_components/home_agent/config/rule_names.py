@@ -146,7 +146,6 @@ def _entities(hass: HomeAssistant) -> dict[str, set[str]]:
 
 
 def _services(hass: HomeAssistant) -> dict[str, set[str]]:
-    """Return the services of the vetted table, and those that are registered."""
     found = {domain: set(services) for domain, services in hass.services.async_services_internal().items()}
     for facts in DOMAINS.values():
         if services := facts.services | facts.writes | facts.reads:

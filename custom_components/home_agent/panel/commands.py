@@ -110,7 +110,6 @@ async def _async_overview(command: PanelCommand) -> Response:
 
 
 async def _async_turns(command: PanelCommand) -> Response:
-    """Return the last turns in short, the newest first, and how many are kept."""
     return {"most": MAX_TURNS, "turns": command.data.turn_log.short()}
 
 

@@ -207,7 +207,6 @@ class SelfTest:
         )
 
     def _wrong(self, case: Case, answer: ModelAnswer) -> str | None:
-        """Return the problem of an answer; None if it is right."""
         try:
             done = self._done(case, answer.calls)
             read = self._read(case, answer.calls)
@@ -232,7 +231,6 @@ class SelfTest:
         return None
 
     def _done(self, case: Case, calls: Sequence[llm.ToolInput]) -> dict[str, list[tuple[str, Any]]]:
-        """Return the services that calls come down to, by entity. Raises HomeAgentError."""
         done: dict[str, list[tuple[str, Any]]] = {}
         for call in calls:
             if call.tool_name != ControlTool.name:
@@ -245,7 +243,6 @@ class SelfTest:
         return done
 
     def _read(self, case: Case, calls: Sequence[llm.ToolInput]) -> set[str]:
-        """Return the entities whose history is read. Raises HomeAgentError."""
         found: set[str] = set()
         for call in calls:
             if call.tool_name == QueryTool.name and case.reads:
@@ -255,7 +252,6 @@ class SelfTest:
         return found
 
     def _meant(self, case: Case, target: Target, domains: Any) -> list[str]:
-        """Return the entities that a target means. Raises ValidationError."""
         found = resolve(
             self._house,
             target,

@@ -104,7 +104,6 @@ async def _async_log(call: ServiceCall, entry: Agent) -> Response:
 
 
 async def _async_self_test(call: ServiceCall, entry: Agent) -> Response:
-    """Ask the model sentences about an imaginary home; nothing is called. Raises LLMError."""
     running = await async_part(call.hass, "self_test.runner")
     report: Response = await running.async_run_self_test(call.hass, entry.runtime_data, lambda *_: None)
     return report
