@@ -49,14 +49,14 @@ from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import Memories, MemoryManager, MemorySettings
 from .memory.profile import Profile, ProfileManager
-from .panel.usage import UsageStore
+from .panel.usage import Usage
 from .planned.scheduler import PlannedStore
 from .proactive.state import ProactiveStore
 from .safety.confirmation import Confirmations, ConfirmationStore
 from .safety.disclosure import DataPolicy
 from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
-from .self_test.kept import SelfTestStore
+from .self_test.kept import SelfTestResult
 from .settings import AgentConfig, async_part, is_learning_enabled, settings_of
 from .store import EntryStore, StoredFile, dump, read_moment
 from .tools.activity import ActivityTool
@@ -220,8 +220,8 @@ class SharedData:
         self.proactive = ProactiveStore(hass)
         self.planned = PlannedStore(hass)
         self.automations = AutomationStore(hass)
-        self.usage = UsageStore(hass)
-        self.self_tests = SelfTestStore(hass)
+        self.usage = EntryStore(hass, f"{DOMAIN}.usage", Usage)
+        self.self_tests = EntryStore(hass, f"{DOMAIN}.self_test", SelfTestResult)
         self.agents = AgentRecords(hass)
         self.turn_logs = defaultdict[str, TurnLog](TurnLog)
         """The last turns by entry, in memory only."""

@@ -8,7 +8,8 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.self_test import runner
 from custom_components.home_agent.self_test.cases import COMMON, Capability, cases
-from custom_components.home_agent.self_test.kept import SelfTestStore
+from custom_components.home_agent.self_test.kept import SelfTestResult
+from custom_components.home_agent.store import EntryStore
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from tests.helpers.agent import async_agent
@@ -324,11 +325,11 @@ async def test_the_report_is_kept(hass: HomeAssistant, model_server: ModelServer
 
     store = agent.entry.runtime_data.shared.self_tests
     await store.async_flush()
-    again = SelfTestStore(hass)
+    again = EntryStore(hass, "home_agent.self_test", SelfTestResult)
     await again.async_load()
     assert again.of(agent.entry.entry_id).report == report
 
     await hass.config_entries.async_remove(agent.entry.entry_id)
-    again = SelfTestStore(hass)
+    again = EntryStore(hass, "home_agent.self_test", SelfTestResult)
     await again.async_load()
     assert again.of(agent.entry.entry_id).report is None

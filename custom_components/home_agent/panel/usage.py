@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any, Final
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import callback
 
-from ..const import CONF_PRICE_ANSWER, CONF_PRICE_CACHED, CONF_PRICE_PROMPT, DOMAIN
-from ..store import LARGEST, EntryStore
+from ..const import CONF_PRICE_ANSWER, CONF_PRICE_CACHED, CONF_PRICE_PROMPT
+from ..store import LARGEST
 from ..tools.turn_calls import Fit
 
-STORE_KEY: Final = f"{DOMAIN}.usage"
 MAX_DAYS: Final = 90
 _TOKENS_OF_A_PRICE: Final = 1_000_000
 COUNTERS: Final = (
@@ -94,10 +93,3 @@ def _count(value: Any) -> int:
     if not 0 <= value <= LARGEST:
         raise ValueError("not a count")
     return int(value)
-
-
-class UsageStore(EntryStore[Usage]):
-    """Keeps the days by entry."""
-
-    def __init__(self, hass: HomeAssistant) -> None:
-        super().__init__(hass, STORE_KEY, Usage)

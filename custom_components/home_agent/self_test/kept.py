@@ -4,12 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import callback
 
-from ..const import DOMAIN
-from ..store import EntryStore
-
-STORE_KEY: Final = f"{DOMAIN}.self_test"
 VERDICTS: Final = frozenset({"good", "usable", "poor", "slow"})
 
 type Report = dict[str, Any]
@@ -55,10 +51,3 @@ class SelfTestResult:
         if report["verdict"] not in VERDICTS or not isinstance(report["cases"], list):
             raise ValueError("not a report")
         self.report = {**report}
-
-
-class SelfTestStore(EntryStore[SelfTestResult]):
-    """Keeps the reports by entry."""
-
-    def __init__(self, hass: HomeAssistant) -> None:
-        super().__init__(hass, STORE_KEY, SelfTestResult)
