@@ -145,7 +145,7 @@ async def async_setup_entry(
 
 
 class _Sensor(HomeAgentBaseEntity, SensorEntity):
-    """A figure that is shown anew when a signal says so."""
+    """A figure that is written when a signal says so."""
 
     _attr_entity_category = EntityCategory.DIAGNOSTIC
     _attr_should_poll = False

@@ -13,7 +13,7 @@ from .const import DEFAULTS, DOMAIN
 
 
 class AgentConfig(Protocol):
-    """What an agent is built from: a config entry, or what the config flow has so far."""
+    """What an agent is built from: a config entry, or a further agent."""
 
     @property
     def entry_id(self) -> str:
