@@ -93,6 +93,13 @@ async def test_a_turn_in_all_its_parts(panel: Panel, agent: Agent, model_server:
     assert call["success"]
     assert bool(call["rules"]) is (call["fit"] == "repaired")
     assert first["at"] <= call["at"] <= second["at"] <= turn["ms"]
+    for request, captured in zip(turn["requests"], model_server.chats[-2:], strict=True):
+        assert [(item["role"], item["content"]) for item in request["messages"]] == [
+            (item["role"], item["content"] or "") for item in captured.messages
+        ]
+        assert [json.loads(tool) for tool in request["tools"]] == captured.json["tools"]
+    (sent_call,) = (made for message in second["messages"] for made in message["calls"])
+    assert json.loads(sent_call["arguments"])["entity_id"] == "light.bed_light"
     (states,) = (slot for slot in turn["slots"] if slot["name"] == "direct")
     sent = str(model_server.chats[-1].messages)
     assert states["lines"]
@@ -554,40 +561,18 @@ async def test_turns_go_with_the_panel_and_with_the_agent(panel: Panel, agent: A
     assert agent.entry.entry_id not in shared.turn_logs
 
 
-async def test_what_was_sent(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
-    """Messages and tools as the server got them."""
-    model_server.script([tool_calls([LAMP]), text("The bed light is on.")])
-    await agent.say("Turn on the bed light")
-    shown = (await panel.turn())["requests"]
-    sent = model_server.chats[-2:]
-    assert len(shown) == len(sent) == 2
-    for request, captured in zip(shown, sent, strict=True):
-        assert [(item["role"], item["content"]) for item in request["messages"]] == [
-            (item["role"], item["content"] or "") for item in captured.messages
-        ]
-        assert [json.loads(tool) for tool in request["tools"]] == captured.json["tools"]
-    (call,) = (call for message in shown[1]["messages"] for call in message["calls"])
-    assert json.loads(call["arguments"])["entity_id"] == "light.bed_light"
-
-
-async def test_no_code_is_in_what_was_sent(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
-    """Neither in the request that led to the call, nor in the one behind it."""
+@pytest.mark.parametrize("history", [True, False])
+async def test_no_code_is_in_what_was_sent(
+    panel: Panel, agent: Agent, model_server: ModelServer, history: bool
+) -> None:
+    """Neither in the request that led to the call, nor in the one behind it, nor in a later turn."""
+    await agent.set_options(history_enabled=history)
     model_server.script([tool_calls([("ha_control", CODE)]), text("Done.")])
-    await agent.say("Unlock the front door with 4711")
+    first = await agent.say("Unlock the front door with 4711")
     assert "4711" in str(model_server.chats[-1].messages)
     turn = await panel.turn()
     assert "4711" not in json.dumps(turn)
     assert "Unlock the front door" in json.dumps(turn["requests"])
-
-
-@pytest.mark.parametrize("history", [True, False])
-async def test_no_code_of_an_earlier_turn_is_in_what_was_sent(
-    panel: Panel, agent: Agent, model_server: ModelServer, history: bool
-) -> None:
-    """The conversation goes on, with or without a history, and the code is in no later turn."""
-    await agent.set_options(history_enabled=history)
-    model_server.script([tool_calls([("ha_control", CODE)]), text("Done.")])
-    first = await agent.say("Unlock the front door with 4711")
     model_server.script([text("It is a door.")])
     await agent.say("Which door was that?", conversation_id=first.conversation_id)
     turn = await panel.turn()
