@@ -1,6 +1,8 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
 from datetime import datetime
+from functools import partial
+import logging
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, Platform
 from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
@@ -24,7 +26,6 @@ from .agents.starting import (
 from .const import CONF_DEBUG_LOGGING, CONF_PROACTIVE, CONF_TELEGRAM, DOMAIN, LOGGER
 from .knowledge.library import async_remove_library
 from .knowledge.search import async_remove_files
-from .logs import set_debug_logging
 from .memory.learner.observations import async_forget_learned
 from .regex import compile_all
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData
@@ -77,7 +78,9 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     await async_load_parts(hass, settings_of(entry))
     await async_forget_removed(hass, entry)
     data = entry.runtime_data = HomeAgentData(hass, entry)
-    set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
+    if data.settings[CONF_DEBUG_LOGGING]:
+        LOGGER.setLevel(logging.DEBUG)
+        entry.async_on_unload(partial(_end_debug_logging, hass, entry))
     await data.library.async_load()
     entry.async_on_unload(data.shared.knowledge.async_use())
     for subentry in entry.subentries.values():
@@ -125,6 +128,14 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     return True
 
 
+@callback
+def _end_debug_logging(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Log as before, unless another entry wants details."""
+    others = (other for other in hass.config_entries.async_loaded_entries(DOMAIN) if other is not entry)
+    if not any(other.runtime_data.settings[CONF_DEBUG_LOGGING] for other in others):
+        LOGGER.setLevel(logging.NOTSET)
+
+
 async def _async_prepare(entry: HomeAgentConfigEntry) -> None:
     """Prepare all agents; the server reads the prompt of the first one ahead, others would replace it."""
     await entry.runtime_data.async_prepare()
@@ -167,7 +178,6 @@ def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CAL
 
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Stop an agent; what it remembers is written."""
-    set_debug_logging(entry.entry_id, wanted=False)
     for agent in agents_of(entry):
         agent.runtime_data.turns.stop()
     if unloaded := await hass.config_entries.async_unload_platforms(entry, PLATFORMS):

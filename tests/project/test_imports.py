@@ -21,7 +21,6 @@ LAYERS = (
         "idle",
         "issues",
         "languages",
-        "logs",
         "regex",
         "settings",
         "texts",
