@@ -107,9 +107,9 @@ SERVERS: Final = ("fallback", "external")
 
 def _server_of(values: Mapping[str, Any], name: str) -> dict[str, str] | None:
     """Return the values of a server's fields, None if it is not in use: a fallback is, once it is entered."""
-    found = {part: values.get(f"{name}_llm_{part}", "") for part in ("base_url", "api_key", "model")}
-    is_used = values.get(const.CONF_EXTERNAL) if name == "external" else any(found.values())
-    return found if is_used else None
+    server = {part: values.get(f"{name}_llm_{part}", "") for part in ("base_url", "api_key", "model")}
+    is_used = values.get(const.CONF_EXTERNAL) if name == "external" else any(server.values())
+    return server if is_used else None
 
 
 async def _async_check_server(

@@ -133,15 +133,15 @@ async def async_with_choices(
         const.CONF_NOTIFY_TARGETS: notify_selector(notify_options(hass)),
         const.CONF_TELEGRAM_CHATS: chats_selector(chat_options(hass)),
     }
-    found = []
+    offered = []
     for field in fields:
         if field.key in selectors:
-            found.append(replace(field, selector=selectors[field.key]))
+            offered.append(replace(field, selector=selectors[field.key]))
         elif field.key == const.CONF_PROACTIVE_RULES:
-            found.append(with_proactive_labels(field, proactive_labels(texts)))
+            offered.append(with_proactive_labels(field, proactive_labels(texts)))
         else:
-            found.append(await async_labelled(hass, field, options))
-    return tuple(found)
+            offered.append(await async_labelled(hass, field, options))
+    return tuple(offered)
 
 
 class Edited(NamedTuple):

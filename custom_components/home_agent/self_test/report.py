@@ -68,10 +68,10 @@ async def async_report(hass: HomeAssistant, model: str, results: Sequence[Result
             verdict = "good"
         keys = [f"self_test_{verdict}", *(["self_test_slow"] if seconds > SLOW_SECONDS else [])]
         keys += [f"self_test_weak_{name}" for name in weak] if verdict != "poor" else []
-    language, told = hass.config.language, f"{seconds:.0f}"
+    language, rounded = hass.config.language, f"{seconds:.0f}"
     return {
         "verdict": verdict,
-        "advice": " ".join([await async_phrase(hass, language, key, seconds=told) for key in keys]),
+        "advice": " ".join([await async_phrase(hass, language, key, seconds=rounded) for key in keys]),
         "model": model,
         "at": dt_util.utcnow().isoformat(),
         "passed": passed,
