@@ -410,7 +410,7 @@ def _check_person(hass: HomeAssistant, checked: Checked, field: str, person: str
 
 
 async def _async_check_safety(
-    hass: HomeAssistant, entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
+    hass: HomeAssistant, _entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
     """Refuse rules and profiles that can never apply, and keep a hash of a PIN that was typed."""
     pin = checked.values.get(const.CONF_POLICY_PIN)
@@ -419,7 +419,7 @@ async def _async_check_safety(
             checked.values[const.CONF_POLICY_PIN] = await hass.async_add_executor_job(hash_pin, pin)
         else:
             checked.fail(const.CONF_POLICY_PIN, InvalidInput("invalid_pin"))
-    await _async_check_rules(hass, entry, checked, stored)
+    await _async_check_rules(hass, checked, stored)
     before = {each for profile in as_items(stored.get(const.CONF_POLICY_PROFILES)) for each in whom(profile)}
     for profile in as_items(checked.values.get(const.CONF_POLICY_PROFILES)):
         for field, name in whom(profile):
@@ -432,9 +432,7 @@ async def _async_check_safety(
     check_choices(hass, checked, stored, await async_labels(hass))
 
 
-async def _async_check_rules(
-    hass: HomeAssistant, entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
-) -> None:
+async def _async_check_rules(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
     """Record rules that match nothing. Stored ones stay; `watching/unmatched.py` reports them."""
     new = {
         option: [
@@ -446,7 +444,7 @@ async def _async_check_rules(
     }
     if not (typed := [rule for rules in new.values() for rule in rules]):
         return
-    names = await async_rule_names(hass, typed, entry)
+    names = await async_rule_names(hass, typed)
     for option, rules in new.items():
         if wrong := next((rule for rule in rules if not names.has(rule)), None):
             checked.fail(option, names.error(wrong))

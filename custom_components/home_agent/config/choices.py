@@ -9,6 +9,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import (
     area_registry as ar,
+    device_registry as dr,
     entity_registry as er,
     floor_registry as fr,
     label_registry as lr,
@@ -39,6 +40,7 @@ from ..safety.rules import (
     DAYS,
     DECISION,
     DECISIONS,
+    DEVICES,
     ENTITIES,
     EXCEPT,
     GUESTS,
@@ -325,9 +327,10 @@ def _problems(
 
 @callback
 def has_place(hass: HomeAssistant, key: str, name: str) -> bool:
-    """Return whether there is such an area, floor or label."""
-    known = {
+    """Return whether there is such an area, device, floor or label."""
+    known: dict[str, Callable[[str], object]] = {
         AREAS: ar.async_get(hass).async_get_area,
+        DEVICES: dr.async_get(hass).async_get,
         FLOORS: fr.async_get(hass).async_get_floor,
         LABELS: lr.async_get(hass).async_get_label,
     }

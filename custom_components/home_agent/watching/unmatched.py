@@ -292,7 +292,7 @@ class _NameWatch:
         async with self._lock:
             all_named = [one for each in self._named.values() for one in each]
             rules = [one.name for one in all_named if one.field not in (*PLACES, *PEOPLE)]
-            names = await async_rule_names(self._hass, rules, self._entry)
+            names = await async_rule_names(self._hass, rules)
             now = replace(names, loading=False)
             for key, each in self._named.items():
                 gone = [one for one in each if not await self._async_matches(now, one)]
