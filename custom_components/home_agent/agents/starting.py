@@ -33,16 +33,28 @@ from .llm_api import async_register_own_api
 
 async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
     """Start what the entities of an agent need before they are added."""
-    data = agent.runtime_data
-    data.shared.sessions.set_persistence(agent.entry_id, data.settings[const.CONF_SESSION_PERSISTENCE])
+    data, settings = agent.runtime_data, agent.runtime_data.settings
+    data.shared.sessions.set_persistence(agent.entry_id, settings[const.CONF_SESSION_PERSISTENCE])
     data.confirmations.async_start()
     data.confirmations.channels.append(NotificationChannel(hass))
-    phones = PhoneChannel(hass, data.confirmations, data.settings[const.CONF_NOTIFY_TARGETS], data.emitter)
+    phones = PhoneChannel(hass, data.confirmations, settings[const.CONF_NOTIFY_TARGETS], data.emitter)
     agent.async_on_unload(phones.async_start())
     agent.async_on_unload(data.asker.async_start())
-    await _async_show_panel(hass, agent)
+    if settings[const.CONF_PANEL]:
+        await (await async_part(hass, "panel.websocket")).async_show(hass, agent)
+    else:
+        await async_hide_panel(hass)
     async_register_own_api(hass, agent)
-    _report_extraction(hass, agent)
+
+    # An external model was to note what is remembered, which is an option of the connection, and is off.
+    notes = settings[const.CONF_MEMORY] and settings[const.CONF_MEMORY_EXTRACTION]
+    outside = settings[const.CONF_MEMORY_EXTRACTION_LLM] == const.EXTRACTION_EXTERNAL
+    is_off = outside and data.extractor.model != const.EXTRACTION_EXTERNAL
+    issue_id = f"extraction_llm_off_{agent.entry_id}"
+    if notes and is_off and not isinstance(agent, FurtherAgent):
+        report(hass, issue_id, "extraction_llm_off", fix={"entry_id": agent.entry_id}, title=agent.title)
+    else:
+        withdraw(hass, issue_id)
 
 
 async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
@@ -63,18 +75,7 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     agent.async_on_unload(data.summaries.stop)
     agent.async_on_unload(PipelineWatch(hass, agent).async_start())
     agent.async_on_unload(async_watch_automations(hass, agent))
-    await _async_watch_names(hass, agent)
-
-
-async def async_stop_agent(agent: Agent) -> None:
-    """Write what an agent has not yet written, and end what waits."""
-    await agent.runtime_data.log.async_flush()
-    await agent.runtime_data.confirmations.async_stop()
-
-
-async def _async_watch_names(hass: HomeAssistant, agent: Agent) -> None:
-    """Report names in the options that stop matching; where the options name nothing, nothing is loaded."""
-    if names_things(agent.runtime_data.settings):
+    if names_things(data.settings):
         part = await async_part(hass, "watching.unmatched")
         agent.async_on_unload(part.async_watch_names(hass, agent))
     else:
@@ -82,11 +83,10 @@ async def _async_watch_names(hass: HomeAssistant, agent: Agent) -> None:
             withdraw(hass, f"{key}_{agent.entry_id}")
 
 
-async def _async_show_panel(hass: HomeAssistant, agent: Agent) -> None:
-    if agent.runtime_data.settings[const.CONF_PANEL]:
-        await (await async_part(hass, "panel.websocket")).async_show(hass, agent)
-    else:
-        await async_hide_panel(hass)
+async def async_stop_agent(agent: Agent) -> None:
+    """Write what an agent has not yet written, and end what waits."""
+    await agent.runtime_data.log.async_flush()
+    await agent.runtime_data.confirmations.async_stop()
 
 
 async def async_hide_panel(hass: HomeAssistant) -> None:
@@ -129,20 +129,6 @@ def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
             await data.memories.async_tidy(now)
 
         agent.async_on_unload(async_track_time_interval(hass, tidy, interval))
-
-
-@callback
-def _report_extraction(hass: HomeAssistant, agent: Agent) -> None:
-    """Raise a repair issue where an external model was to note what is remembered and is switched off."""
-    settings, issue_id = agent.runtime_data.settings, f"extraction_llm_off_{agent.entry_id}"
-    # Which model notes what is remembered is an option of the connection.
-    notes = settings[const.CONF_MEMORY] and settings[const.CONF_MEMORY_EXTRACTION]
-    wanted = notes and not isinstance(agent, FurtherAgent)
-    external = settings[const.CONF_MEMORY_EXTRACTION_LLM] == const.EXTRACTION_EXTERNAL
-    if not wanted or not external or agent.runtime_data.extractor.model == const.EXTRACTION_EXTERNAL:
-        withdraw(hass, issue_id)
-        return
-    report(hass, issue_id, "extraction_llm_off", fix={"entry_id": agent.entry_id}, title=agent.title)
 
 
 PROBED: Final = (const.CONF_PROBED_CONTEXT_SIZE, const.CONF_PROBED_TOOL_CALLING)
