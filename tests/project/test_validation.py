@@ -29,59 +29,24 @@ SOURCES = {
 }
 
 MANIFEST_KEYS = {
-    "domain",
-    "name",
-    "after_dependencies",
-    "codeowners",
-    "config_flow",
-    "dependencies",
-    "documentation",
-    "import_executor",
-    "integration_type",
-    "iot_class",
-    "issue_tracker",
-    "loggers",
-    "preview_features",
-    "quality_scale",
-    "requirements",
-    "single_config_entry",
-    "version",
+    *("domain", "name", "after_dependencies", "codeowners", "config_flow", "dependencies", "documentation"),
+    *("import_executor", "integration_type", "iot_class", "issue_tracker", "loggers", "preview_features"),
+    *("quality_scale", "requirements", "single_config_entry", "version"),
 }
 HACS_KEYS = {
-    "content_in_root",
-    "country",
-    "filename",
-    "hacs",
-    "hide_default_branch",
-    "homeassistant",
-    "name",
-    "persistent_directory",
-    "render_readme",
-    "zip_release",
+    *("content_in_root", "country", "filename", "hacs", "hide_default_branch", "homeassistant", "name"),
+    *("persistent_directory", "render_readme", "zip_release"),
 }
-# Integrations that may be imported without being named in the manifest.
 ALWAYS_THERE = {
-    "conversation",
-    "diagnostics",
-    "frontend",
-    "homeassistant",
-    "repairs",
-    "system_health",
+    *("conversation", "diagnostics", "frontend", "homeassistant", "repairs", "system_health"),
     "websocket_api",
 }
-# Names by which core imports parts of an integration: a file or folder called so must be that part.
+"""Integrations that may be imported without being named in the manifest."""
 CORE_PARTS = {
-    "condition",
-    "config",
-    "device_action",
-    "device_trigger",
-    "intent",
-    "llm",
-    "logbook",
-    "media_source",
-    "recorder",
-    "trigger",
+    *("condition", "config", "device_action", "device_trigger", "intent", "llm", "logbook", "media_source"),
+    *("recorder", "trigger"),
 }
+"""Names by which core imports parts of an integration: a file or folder called so must be that part."""
 RULES = 54
 
 
