@@ -111,7 +111,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
         entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
-        entry.async_on_unload(_warm_after_changes(hass, entry))
+        _warm_after_changes(hass, entry)
         if proactive is not None:
             entry.async_on_unload(proactive.async_start())
 
@@ -144,36 +144,26 @@ async def _async_prepare(entry: HomeAgentConfigEntry) -> None:
 
 
 @callback
-def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CALLBACK_TYPE:
-    """Prepare again once the home has not changed for a while; return a function that stops this."""
-    data = entry.runtime_data
-    timer: list[CALLBACK_TYPE] = []
+def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Prepare again each time that the home has not changed for a while, as long as the entry is loaded."""
+    timers: list[CALLBACK_TYPE] = []
 
     @callback
     def prepare(_now: datetime) -> None:
-        timer.clear()
         entry.async_create_background_task(hass, _async_prepare(entry), "home_agent warm start")
 
-    job = HassJob(prepare, cancel_on_shutdown=True)
+    @callback
+    def stop() -> None:
+        while timers:
+            timers.pop()()
 
     @callback
     def wait() -> None:
         stop()
-        timer.append(async_call_later(hass, CALM_SECONDS, job))
+        timers.append(async_call_later(hass, CALM_SECONDS, HassJob(prepare, cancel_on_shutdown=True)))
 
-    @callback
-    def stop() -> None:
-        while timer:
-            timer.pop()()
-
-    unsubscribe = data.shared.house.async_listen(wait)
-
-    @callback
-    def end() -> None:
-        unsubscribe()
-        stop()
-
-    return end
+    entry.async_on_unload(entry.runtime_data.shared.house.async_listen(wait))
+    entry.async_on_unload(stop)
 
 
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
