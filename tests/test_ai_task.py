@@ -71,41 +71,32 @@ async def test_data(hass: HomeAssistant, model_server: ModelServer) -> None:
 WRITTEN = json.dumps(DATA, indent=1)
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
+async def test_data_in_a_wrapping(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Models that no schema binds think aloud and write fences; what stands inside the data stays."""
+    await async_agent(hass, model_server)
+    for written in (
         f"```json\n{WRITTEN}\n```",
         f"```\n{WRITTEN}\n```\n",
         f"Here it is:\n\n```json\n{WRITTEN}\n```\nAnything else?",
         f"<think>A ```fence``` or {{}}?</think>\n```json\n{WRITTEN}\n```",
         f"I should think about it.</think>{WRITTEN}",
         f"\n\n{WRITTEN}\n",
-    ],
-)
-async def test_data_in_a_wrapping(hass: HomeAssistant, model_server: ModelServer, written: str) -> None:
-    """Models that no schema binds think aloud and write fences."""
-    await async_agent(hass, model_server)
-    model_server.script([text(written)])
-    assert await generate(hass, structure=STRUCTURE) == DATA
+    ):
+        model_server.script([text(written)])
+        assert await generate(hass, structure=STRUCTURE) == DATA
+    for inside in ("```json\n{}\n```", "<think>no</think>"):
+        model_server.script([text(json.dumps({"name": inside, "parameters": {}}))])
+        assert (await generate(hass, structure=STRUCTURE))["name"] == inside
 
 
-@pytest.mark.parametrize("inside", ["```json\n{}\n```", "<think>no</think>"])
-async def test_what_stands_inside_the_data_stays(
-    hass: HomeAssistant, model_server: ModelServer, inside: str
-) -> None:
-    await async_agent(hass, model_server)
-    model_server.script([text(json.dumps({"name": inside, "parameters": {}}))])
-    assert (await generate(hass, structure=STRUCTURE))["name"] == inside
-
-
-@pytest.mark.parametrize("written", ["I cannot do that.", '{"name": ', "```json\nnothing\n```"])
-async def test_no_data(hass: HomeAssistant, model_server: ModelServer, written: str) -> None:
+async def test_no_data(hass: HomeAssistant, model_server: ModelServer) -> None:
     """The error names the task, not the parser."""
     await async_agent(hass, model_server)
-    model_server.script([text(written)])
-    with pytest.raises(HomeAssistantError, match="test task") as error:
-        await generate(hass, structure=STRUCTURE)
-    assert error.value.translation_key == "not_json"
+    for written in ("I cannot do that.", '{"name": ', "```json\nnothing\n```"):
+        model_server.script([text(written)])
+        with pytest.raises(HomeAssistantError, match="test task") as error:
+            await generate(hass, structure=STRUCTURE)
+        assert error.value.translation_key == "not_json"
 
 
 async def test_a_server_that_knows_no_schemas(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -116,28 +107,21 @@ async def test_a_server_that_knows_no_schemas(hass: HomeAssistant, model_server:
     assert await generate(hass, structure=STRUCTURE) == DATA
 
 
-@pytest.mark.parametrize(
-    ("fault", "key"),
-    [
+async def test_a_failing_server(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The caller gets a translated error, the log no traceback, and the next task works."""
+    await async_agent(hass, model_server)
+    for fault, key in (
         (status(503, "busy"), "llm_server_error"),
         (status(401, "no"), "llm_key_missing"),
         (html(), "llm_error"),
         (text(""), "no_answer"),
-    ],
-)
-async def test_a_failing_server(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    caplog: pytest.LogCaptureFixture,
-    fault: Any,
-    key: str,
-) -> None:
-    """The caller gets a translated error, the log no traceback, and the next task works."""
-    await async_agent(hass, model_server)
-    model_server.default = fault
-    with pytest.raises(HomeAssistantError) as error:
-        await generate(hass)
-    assert error.value.translation_key == key
+    ):
+        model_server.default = fault
+        with pytest.raises(HomeAssistantError) as error:
+            await generate(hass)
+        assert error.value.translation_key == key
     assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
     model_server.default = text("Here.")
     assert await generate(hass) == "Here."

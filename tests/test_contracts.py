@@ -8,26 +8,21 @@ from typing import Any, override
 
 import probatio
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.agent.turn import GuardedAPIInstance
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.components import ai_task, conversation
-from homeassistant.components.conversation import trace
+from homeassistant.components import conversation
 from homeassistant.components.homeassistant import exposed_entities
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity, async_should_expose
-from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import (
-    area_registry as ar,
-    device_registry as dr,
     intent,
     llm,
     selector,
-    storage,
 )
-from homeassistant.helpers.redact import async_redact_data
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_agent
@@ -121,20 +116,10 @@ class TestChatLog:
         last = chat_log.content[-1]
         assert (last.content, last.thinking_content) == ("Hello", None)
 
-    async def test_a_delta_may_hold_role_and_words(self, chat_log: conversation.ChatLog) -> None:
-        listener = chat_log.delta_listener = Listener()
-        await add_deltas(chat_log, {"role": "assistant", "content": "Sorry"})
-        assert listener.text == chat_log.content[-1].content == "Sorry"
-
     def test_the_system_prompt_stands_first_and_can_be_replaced(self, chat_log: conversation.ChatLog) -> None:
         assert isinstance(chat_log.content[0], conversation.SystemContent)
         chat_log.content[0] = conversation.SystemContent(content="Rules")
         assert chat_log.as_dict()["content"][0]["content"] == "Rules"
-
-    def test_what_a_turn_sets(self, chat_log: conversation.ChatLog) -> None:
-        for name in ("extra_system_prompt", "llm_api", "llm_input_provided_index", "conversation_id"):
-            assert hasattr(chat_log, name)
-        chat_log.async_trace({"stats": {}})
 
     def test_contents_know_when_they_came(self, chat_log: conversation.ChatLog) -> None:
         """What was cleared is told from what came later by it."""
@@ -179,10 +164,6 @@ class TestChatLog:
             assert inner.content[-1].content == "Hello"
             await add_deltas(inner, {"role": "assistant", "content": "Hi"})
 
-    async def test_sessions_keep_the_names_that_callers_choose(self, hass: HomeAssistant) -> None:
-        with open_session(hass, "kitchen-tablet") as session:
-            assert session.conversation_id == "kitchen-tablet"
-
 
 class TestTools:
     """helpers.llm."""
@@ -193,21 +174,6 @@ class TestTools:
         ours = inspect.signature(GuardedAPIInstance.async_call_tool).parameters
         theirs = inspect.signature(llm.APIInstance.async_call_tool).parameters
         assert list(ours) == list(theirs) == ["self", "tool_input"]
-
-    def test_the_context_we_make(self) -> None:
-        required = [
-            name
-            for name, parameter in inspect.signature(llm.LLMContext).parameters.items()
-            if parameter.default is parameter.empty
-        ]
-        assert required == ["platform", "context", "language", "assistant", "device_id"]
-
-    def test_calls_and_results(self) -> None:
-        call = llm.ToolInput("probe", {"a": 1})
-        assert (call.tool_name, call.tool_args, call.external) == ("probe", {"a": 1}, False)
-        assert call.id != llm.ToolInput("probe", {}).id
-        assert llm.ToolResult(data={}).error is False
-        assert llm.ToolAnnotations().read_only is False
 
     def test_selectors_and_descriptions_become_schemas(self) -> None:
         schema = probatio.Schema(
@@ -226,13 +192,6 @@ class TestTools:
         with pytest.raises(probatio.MultipleInvalid) as error:
             schema({"a": "x"})
         assert {str(problem.path[-1]) for problem in error.value.errors} == {"a", "b"}
-
-    def test_traces(self) -> None:
-        with trace.async_conversation_trace() as traced:
-            trace.async_conversation_trace_append(
-                trace.ConversationTraceEventType.TOOL_CALL, {"tool_name": "probe", "tool_args": {}}
-            )
-        assert traced.as_dict()["events"][-1]["data"]["tool_name"] == "probe"
 
 
 class TestOwnSentences:
@@ -269,10 +228,6 @@ class TestOwnSentences:
         assert response.response_type is intent.IntentResponseType.ACTION_DONE
         assert response.speech["plain"]["speech"]
 
-    async def test_what_is_not_understood(self, home: HomeAssistant) -> None:
-        response = await self.handle(home, "tell me a story", intent_filter=lambda _result: False)
-        assert response is None or response.response_type is intent.IntentResponseType.ERROR
-
     async def test_handlers_say_what_they_would_call(self, home: HomeAssistant) -> None:
         handlers = {handler.intent_type: handler for handler in intent.async_get(home)}
         handler = handlers["HassTurnOn"]
@@ -308,28 +263,6 @@ class TestTheHouse:
         assert len(changes) == 2
         unsubscribe()
 
-    async def test_the_area_of_a_device(self, hass: HomeAssistant) -> None:
-        entry = MockConfigEntry(domain="test")
-        entry.add_to_hass(hass)
-        area = ar.async_get(hass).async_create("Kitchen")
-        devices = dr.async_get(hass)
-        device = devices.async_get_or_create(config_entry_id=entry.entry_id, identifiers={("test", "1")})
-        assert dr.async_get_effective_area_id(hass, device) is None
-        device = devices.async_update_device(device.id, area_id=area.id)
-        assert dr.async_get_effective_area_id(hass, device) == area.id
-
-    async def test_a_blocking_call_waits_and_carries_its_context(self, hass: HomeAssistant) -> None:
-        done = []
-
-        async def handle(call: ServiceCall) -> None:
-            await asyncio.sleep(0)
-            done.append(call.context)
-
-        hass.services.async_register("test", "do", handle)
-        context = Context(user_id="somebody")
-        await hass.services.async_call("test", "do", {}, blocking=True, context=context)
-        assert done == [context]
-
     async def test_entity_services_check_the_user_of_the_context(self, hass: HomeAssistant) -> None:
         """Our own check stands before it; this one stands behind."""
         await async_furnish(hass)
@@ -344,47 +277,9 @@ class TestTheHouse:
                 context=Context(user_id=reader.id),
             )
 
-    def test_redaction_goes_into_depth(self) -> None:
-        data = {"parameters": [{"code": "1234", "level": 3}]}
-        assert async_redact_data(data, {"code"})["parameters"][0]["level"] == 3
-        assert "1234" not in str(async_redact_data(data, {"code"}))
-
-    def test_the_store_can_be_taught(self) -> None:
-        """Methods of the store that ours replaces or calls."""
-        for name in (
-            "_async_migrate_func",
-            "_async_write_data",
-            "_async_handle_write_data",
-            "make_read_only",
-        ):
-            assert callable(getattr(storage.Store, name))
-
 
 class TestEntities:
     """Hooks of the entity platforms, and what an entry keeps."""
-
-    def test_the_hooks_of_a_conversation_entity(self) -> None:
-        entity = conversation.ConversationEntity
-        handle = inspect.signature(entity._async_handle_message).parameters
-        assert list(handle) == ["self", "user_input", "chat_log"]
-        assert list(inspect.signature(entity.async_prepare).parameters) == ["self", "language"]
-        assert entity._attr_supports_streaming is False
-        assert conversation.ConversationEntityFeature.CONTROL
-
-    def test_the_hooks_of_a_task_entity(self) -> None:
-        generate = inspect.signature(ai_task.AITaskEntity._async_generate_data).parameters
-        assert list(generate) == ["self", "task", "chat_log"]
-        names = {field.name for field in dataclasses.fields(ai_task.GenDataTask)}
-        assert {"name", "instructions", "structure", "llm_api"} <= names
-        assert ai_task.AITaskEntityFeature.GENERATE_DATA
-
-    def test_a_sentence_says_who_and_where(self) -> None:
-        names = {field.name for field in dataclasses.fields(conversation.ConversationInput)}
-        assert {"context", "device_id", "satellite_id", "language", "extra_system_prompt"} <= names
-
-    def test_a_result_may_open_the_microphone(self) -> None:
-        result = conversation.ConversationResult(response=intent.IntentResponse(language="en"))
-        assert result.continue_conversation is False
 
     async def test_an_unloaded_entry_has_no_runtime_data(
         self, hass: HomeAssistant, model_server: ModelServer
@@ -394,25 +289,6 @@ class TestEntities:
         await hass.config_entries.async_unload(agent.entry.entry_id)
         assert not hasattr(agent.entry, "runtime_data")
         assert DATA_SHARED in hass.data
-
-    async def test_a_stream_is_announced_by_the_option(
-        self, hass: HomeAssistant, model_server: ModelServer
-    ) -> None:
-        agent = await async_agent(hass, model_server, {"streaming_enabled": False})
-        info = conversation.async_get_agent_info(hass, agent.entity_id)
-        assert info is not None
-        assert info.supports_streaming is False
-        await agent.set_options(streaming_enabled=True)
-        info = conversation.async_get_agent_info(hass, agent.entity_id)
-        assert info is not None
-        assert info.supports_streaming is True
-
-    async def test_a_call_of_a_service_that_is_started_is_seen_on_the_bus(self, hass: HomeAssistant) -> None:
-        """Tests and logbook read from it who did what."""
-        calls = async_capture_events(hass, "call_service")
-        hass.services.async_register("test", "do", lambda _call: None)
-        await hass.services.async_call("test", "do", {}, blocking=True, context=Context(user_id="somebody"))
-        assert calls[0].context.user_id == "somebody"
 
 
 @pytest.mark.parametrize("category", ["exceptions", "selector"])

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import DOMAIN
@@ -66,12 +65,9 @@ async def test_nothing_private(hass: HomeAssistant) -> None:
     assert found["entities"] == [{"domain": "conversation", "disabled": False}]
 
 
-@pytest.mark.parametrize(
-    ("key", "kind"), [(None, "none"), ("", "none"), ("abc", "plain"), ("{{ states('a.b') }}", "template")]
-)
-async def test_kind_of_key(hass: HomeAssistant, key: str | None, kind: str) -> None:
+async def test_kind_of_key(hass: HomeAssistant) -> None:
     data = {"llm_base_url": "http://localhost:1/v1", "llm_model": "llama"}
-    entry = entry_with(hass, data if key is None else {**data, "llm_api_key": key}, {})
-    found = await async_get_config_entry_diagnostics(hass, entry)
-    assert found["key"] == kind
-    assert found["fallback"] is None
+    for key, kind in ((None, "none"), ("", "none"), ("abc", "plain"), ("{{ states('a.b') }}", "template")):
+        entry = entry_with(hass, data if key is None else {**data, "llm_api_key": key}, {})
+        found = await async_get_config_entry_diagnostics(hass, entry)
+        assert (found["key"], found["fallback"]) == (kind, None)

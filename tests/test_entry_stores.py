@@ -10,12 +10,12 @@ import pytest
 from custom_components.home_agent.memory.learner.observations import ObservationStore
 from custom_components.home_agent.memory.memories import MemoryManager
 from custom_components.home_agent.memory.profile import ProfileManager
+from custom_components.home_agent.panel.usage import Usage
 from custom_components.home_agent.planned.scheduler import PlannedStore
 from custom_components.home_agent.proactive.state import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore
-from custom_components.home_agent.self_test_reports import SelfTestStore
+from custom_components.home_agent.self_test.kept import SelfTestResult
 from custom_components.home_agent.store import EntryStore
-from custom_components.home_agent.usage import UsageStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import async_agent
@@ -28,6 +28,15 @@ TESTED = {"report": {"verdict": "good", "advice": "", "model": "test-model", "ca
 
 type Make = Callable[[HomeAssistant], EntryStore[Any]]
 
+
+def _usage(hass: HomeAssistant) -> EntryStore[Any]:
+    return EntryStore(hass, "home_agent.usage", Usage)
+
+
+def _self_tests(hass: HomeAssistant) -> EntryStore[Any]:
+    return EntryStore(hass, "home_agent.self_test", SelfTestResult)
+
+
 STORES: dict[str, tuple[Make, Any, Any]] = {
     "memories": (MemoryManager, [MEMORY], [MEMORY, {"id": "x"}]),
     "profile": (ProfileManager, [PROFILE], [PROFILE, 5]),
@@ -35,8 +44,12 @@ STORES: dict[str, tuple[Make, Any, Any]] = {
     "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
     "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
     "journal": (JournalStore, JOURNAL, {"ledger": []}),
-    "self_test": (SelfTestStore, TESTED, {"report": {"verdict": "good", "cases": 5}}),
-    "usage": (UsageStore, USAGE, {**USAGE, "yesterday": {}}),
+    "self_test": (
+        lambda hass: EntryStore(hass, "home_agent.self_test", SelfTestResult),
+        TESTED,
+        {"report": {"verdict": "good", "cases": 5}},
+    ),
+    "usage": (_usage, USAGE, {**USAGE, "yesterday": {}}),
 }
 """Per file: who keeps it, content of one agent, and content of which a part cannot be read."""
 

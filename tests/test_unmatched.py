@@ -118,7 +118,7 @@ async def test_what_is_gone_at_the_start(
     agent = await secure.async_agent(model_server, options)
     listed = told(hass, RULES).splitlines()
     assert [line.split("`")[1] for line in listed] == ["locks", "lock.shed", "acme.launch", "gone"]
-    assert listed[0] == "- Blocked actions: `locks` (`lock`?)"
+    assert listed[0] == "- Blocked actions: `locks`"
     shown = await (await dialog()).mend(only(hass, RULES))
     assert (shown["type"], shown["reason"]) == ("abort", "opened")
     assert issues(hass, RULES) != []  # until somebody saves the page
@@ -188,11 +188,11 @@ async def test_no_false_alarm_while_the_house_loads(
     hass.set_state(CoreState.running)
     hass.bus.async_fire(EVENT_HOMEASSISTANT_STARTED)
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert told(hass, RULES) == "- Blocked actions: `locks` (`lock`?)"
+    assert told(hass, RULES) == "- Blocked actions: `locks`"
     hass.states.async_set("lock.late", "locked")
     late.mock_state(hass, ConfigEntryState.LOADED)
     await settle(hass)
-    assert told(hass, RULES) == "- Blocked actions: `locks` (`lock`?)"
+    assert told(hass, RULES) == "- Blocked actions: `locks`"
     hass.states.async_remove("lock.late")
     await settle(hass)
     assert "`lock.late`" in told(hass, RULES)

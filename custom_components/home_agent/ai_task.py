@@ -155,7 +155,6 @@ def _data(task: ai_task.GenDataTask, text: str) -> JsonValueType:
 
 
 def _unwrapped(text: str) -> str:
-    """Return the text after the thoughts, or in the first fence after them."""
     body = THOUGHT.sub("", text)
     fenced = FENCED.search(body)
     return fenced[1] if fenced else body

@@ -1,22 +1,29 @@
 """The config flow: a model server, then one of its models."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, override
+from typing import TYPE_CHECKING, Any, Final, override
 
 import probatio
 import yarl
 
 from homeassistant.config_entries import (
+    SOURCE_REAUTH,
     SOURCE_RECONFIGURE,
     ConfigEntry,
+    ConfigFlow,
     ConfigFlowResult,
     ConfigSubentryFlow,
     OptionsFlow,
 )
 from homeassistant.core import callback
+from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
-from .config.adding import FIELD_TEST, AddingSteps, FoundServer, connection_form, default_name, model_fields
+from . import const
+from .agents.assistants import async_make_assistant, may_be_assistant
+from .config import adding
+from .config.adding import FoundServer, connection_form, default_name, model_fields
 from .config.agent_flow import AGENT, AgentSubentryFlow
 from .config.fields import (
     Checked,
@@ -30,53 +37,49 @@ from .config.fields import (
     stored_values,
     with_removals,
 )
-from .config.import_pages import ImportSteps
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import (
-    Draft,
     ProbeSteps,
     async_find_server,
     async_options,
     async_probe_model,
+    async_shared,
     ranked,
     typed_endpoint,
 )
 from .config.schemas import CONNECTION, EXAMPLES, REAUTH
 from .connection import is_cloud
-from .const import (
-    CONF_API_KEY,
-    CONF_AZURE_API_VERSION,
-    CONF_BASE_URL,
-    CONF_MODEL,
-    CONF_NAME,
-    CONF_PROBED_CONTEXT_SIZE,
-    CONF_PROBED_TOOL_CALLING,
-    CONF_PROXY_HEADERS,
-    DOMAIN,
-    MINOR_VERSION,
-    VERSION,
-)
+from .const import DOMAIN, EXTENDED_OPENAI, MINOR_VERSION, VERSION
 from .errors import InvalidInput
+from .settings import async_part
+from .texts import without_embeds
+
+if TYPE_CHECKING:
+    from .config.importer import Imported
 
 FIELDS: Final = {
-    "url": CONF_BASE_URL,
-    "key": CONF_API_KEY,
-    "headers": CONF_PROXY_HEADERS,
-    "model": CONF_MODEL,
+    "url": const.CONF_BASE_URL,
+    "key": const.CONF_API_KEY,
+    "headers": const.CONF_PROXY_HEADERS,
+    "model": const.CONF_MODEL,
     "base": "base",
 }
 """The field of a form that each part of a connection is typed into."""
 
 
-class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
+class HomeAgentConfigFlow(ConfigFlow, ProbeSteps, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
     VERSION = VERSION
     MINOR_VERSION = MINOR_VERSION
 
     def __init__(self) -> None:
-        AddingSteps.__init__(self)
-        ImportSteps.__init__(self)
+        self._offered_import = False
+        self._imported: Imported | None = None
+        self._search: asyncio.Task[list[FoundServer]] | None = None
+        self._makes_assistant = False
+        self._ready: dict[str, str] = {}
+        """What the last page says."""
         self._connection_step = "user"
         self._fields: tuple[Field, ...] = CONNECTION
         self._servers: list[FoundServer] = []
@@ -105,15 +108,48 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
     @override
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a server, starting from an imported one; before that, whether to import."""
-        if user_input is None and self._can_import():
+        old = self.hass.config_entries.async_entries(EXTENDED_OPENAI, include_ignore=False)
+        if user_input is None and old and not self._offered_import:
+            self._offered_import = True
             return await self.async_step_start()
         if self._imported is not None:
             return await self._async_connection_step("user", self._imported.connection, user_input)
         self._servers = await self._async_servers()
-        stored = {CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
+        stored = {const.CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
         if self._servers:
-            stored[CONF_BASE_URL] = self._servers[0].url
+            stored[const.CONF_BASE_URL] = self._servers[0].url
         return await self._async_connection_step("user", stored, user_input)
+
+    async def _async_servers(self) -> list[FoundServer]:
+        """Return the servers that were found so far, those that no agent uses first."""
+        if self._search is None:
+            task = adding.async_find_servers(self.hass)
+            self._search = self.hass.async_create_background_task(task, "home_agent servers")
+        await asyncio.wait([self._search], timeout=adding.SEARCH_SECONDS)
+        found = self._search.result() if self._search.done() else []
+        used = {
+            entry.data.get(const.CONF_BASE_URL, "").removesuffix("/v1")
+            for entry in self.hass.config_entries.async_entries(DOMAIN)
+        }
+        return sorted(found, key=lambda server: server.url in used)
+
+    async def async_step_start(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask whether to import an agent or to set up a new one."""
+        return self.async_show_menu(step_id="start", menu_options=["user", "extended_openai"])
+
+    async def async_step_extended_openai(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Ask which agent to import, where there are several; go on with its connection."""
+        importer = await async_part(self.hass, "config.importer")
+        agents = {agent.id: agent for agent in importer.old_agents(self.hass)}
+        if user_input is None and len(agents) > 1:
+            options = [SelectOptionDict(value=key, label=agent.title) for key, agent in agents.items()]
+            selector = SelectSelector(SelectSelectorConfig(options=options))
+            schema = probatio.Schema({probatio.Required("agent"): selector})
+            return self.async_show_form(step_id="extended_openai", data_schema=schema)
+        chosen = next(iter(agents), "") if user_input is None else user_input["agent"]
+        if chosen in agents:
+            self._imported = importer.async_import(self.hass, agents[chosen])
+        return await self.async_step_user()
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a server, starting from the one in use."""
@@ -129,16 +165,22 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
             return self._show_connection(step_id, stored_values(self._fields, stored))
         typed = flat(self._fields, user_input)
         checked = check(self._fields, typed, stored)
-        if version := azure_version(typed[CONF_BASE_URL]):
-            checked.values.setdefault(CONF_AZURE_API_VERSION, version)
+        if version := azure_version(typed[const.CONF_BASE_URL]):
+            checked.values.setdefault(const.CONF_AZURE_API_VERSION, version)
         if not checked.errors:
-            await self._async_test(checked)
+            try:
+                server = await async_find_server(self.hass, typed_endpoint(self.hass, checked.values))
+            except InvalidInput as err:
+                checked.fail(FIELDS[err.part], err)
+            else:
+                checked.values[const.CONF_BASE_URL] = server.base_url
+                self._models, self._sizes = server.models, server.sizes
         if checked.errors:
             return self._show_connection(step_id, typed, checked)
         self._connection_step, self._typed, self._data = step_id, typed, checked.values
-        host = yarl.URL(checked.values[CONF_BASE_URL]).host
-        known = step_id == "reconfigure" and host == yarl.URL(stored[CONF_BASE_URL]).host
-        if is_cloud(checked.values[CONF_BASE_URL]) and not known:
+        host = yarl.URL(checked.values[const.CONF_BASE_URL]).host
+        known = step_id == "reconfigure" and host == yarl.URL(stored[const.CONF_BASE_URL]).host
+        if is_cloud(checked.values[const.CONF_BASE_URL]) and not known:
             return await self.async_step_cloud()
         return await self.async_step_model()
 
@@ -150,20 +192,11 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         placed = replace(checked, errors=errors) if checked else None
         return self._show(step_id, schema, placed, last_step=False)
 
-    async def _async_test(self, checked: Checked) -> None:
-        try:
-            server = await async_find_server(self.hass, typed_endpoint(self.hass, checked.values))
-        except InvalidInput as err:
-            checked.fail(FIELDS[err.part], err)
-            return
-        checked.values[CONF_BASE_URL] = server.base_url
-        self._models, self._sizes = server.models, server.sizes
-
     async def async_step_cloud(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show which data leaves the home."""
         if user_input is not None:
             return await self.async_step_model()
-        host = yarl.URL(self._data[CONF_BASE_URL]).host or ""
+        host = yarl.URL(self._data[const.CONF_BASE_URL]).host or ""
         return self.async_show_form(
             step_id="cloud",
             data_schema=probatio.Schema({}),
@@ -175,17 +208,19 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         """Ask for a model, and try whether it calls tools."""
         fields = await self._async_model_fields()
         if user_input is None:
-            before = self._data.get(CONF_MODEL) or self._model_in_use()
+            before = self._data.get(const.CONF_MODEL) or self._model_in_use()
             suggested = before or next(iter(ranked(self._models)), None)
-            return self._show_model(form(fields, {CONF_MODEL: suggested}))
+            return self._show_model(form(fields, {const.CONF_MODEL: suggested}))
         self._chosen = user_input
         checked = check(fields, user_input, {})
-        if CONF_MODEL not in checked.values:
-            checked.fail(CONF_MODEL, InvalidInput("model_missing"))
+        if const.CONF_MODEL not in checked.values:
+            checked.fail(const.CONF_MODEL, InvalidInput("model_missing"))
             return self._show_model(form(fields, user_input), checked)
-        model = checked.values[CONF_MODEL]
-        self._async_abort_entries_match({CONF_BASE_URL: self._data[CONF_BASE_URL], CONF_MODEL: model})
-        asked = typed_endpoint(self.hass, self._data | {CONF_MODEL: model})
+        model = checked.values[const.CONF_MODEL]
+        self._async_abort_entries_match(
+            {const.CONF_BASE_URL: self._data[const.CONF_BASE_URL], const.CONF_MODEL: model}
+        )
+        asked = typed_endpoint(self.hass, self._data | {const.CONF_MODEL: model})
         result: ConfigFlowResult = await self.async_ask_model(asked)
         return result
 
@@ -198,23 +233,21 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
             probe = self.probed()
         except InvalidInput as err:
             checked.fail(FIELDS[err.part] if err.part in ("key", "model") else "base", err)
-        if CONF_API_KEY in checked.errors:
+        if const.CONF_API_KEY in checked.errors:
             return self._show_connection(self._connection_step, self._typed, checked)
         if checked.errors:
             return self._show_model(form(fields, self._chosen), checked)
         self._data = self._data | {
-            CONF_MODEL: checked.values[CONF_MODEL],
-            CONF_PROBED_CONTEXT_SIZE: probe.context_size,
-            CONF_PROBED_TOOL_CALLING: probe.tool_calling,
+            const.CONF_MODEL: checked.values[const.CONF_MODEL],
+            const.CONF_PROBED_CONTEXT_SIZE: probe.context_size,
+            const.CONF_PROBED_TOOL_CALLING: probe.tool_calling,
         }
         if probe.tool_calling is False:
             return await self.async_step_no_tools()
-        if self._chosen.get(FIELD_TEST):
-            return await self.async_step_self_test()
         return await self.async_step_finish()
 
     async def _async_model_fields(self) -> tuple[Field, ...]:
-        at_home = not is_cloud(self._data[CONF_BASE_URL])
+        at_home = not is_cloud(self._data[const.CONF_BASE_URL])
         language = await async_language(self.hass)
         offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
         return model_fields(await offered)
@@ -229,7 +262,7 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         return self.async_show_menu(
             step_id="no_tools",
             menu_options=["model", "finish"],
-            description_placeholders={"model": self._data[CONF_MODEL]},
+            description_placeholders={"model": self._data[const.CONF_MODEL]},
         )
 
     def _model_in_use(self) -> str | None:
@@ -239,16 +272,22 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         if self.source != SOURCE_RECONFIGURE:
             return None
         before = self._get_reconfigure_entry().data
-        model: str = before[CONF_MODEL]
-        same_server = before[CONF_BASE_URL] == self._data[CONF_BASE_URL]
+        model: str = before[const.CONF_MODEL]
+        same_server = before[const.CONF_BASE_URL] == self._data[const.CONF_BASE_URL]
         return model if same_server or not self._models or model in self._models else None
 
-    @override
-    async def async_step_finish(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+    async def async_step_finish(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Go on with the chosen model: report an import, or store what was asked for."""
         if self._imported is not None:
             self._imported.connection = self._data
-            return await self._async_show_imported(self._imported)
+            part = await async_part(self.hass, "config.importer")
+            await part.async_check_tools(self.hass, self._imported)
+            return self.async_show_form(
+                step_id="imported",
+                data_schema=probatio.Schema({}),
+                description_placeholders={"report": await part.async_report(self.hass, self._imported)},
+                last_step=False,
+            )
         if self.source == SOURCE_RECONFIGURE:
             return await self._async_store()
         return await self.async_step_ready()
@@ -257,33 +296,62 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         """Go on after the report of an import."""
         return await self.async_step_ready()
 
-    @override
-    def _draft(self) -> Draft:
-        if self.source == SOURCE_RECONFIGURE:
-            options: Mapping[str, Any] = self._get_reconfigure_entry().options
-        else:
-            options = self._imported.options if self._imported else {}
-        return Draft(entry_id=self.flow_id, title=self._title(), data=self._stored(), options=options)
+    async def async_step_ready(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Say what can be done now, and offer to make the assistant."""
+        if user_input is not None:
+            self._makes_assistant = bool(user_input.get(adding.FIELD_ASSISTANT))
+            return await self._async_store()
+        house = await (await async_shared(self.hass)).house.async_snapshot()
+        sentences = await adding.async_first_sentences(self.hass, house)
+        self._ready = {
+            "count": str(len(house.entities)),
+            "sentences": "\n".join(f"- *{without_embeds(sentence)}*" for sentence in sentences),
+        }
+        offered = may_be_assistant(self.hass)
+        return self.async_show_form(
+            step_id="ready",
+            data_schema=form(
+                [adding.ASSISTANT] if offered is not None else [], {adding.FIELD_ASSISTANT: offered}
+            ),
+            description_placeholders=self._ready,
+            last_step=True,
+        )
 
-    def _stored(self) -> dict[str, Any]:
-        return {key: value for key, value in self._data.items() if value is not None}
-
-    def _title(self) -> str:
-        return str(self._data.get(CONF_NAME) or self._data[CONF_MODEL])
-
-    @override
     async def _async_store(self) -> ConfigFlowResult:
-        data, title = self._stored(), self._title()
+        data = {key: value for key, value in self._data.items() if value is not None}
+        title = str(data.get(const.CONF_NAME) or data[const.CONF_MODEL])
         if (made := self._imported) is not None:
-            await self._async_save_imported(made, title)
+            await (await async_part(self.hass, "config.importer")).async_save(self.hass, made, title)
             return self._create(title, data, made.options)
         if self.source != SOURCE_RECONFIGURE:
             return self._create(title, data, {})
         entry = self._get_reconfigure_entry()
-        if entry.title != (entry.data.get(CONF_NAME) or entry.data.get(CONF_MODEL)):
+        if entry.title != (entry.data.get(const.CONF_NAME) or entry.data.get(const.CONF_MODEL)):
             title = entry.title
-        self._keep_report(entry.entry_id)
         return self._finish_change(entry, title=title, data=data)
+
+    def _create(self, title: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> ConfigFlowResult:
+        """Create the entry. The link is in its dialog only: on a page of the flow it would end the flow."""
+        return self.async_create_entry(
+            title=title,
+            data=data,
+            options=options,
+            description="assistant" if self._makes_assistant else "default",
+            description_placeholders={**self._ready, "expose": "/config/voice-assistants/expose"},
+        )
+
+    @override
+    async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
+        """Make the assistant."""
+        if self._makes_assistant:
+            await async_make_assistant(self.hass, result["result"])
+        return result
+
+    @override
+    def async_remove(self) -> None:
+        """Stop looking for servers."""
+        if self._search is not None:
+            self._search.cancel()
 
     async def async_step_reauth(self, _entry_data: Mapping[str, Any]) -> ConfigFlowResult:
         """Begin because the server refused the key."""
@@ -294,20 +362,17 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         entry = self._get_reauth_entry()
         if user_input is None:
             return self._show("reauth_confirm", form(REAUTH, {}))
-        data = dict(entry.data) | {CONF_API_KEY: ""} | check(REAUTH, user_input, {}).values
+        data = dict(entry.data) | {const.CONF_API_KEY: ""} | check(REAUTH, user_input, {}).values
         checked = Checked({}, {}, {})
-        await self._async_try_key(checked, data)
-        if checked.errors:
-            return self._show("reauth_confirm", form(REAUTH, user_input), checked)
-        return self._finish_change(entry, title=entry.title, data=data)
-
-    async def _async_try_key(self, checked: Checked, data: Mapping[str, Any]) -> None:
-        """Test a key on the model itself, since model lists are often public."""
+        # On the model itself, since model lists are often public.
         try:
             await async_probe_model(self.hass, typed_endpoint(self.hass, data))
         except InvalidInput as err:
             if err.part != "model":
-                checked.fail(CONF_API_KEY if err.part == "key" else "base", err)
+                checked.fail(const.CONF_API_KEY if err.part == "key" else "base", err)
+        if checked.errors:
+            return self._show("reauth_confirm", form(REAUTH, user_input), checked)
+        return self._finish_change(entry, title=entry.title, data=data)
 
     def _finish_change(self, entry: ConfigEntry, *, title: str, data: Mapping[str, Any]) -> ConfigFlowResult:
         """Store a change and see to it that it takes effect.
@@ -326,7 +391,8 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
         *,
         last_step: bool | None = None,
     ) -> ConfigFlowResult:
-        placeholders = {**EXAMPLES, "url": self._url(), **(checked.placeholders if checked else {})}
+        url = self._get_reauth_entry().data[const.CONF_BASE_URL] if self.source == SOURCE_REAUTH else ""
+        placeholders = {**EXAMPLES, "url": url, **(checked.placeholders if checked else {})}
         return self.async_show_form(
             step_id=step_id,
             data_schema=schema,
@@ -334,7 +400,3 @@ class HomeAgentConfigFlow(AddingSteps, ImportSteps, ProbeSteps, domain=DOMAIN):
             description_placeholders=placeholders,
             last_step=last_step,
         )
-
-    def _url(self) -> str:
-        url: str = self._get_reauth_entry().data[CONF_BASE_URL] if self.source == "reauth" else ""
-        return url

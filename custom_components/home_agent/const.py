@@ -5,29 +5,6 @@ from typing import Any, Final
 
 from homeassistant.util.event_type import EventType
 
-from .agent_options import AGENT_DEFAULTS
-from .event_data import (
-    ConfirmationRequested,
-    ConfirmationResolved,
-    ContextInjected,
-    ContextOptimized,
-    ConversationFinished,
-    ConversationStarted,
-    ErrorReported,
-    HistorySaved,
-    IndexProgress,
-    MemoryExtracted,
-    MemoryStored,
-    PlannedRun,
-    StreamingError,
-    SuggestionRequested,
-    SuggestionResolved,
-    TimerFinished,
-    ToolExecuted,
-    ToolProgress,
-    VectorQueried,
-)
-
 DOMAIN: Final = "home_agent"
 VERSION: Final = 1
 MINOR_VERSION: Final = 2
@@ -250,6 +227,16 @@ CONF_CONVERSATION_LOG: Final = "conversation_log_enabled"
 CONF_PANEL: Final = "panel_enabled"
 CONF_EMIT_EVENTS: Final = "emit_events"
 
+# What makes one agent differ from another on the same connection
+CONF_VISIBLE: Final = "visible_entities"
+"""What the agent may see: entities, devices, areas, floors and labels. Empty: everything exposed."""
+CONF_CONTROLLABLE: Final = "controllable_entities"
+"""What it may control of what it sees. Empty: all of it."""
+CONF_ANNOUNCE_EXCLUDED: Final = "announce_excluded"
+"""Satellites and speakers that never announce anything."""
+CONF_SHARED_MEMORY: Final = "shared_memory"
+"""Whether a further agent uses the first one's memory. Not set: it does if CONF_VISIBLE is empty."""
+
 DEFAULTS: Final[dict[str, Any]] = {
     CONF_DIALECT: "auto",
     CONF_TEMPERATURE: 0.7,
@@ -369,29 +356,33 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_CONVERSATION_LOG: False,
     CONF_PANEL: True,
     CONF_EMIT_EVENTS: True,
-    **AGENT_DEFAULTS,
+    CONF_VISIBLE: {},
+    CONF_CONTROLLABLE: {},
+    CONF_ANNOUNCE_EXCLUDED: [],
 }
 
 # Events
-EVENT_CONVERSATION_STARTED: Final = EventType[ConversationStarted](f"{DOMAIN}.conversation.started")
-EVENT_CONVERSATION_FINISHED: Final = EventType[ConversationFinished](f"{DOMAIN}.conversation.finished")
-EVENT_TOOL_EXECUTED: Final = EventType[ToolExecuted](f"{DOMAIN}.tool.executed")
-EVENT_TOOL_PROGRESS: Final = EventType[ToolProgress](f"{DOMAIN}.tool.progress")
-EVENT_CONTEXT_INJECTED: Final = EventType[ContextInjected](f"{DOMAIN}.context.injected")
-EVENT_CONTEXT_OPTIMIZED: Final = EventType[ContextOptimized](f"{DOMAIN}.context.optimized")
-EVENT_CONFIRMATION_REQUESTED: Final = EventType[ConfirmationRequested](f"{DOMAIN}.confirmation.requested")
-EVENT_CONFIRMATION_RESOLVED: Final = EventType[ConfirmationResolved](f"{DOMAIN}.confirmation.resolved")
-EVENT_INDEX_PROGRESS: Final = EventType[IndexProgress](f"{DOMAIN}.index.progress")
-EVENT_VECTOR_QUERIED: Final = EventType[VectorQueried](f"{DOMAIN}.vector_db.queried")
-EVENT_HISTORY_SAVED: Final = EventType[HistorySaved](f"{DOMAIN}.history.saved")
-EVENT_MEMORY_EXTRACTED: Final = EventType[MemoryExtracted](f"{DOMAIN}.memory.extracted")
-EVENT_MEMORY_STORED: Final = EventType[MemoryStored](f"{DOMAIN}.memory.stored")
-EVENT_PLANNED_RUN: Final = EventType[PlannedRun](f"{DOMAIN}.planned.run")
-EVENT_SUGGESTION_REQUESTED: Final = EventType[SuggestionRequested](f"{DOMAIN}.suggestion.requested")
-EVENT_SUGGESTION_RESOLVED: Final = EventType[SuggestionResolved](f"{DOMAIN}.suggestion.resolved")
-EVENT_TIMER_FINISHED: Final = EventType[TimerFinished](f"{DOMAIN}.timer.finished")
-EVENT_STREAMING_ERROR: Final = EventType[StreamingError](f"{DOMAIN}.streaming.error")
-EVENT_ERROR: Final = EventType[ErrorReported](f"{DOMAIN}.error")
+type EventData = dict[str, Any]
+"""`docs/events.md` describes the fields; the emitter adds the agent, and the time in UTC as ISO 8601."""
+EVENT_CONVERSATION_STARTED: Final = EventType[EventData](f"{DOMAIN}.conversation.started")
+EVENT_CONVERSATION_FINISHED: Final = EventType[EventData](f"{DOMAIN}.conversation.finished")
+EVENT_TOOL_EXECUTED: Final = EventType[EventData](f"{DOMAIN}.tool.executed")
+EVENT_TOOL_PROGRESS: Final = EventType[EventData](f"{DOMAIN}.tool.progress")
+EVENT_CONTEXT_INJECTED: Final = EventType[EventData](f"{DOMAIN}.context.injected")
+EVENT_CONTEXT_OPTIMIZED: Final = EventType[EventData](f"{DOMAIN}.context.optimized")
+EVENT_CONFIRMATION_REQUESTED: Final = EventType[EventData](f"{DOMAIN}.confirmation.requested")
+EVENT_CONFIRMATION_RESOLVED: Final = EventType[EventData](f"{DOMAIN}.confirmation.resolved")
+EVENT_INDEX_PROGRESS: Final = EventType[EventData](f"{DOMAIN}.index.progress")
+EVENT_VECTOR_QUERIED: Final = EventType[EventData](f"{DOMAIN}.vector_db.queried")
+EVENT_HISTORY_SAVED: Final = EventType[EventData](f"{DOMAIN}.history.saved")
+EVENT_MEMORY_EXTRACTED: Final = EventType[EventData](f"{DOMAIN}.memory.extracted")
+EVENT_MEMORY_STORED: Final = EventType[EventData](f"{DOMAIN}.memory.stored")
+EVENT_PLANNED_RUN: Final = EventType[EventData](f"{DOMAIN}.planned.run")
+EVENT_SUGGESTION_REQUESTED: Final = EventType[EventData](f"{DOMAIN}.suggestion.requested")
+EVENT_SUGGESTION_RESOLVED: Final = EventType[EventData](f"{DOMAIN}.suggestion.resolved")
+EVENT_TIMER_FINISHED: Final = EventType[EventData](f"{DOMAIN}.timer.finished")
+EVENT_STREAMING_ERROR: Final = EventType[EventData](f"{DOMAIN}.streaming.error")
+EVENT_ERROR: Final = EventType[EventData](f"{DOMAIN}.error")
 
 # Limits of one turn
 MAX_SENTENCE_CHARS: Final = 8_000

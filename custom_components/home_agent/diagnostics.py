@@ -12,7 +12,7 @@ from homeassistant.helpers import entity_registry as er
 
 from .connection import is_cloud, is_template, queue_length
 from .const import CONF_API_KEY, CONF_BASE_URL, CONF_FALLBACK_BASE_URL, CONF_LLM_APIS, CONF_TOOLS_DISABLED
-from .runtime import FurtherAgent
+from .runtime import HomeAgentData
 from .safety.redaction import is_secret
 
 PUBLIC_LISTS: Final = frozenset({CONF_LLM_APIS, CONF_TOOLS_DISABLED})
@@ -26,6 +26,7 @@ PRIVATE_TEXTS: Final = (
 
 async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigEntry) -> dict[str, Any]:
     """Return diagnostics without private data."""
+    data: HomeAgentData | None = getattr(entry, "runtime_data", None)
     return {
         "entry": {
             "version": f"{entry.version}.{entry.minor_version}",
@@ -42,16 +43,11 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
             {"domain": registered.domain, "disabled": registered.disabled}
             for registered in er.async_entries_for_config_entry(er.async_get(hass), entry.entry_id)
         ],
-        "tool_quality": _quality(entry),
-        "index": _index(entry),
-        "planned": _planned(entry),
+        **_running(data),
+        "index": _index(data) if data else None,
         "further_agents": [
-            {
-                "options": _shown(agent.subentry.data),
-                "tool_quality": _quality(agent),
-                "planned": _planned(agent),
-            }
-            for agent in _further(entry)
+            {"options": _shown(agent.subentry.data), **_running(agent.runtime_data)}
+            for agent in (data.further.values() if data else ())
         ],
         "agents": len(hass.config_entries.async_entries(entry.domain)),
     }
@@ -66,42 +62,26 @@ def _shown(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_private(key: str, value: object) -> bool:
-    """Return whether a value may name somebody or something, or opens something."""
     if isinstance(value, str):
         return is_secret(key) or key.endswith(PRIVATE_TEXTS) or key.startswith("policy_")
     return not isinstance(value, bool | int | float)
 
 
-def _further(entry: ConfigEntry) -> list[FurtherAgent]:
-    """Return the further agents; none if the entry does not run."""
-    data = getattr(entry, "runtime_data", None)
-    return list(data.further.values()) if data else []
-
-
-def _quality(entry: ConfigEntry | FurtherAgent) -> dict[str, Any] | None:
-    """Return how well tool calls fitted; nothing if the entry does not run."""
-    data = getattr(entry, "runtime_data", None)
-    return data.quality.as_dict() if data else None
-
-
-def _planned(entry: ConfigEntry | FurtherAgent) -> dict[str, int] | None:
-    """Return how many commands are planned, without what they do."""
-    data = getattr(entry, "runtime_data", None)
+def _running(data: HomeAgentData | None) -> dict[str, Any]:
+    """Return how well tool calls fitted and how many commands are planned, without what they do."""
     if data is None:
-        return None
+        return {"tool_quality": None, "planned": None}
     commands = data.planned.commands()
-    return {
+    planned = {
         "commands": sum(not command.restores for command in commands),
         "repeated": sum(bool(command.schedule.days) for command in commands),
         "to_restore": sum(command.restores for command in commands),
     }
+    return {"tool_quality": data.quality.as_dict(), "planned": planned}
 
 
-def _index(entry: ConfigEntry) -> dict[str, Any] | None:
+def _index(data: HomeAgentData) -> dict[str, Any]:
     """Return the status of the index, without server messages, which may contain addresses."""
-    data = getattr(entry, "runtime_data", None)
-    if data is None:
-        return None
     last_sync = data.indexer.last_sync
     return {
         "configured": data.semantic.configured,
@@ -120,7 +100,6 @@ def _server(address: str) -> dict[str, Any]:
 
 
 def _kind_of_key(key: str) -> str:
-    """Return whether there is a key, and of which kind."""
     if not key:
         return "none"
     return "template" if is_template(key) else "plain"

@@ -1,14 +1,12 @@
-"""Events on Home Assistant's bus."""
+"""Events on Home Assistant's bus; `docs/events.md` describes their data."""
 
-from collections.abc import Mapping
-from typing import Any, Unpack, cast
+from typing import Any
 
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 from homeassistant.util.event_type import EventType
 
-from .const import EVENT_ERROR
-from .event_data import ErrorContext, ErrorReported
+from .const import EVENT_ERROR, EventData
 
 
 class EventEmitter:
@@ -23,9 +21,7 @@ class EventEmitter:
         self._subentry_id = subentry_id
 
     @callback
-    def fire[D: Mapping[str, Any]](
-        self, event: EventType[D], data: D, context: Context | None = None
-    ) -> None:
+    def fire(self, event: EventType[EventData], data: EventData, context: Context | None = None) -> None:
         """Fire an event with a timestamp.
 
         By the context of a request the logbook knows which request the states that it changed go back to.
@@ -35,7 +31,7 @@ class EventEmitter:
             if self._subentry_id is not None:
                 agent["subentry_id"] = self._subentry_id
             content = {**data, **agent, "timestamp": dt_util.utcnow().isoformat()}
-            self._hass.bus.async_fire(event, cast("D", content), context=context)
+            self._hass.bus.async_fire(event, content, context=context)
 
     @callback
     def fire_error(
@@ -46,17 +42,17 @@ class EventEmitter:
         conversation_id: str | None = None,
         request: Context | None = None,
         /,
-        **context: Unpack[ErrorContext],
+        **context: Any,
     ) -> None:
         """Fire the event of an error; the message contains no words of a conversation."""
         self.fire(
             EVENT_ERROR,
-            ErrorReported(
-                error_type=type(err).__name__,
-                error_message=message,
-                conversation_id=conversation_id,
-                component=component,
-                context=context,
-            ),
+            {
+                "error_type": type(err).__name__,
+                "error_message": message,
+                "conversation_id": conversation_id,
+                "component": component,
+                "context": context,
+            },
             request,
         )

@@ -14,7 +14,6 @@ from homeassistant.components.logbook.const import (
     LOGBOOK_ENTRY_NAME,
 )
 from homeassistant.components.logbook.models import LazyEventPartialState
-from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr
 from homeassistant.util.event_type import EventType
@@ -54,8 +53,11 @@ def _described(
     message: Callable[[HomeAssistant, Mapping[str, Any]], str],
     event: LazyEventPartialState,
 ) -> dict[str, Any]:
-    """Return the logbook entry of an event."""
-    entry, agent = _entry_of(hass, event.data), event.data.get("subentry_id")
+    agent, entry_id = event.data.get("subentry_id"), event.data.get("config_entry_id")
+    entry = hass.config_entries.async_get_entry(entry_id) if entry_id else None
+    if not entry_id:  # events of earlier releases do not name their agent
+        entries = hass.config_entries.async_entries(DOMAIN)
+        entry = entries[0] if len(entries) == 1 else None
     titled = (entry.subentries.get(agent) if agent else entry) if entry else None
     shown = {
         LOGBOOK_ENTRY_NAME: (titled.title if titled else "") or TITLE,
@@ -68,18 +70,13 @@ def _described(
 
 
 @callback
-def _entry_of(hass: HomeAssistant, data: Mapping[str, Any]) -> ConfigEntry | None:
-    """Return the agent of an event; events of earlier releases do not name it."""
-    if entry_id := data.get("config_entry_id"):
-        return hass.config_entries.async_get_entry(entry_id)
-    entries = hass.config_entries.async_entries(DOMAIN)
-    return entries[0] if len(entries) == 1 else None
-
-
-@callback
 def _request(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    """Return the source of a request: a person or a device."""
-    if who := _person(hass, data.get("user_id")) or _device(hass, data.get("device_id")):
+    user_id, device_id = data.get("user_id"), data.get("device_id")
+    persons = hass.states.async_all("person") if user_id else ()
+    who = next((state.name for state in persons if state.attributes.get("user_id") == user_id), None)
+    if not who and device_id and (device := dr.async_get(hass).async_get(device_id)):
+        who = device.name_by_user or device.name
+    if who:
         return phrase(hass, hass.config.language, "logbook_request_from", who=who)
     return phrase(hass, hass.config.language, "logbook_request")
 
@@ -92,15 +89,3 @@ def _question(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
 @callback
 def _outcome(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
     return phrase(hass, hass.config.language, f"outcome_{data.get('outcome')}")
-
-
-@callback
-def _person(hass: HomeAssistant, user_id: str | None) -> str | None:
-    states = hass.states.async_all("person") if user_id else ()
-    return next((state.name for state in states if state.attributes.get("user_id") == user_id), None)
-
-
-@callback
-def _device(hass: HomeAssistant, device_id: str | None) -> str | None:
-    device = dr.async_get(hass).async_get(device_id) if device_id else None
-    return (device.name_by_user or device.name) if device else None

@@ -180,7 +180,6 @@ def _person_at_the_screen() -> User | None:
 
 
 def _entry_of(hass: HomeAssistant, data: Data) -> HomeAgentConfigEntry | None:
-    """Return the connection that an issue is about; None if it was removed meanwhile."""
     return hass.config_entries.async_get_entry(str(data["entry_id"]))
 
 
@@ -239,7 +238,6 @@ async def _async_exclude_collection(hass: HomeAssistant, data: Data) -> None:
 
 
 async def _async_end_bypass(hass: HomeAssistant, data: Data) -> None:
-    """Have assistants ask the agent first."""
     if entry := _agent_of(hass, data):
         await async_end_bypass(hass, entry)
 

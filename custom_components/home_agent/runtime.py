@@ -1,8 +1,9 @@
-"""What the entries share, and the parts that each is made of; agents/starting.py puts them together."""
+"""What all agents share, and the parts of each agent: how they are made, and what they depend on."""
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,42 +13,74 @@ from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
-from .agent.afterthought import FinishedConversation
+from . import const
+from .agent.afterthought import asking, asking_external, summaries
+from .agent.describe import async_phrase, async_question
+from .agent.pictures import seeing
 from .agent.prompt import OwnTools, PromptBuilder, Warmer
 from .agent.record import RecentConversations, RunningTurns, TurnLog, TurnRecord
-from .agent_records import AgentRecords
+from .channels.announcing import Announcer
 from .channels.asking import Questions
-from .const import CONF_PANEL, DOMAIN
+from .connection import endpoint, external_endpoint, fallback_endpoint, model_client
+from .const import DOMAIN, EventData
 from .context.manager import ContextManager
+from .context.providers.base import ProviderSetup
 from .conversations.history import ConversationHistoryManager, ConversationLog
 from .conversations.sessions import ConversationSessionManager
 from .events import EventEmitter
-from .idle import IdleQueue
 from .inference.client import Router
 from .knowledge.house import House, ViewedHouse
-from .knowledge.indexer import HouseKnowledge, Indexer, IndexReport
-from .knowledge.library import Library
-from .knowledge.semantic import SemanticIndex
+from .knowledge.indexer import (
+    HouseKnowledge,
+    Indexer,
+    IndexReport,
+    knowledge_collection,
+    profile_collection,
+)
+from .knowledge.library import HouseholdTexts, Library
+from .knowledge.search import (
+    KnowledgeSearch,
+    async_create_embedder,
+    async_open_store,
+    embedder_disclosure,
+)
+from .knowledge.semantic import SemanticIndex, TextSource
 from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
-from .memory.memories import Memories, MemoryManager
+from .memory.memories import Memories, MemoryManager, MemorySettings
 from .memory.profile import Profile, ProfileManager
-from .planned.scheduler import PlannedStore, Scheduler
-from .proactive.state import ProactiveState, ProactiveStore
+from .panel.usage import Usage
+from .planned.scheduler import PlannedStore
+from .proactive.state import ProactiveStore
 from .safety.confirmation import Confirmations, ConfirmationStore
 from .safety.disclosure import DataPolicy
 from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
-from .self_test_reports import SelfTestStore
-from .store import StoredFile
+from .self_test.kept import SelfTestResult
+from .settings import AgentConfig, async_part, is_learning_enabled, settings_of
+from .store import EntryStore, StoredFile, dump, read_moment
+from .tools.activity import ActivityTool
 from .tools.automating.kept import AutomationStore
 from .tools.base import HomeAgentTool
-from .tools.custom import CustomTools
+from .tools.custom import DATA_CUSTOM_TOOLS, CustomTools
+from .tools.everyday import everyday_tools
+from .tools.everyday.automation_tool import automation_tools
+from .tools.everyday.notify_tool import NotifyTool
+from .tools.guard import Guard
+from .tools.ha_control import ControlTool
+from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
+from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
+from .tools.messages import Messages
+from .tools.native import hide_blocked
+from .tools.outside.external_llm import ExternalModel, external_model, external_tools
 from .tools.outside.outgoing import Outgoing
+from .tools.outside.web_search import SearchTool
+from .tools.people import People
 from .tools.planned_runs import PlannedRuns
+from .tools.remembering import remembering_tools
+from .tools.script_tool import ScriptTools
 from .tools.turn_calls import Quality
-from .usage import UsageStore
 
 if TYPE_CHECKING:
     from .memory.learner.learner import Learner
@@ -101,119 +134,341 @@ class FurtherAgent:
         self.config_entry.async_create_background_task(hass, target, name)
 
 
-@dataclass(slots=True, kw_only=True)
+class AgentRecord:
+    """What is known of one agent. The store of all agents is notified of every change."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self.connection_id = ""
+        self.title = ""
+        self.entity_id: str | None = None
+        self.removed_at: datetime | None = None
+        """When the agent was removed, if its memories are still kept."""
+
+    @callback
+    def note(self, connection_id: str, title: str, entity_id: str | None) -> None:
+        """Take what an agent is now."""
+        known = (self.connection_id, self.title, self.entity_id)
+        if known != (connection_id, title, entity_id) or self.removed_at is not None:
+            self.connection_id, self.title, self.entity_id = connection_id, title, entity_id
+            self.removed_at = None
+            self._changed()
+
+    @callback
+    def note_removed(self) -> None:
+        """Note that the agent was removed now."""
+        self.removed_at = dt_util.utcnow()
+        self._changed()
+
+    def stored(self) -> Mapping[str, Any]:
+        """Return what is to be written; called in a worker thread."""
+        names = ("connection_id", "title", "entity_id", "removed_at")
+        return {name: dump(getattr(self, name)) for name in names}
+
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        """Take what is stored. Raises KeyError, TypeError or ValueError for invalid data."""
+        texts = stored["connection_id"], stored["title"]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("not an agent")
+        self.connection_id, self.title = texts
+        entity_id = stored["entity_id"]
+        self.entity_id = entity_id if isinstance(entity_id, str) else None
+        self.removed_at = read_moment(stored["removed_at"]) if stored["removed_at"] is not None else None
+
+
+class AgentRecords(EntryStore[AgentRecord]):
+    """Keeps what is known of the agents."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        super().__init__(hass, f"{DOMAIN}.agents", AgentRecord)
+
+    @callback
+    def removed(self) -> dict[str, AgentRecord]:
+        """Return the removed agents whose memories are kept, by their ids."""
+        return {key: record for key, record in self._entries.items() if record.removed_at is not None}
+
+    @callback
+    def of_connection(self, connection_id: str) -> dict[str, AgentRecord]:
+        """Return the agents that a connection has or had, without those whose memories are kept."""
+        return {
+            key: record
+            for key, record in self._entries.items()
+            if record.connection_id == connection_id and record.removed_at is None
+        }
+
+
 class SharedData:
     """What all entries share, so that no two of them write one file."""
 
-    house: House
-    knowledge: HouseKnowledge
-    history: ConversationHistoryManager
-    sessions: ConversationSessionManager
-    journals: JournalStore
-    confirmations: ConfirmationStore
-    memories: MemoryManager
-    profiles: ProfileManager
-    observations: ObservationStore
-    proactive: ProactiveStore
-    planned: PlannedStore
-    automations: AutomationStore
-    usage: UsageStore
-    self_tests: SelfTestStore
-    agents: AgentRecords
-    turn_logs: defaultdict[str, TurnLog] = field(default_factory=partial(defaultdict, TurnLog))
-    """The last turns by entry, in memory only."""
-    panel_address: str | None = None
-    """Where the panel's files are served: None before it was wanted, empty where they are not."""
+    def __init__(self, hass: HomeAssistant) -> None:
+        @callback
+        def saved(data: EventData) -> None:
+            """Tell that the file of all agents was written, if any of them tells such things."""
+            entries = hass.config_entries.async_entries(DOMAIN)
+            wanted = any(settings_of(entry)[const.CONF_EMIT_EVENTS] for entry in entries)
+            EventEmitter(hass, wanted).fire(const.EVENT_HISTORY_SAVED, data)
 
-    @property
-    def stores(self) -> tuple[StoredFile, ...]:
-        """Return the stores that are read at the start and written at the end."""
-        return (
-            self.history,
-            self.sessions,
-            self.journals,
-            self.confirmations,
-            self.memories,
-            self.profiles,
-            self.observations,
-            self.proactive,
-            self.planned,
-            self.automations,
-            self.usage,
-            self.self_tests,
-            self.agents,
-        )
+        self.house = House(hass)
+        self.knowledge = HouseKnowledge(hass, self.house)
+        self.history = history = ConversationHistoryManager(hass, on_saved=saved)
+        self.sessions = ConversationSessionManager(hass, lambda *ids: bool(history.find(*ids).turns))
+        self.journals = JournalStore(hass)
+        self.confirmations = ConfirmationStore(hass)
+        self.memories = MemoryManager(hass)
+        self.profiles = ProfileManager(hass)
+        self.observations = ObservationStore(hass)
+        self.proactive = ProactiveStore(hass)
+        self.planned = PlannedStore(hass)
+        self.automations = AutomationStore(hass)
+        self.usage = EntryStore(hass, f"{DOMAIN}.usage", Usage)
+        self.self_tests = EntryStore(hass, f"{DOMAIN}.self_test", SelfTestResult)
+        self.agents = AgentRecords(hass)
+        self.turn_logs = defaultdict[str, TurnLog](TurnLog)
+        """The last turns by entry, in memory only."""
+        self.panel_address: str | None = None
+        """Where the panel's files are served: None before it was wanted, empty where they are not."""
+        self.stores = tuple(part for part in vars(self).values() if isinstance(part, StoredFile))
+        """What is read at the start and written at the end."""
 
 
 DATA_SHARED: HassKey[SharedData] = HassKey(DOMAIN)
 
 
-@dataclass(slots=True, kw_only=True)
 class HomeAgentData:
-    """The parts of one entry."""
+    """The parts of an agent. A further one has the server, the index and the texts of the `first` one.
 
-    settings: Mapping[str, Any]
-    shared: SharedData
-    house: ViewedHouse
-    """The home as this agent sees it."""
-    emitter: EventEmitter
-    router: Router
-    handler: ToolHandler
-    policy: Policy
-    data_policy: DataPolicy
-    """What each model may receive."""
-    confirmations: Confirmations
-    throttle: Throttle
-    context: ContextManager
-    prompt: PromptBuilder
-    tool_schemas: OwnTools
-    warmer: Warmer
-    semantic: SemanticIndex
-    library: Library
-    indexer: Indexer
-    profile: Profile
-    outgoing: Outgoing
-    """What leaves the home in arguments of tools."""
-    planned: Scheduler
-    planned_runs: PlannedRuns
-    memories: Memories
-    """What is remembered; used only where the options want it."""
-    extractor: Extractor
-    learner: Learner | None
-    """Where the options want one."""
-    suggested: ProactiveState
-    """What was suggested, and what rules have told."""
-    make_proactive: Callable[[], Awaitable[Proactive]]
-    proactive: Proactive | None = None
-    asker: Questions
-    """What asks questions that nobody has asked for."""
-    summaries: IdleQueue[FinishedConversation]
-    turns: RunningTurns
-    log: ConversationLog
-    """What was said, in files, where the options want them."""
-    turn_log: TurnLog
-    """The last turns in all their parts, in memory, where the options want the panel."""
-    memory: RecentConversations = field(default_factory=RecentConversations)
-    models_starting_in_thought: set[str] = field(default_factory=set)
-    """Which of the router's models begin their replies inside a thought, as far as they showed it."""
-    figures: Mapping[str, float | None] = field(default_factory=dict)
-    """What the last turn cost, by the key of its sensor."""
-    quality: Quality = field(default_factory=Quality)
-    """How well the calls fitted since the entry was set up."""
-    totals: Counter[str] = field(default_factory=Counter)
-    """What all turns cost since the entry was set up; the sensors know what came before."""
-    server_reachable: bool | None = None
-    """Whether the model server answers; None until it was asked."""
-    entry_id: str = ""
-    own_tools: Sequence[HomeAgentTool] = ()
-    """The tools that are not the household's own."""
-    owns_memory: bool = True
-    """Whether memories and profiles are the agent's; False if they are those of the first agent."""
-    further: dict[str, FurtherAgent] = field(default_factory=dict)
-    """The further agents on the connection of a first one, by their ids."""
+    Nothing is read yet when it is made, and settings.py has loaded what the options want.
+    """
 
-    first: HomeAgentData | None = None
-    """The first agent on the connection of a further one."""
+    def __init__(self, hass: HomeAssistant, entry: AgentConfig, first: HomeAgentData | None = None) -> None:
+        self._hass = hass
+        self.entry_id = entry.entry_id
+        self.first = first
+        self.further: dict[str, FurtherAgent] = {}
+        """The further agents on the connection of a first one, by their ids."""
+        connection_id = first.entry_id if first else self.entry_id
+        self.settings = settings = settings_of(entry)
+        self.shared = shared = hass.data[DATA_SHARED]
+        self.emitter = EventEmitter(
+            hass, bool(settings[const.CONF_EMIT_EVENTS]), connection_id, self.entry_id if first else None
+        )
+        self.policy = Policy(hass, settings)
+        self.house = ViewedHouse(hass, shared.house, self.policy.view)
+        """The home as this agent sees it."""
+        self.data_policy = DataPolicy(settings)
+        """What each model may receive."""
+        self.throttle = Throttle(settings[const.CONF_AUTOMATION_TURNS])
+        self.turns = RunningTurns()
+        self.planned = shared.planned.of(self.entry_id)
+        self.suggested = shared.proactive.of(self.entry_id)
+        """What was suggested, and what rules have told."""
+        self._automations = shared.automations.of(self.entry_id)
+
+        self.router: Router
+        if first and settings[const.CONF_MODEL] == first.settings[const.CONF_MODEL]:
+            self.router = first.router
+        else:
+            fallback = fallback_endpoint(hass, settings)
+            self.router = Router(
+                model_client(hass, endpoint(hass, settings)),
+                model_client(hass, fallback) if fallback else None,
+            )
+        self._external: ExternalModel | None = None
+        if settings[const.CONF_EXTERNAL]:
+            at = external_endpoint(hass, settings)
+            client = model_client(hass, at) if at else None
+            self._external = external_model(client, self.data_policy, settings)
+
+        # What an agent may see of the index of its connection is decided where it is read.
+        self.semantic: SemanticIndex = first.semantic if first else self._make_index(entry.title)
+        self.library: Library = first.library if first else Library(hass, self.entry_id, self.semantic)
+        self._texts = HouseholdTexts(
+            hass,
+            settings,
+            entry_id=connection_id,
+            title=entry.title,
+            semantic=self.semantic,
+            library=self.library,
+        )
+        embedder = embedder_disclosure(settings, self.data_policy)
+        self.owns_memory = first is None or not settings[const.CONF_SHARED_MEMORY]
+        """Whether memories and profiles are the agent's; False if they are those of the first agent."""
+        self.memories: Memories
+        """What is remembered; used only where the options want it."""
+        self.profile: Profile
+        if first is not None and not self.owns_memory:
+            self.memories, self.profile = first.memories, first.profile
+        else:
+            people = self.semantic if embedder.people else None
+            self.memories = shared.memories.of(self.entry_id)
+            self.memories.configure(MemorySettings.from_options(settings), people, self.emitter)
+            self.profile = shared.profiles.of(self.entry_id)
+            self.profile.take_index(people, profile_collection(settings[const.CONF_MEMORY_COLLECTION]))
+        self.outgoing = Outgoing.of(hass, settings, self.memories, self.profile)
+        """What leaves the home in arguments of tools."""
+
+        members = People(hass, connection_id, settings)
+        messages = Messages(hass, settings, members, self.policy.view)
+        self.own_tools = self._make_tools(members, messages)
+        """The tools that are not the household's own, as the options want them."""
+        journal = shared.journals.of(self.entry_id)
+        self.confirmations = Confirmations(
+            hass,
+            self.entry_id,
+            settings,
+            emitter=self.emitter,
+            store=shared.confirmations,
+            journal=journal,
+            describe=async_question,
+            # The handler is made after what it asks for confirmations.
+            run=lambda action: self.handler.async_run_approved(action),  # noqa: PLW0108
+        )
+        gated = settings[const.CONF_ALLOW_SCRIPTS]
+        self.handler: ToolHandler = ToolHandler(
+            hass,
+            self.house,
+            [*self.own_tools, *hass.data[DATA_CUSTOM_TOOLS].make(settings)],
+            guard=Guard(hass, self.policy, journal=journal, gated=gated, messages=messages),
+            outgoing=self.outgoing,
+            timeout=settings[const.CONF_TOOLS_TIMEOUT],
+            emitter=self.emitter,
+            confirmations=self.confirmations,
+        )
+        self.asker = Questions(
+            hass,
+            self.entry_id,
+            settings,
+            guard=self.handler.guard,
+            confirmations=self.confirmations,
+            emitter=self.emitter,
+        )
+        """What asks questions that nobody has asked for."""
+        announcer = Announcer(hass, connection_id, members, self.emitter)
+        self.planned_runs = PlannedRuns(
+            self.handler,
+            self.planned,
+            self.emitter,
+            announcer.async_announce,
+            announcer.async_tell_planned,
+        )
+
+        setup = ProviderSetup(
+            hass=hass,
+            settings=settings,
+            entry_id=self.entry_id,
+            title=entry.title,
+            semantic=self.semantic,
+            texts=self._texts,
+            memories=self.memories,
+            profile=self.profile,
+            data_policy=self.data_policy,
+        )
+        self.context = ContextManager(self.house, setup)
+        self.prompt = PromptBuilder(hass, self.entry_id, settings)
+        self.tool_schemas = OwnTools(hass, self.handler, ScriptTools(hass, settings))
+        shown = (self.context, self.prompt, self.tool_schemas)
+        self.warmer = Warmer(hass, settings, self.router, *shown, self.data_policy)
+        self.indexer: Indexer = first.indexer if first else self._make_indexer(with_states=embedder.states)
+        notes_outside = settings[const.CONF_MEMORY_EXTRACTION_LLM] == const.EXTRACTION_EXTERNAL
+        noted_by = self._external if notes_outside else None
+        own = asking(self.router, self.data_policy, settings)
+        self.extractor = Extractor(
+            hass,
+            self.memories,
+            ask=asking_external(noted_by) if noted_by else own,
+            model=const.EXTRACTION_EXTERNAL if noted_by else const.EXTRACTION_LOCAL,
+            is_busy=lambda: self.turns.busy,
+            emitter=self.emitter,
+            least_importance=settings[const.CONF_MEMORY_MIN_IMPORTANCE],
+        )
+        self.summaries = summaries(
+            hass,
+            self.entry_id,
+            history=shared.history,
+            router=self.router,
+            policy=self.data_policy,
+            settings=settings,
+            is_busy=lambda: self.turns.busy,
+        )
+        self.learner = self._make_learner() if is_learning_enabled(settings) else None
+        self._proactive: Proactive | None = None
+
+        self.log = ConversationLog(hass, self.entry_id, enabled=settings[const.CONF_CONVERSATION_LOG])
+        """What was said, in files, where the options want them."""
+        self.turn_log = shared.turn_logs[self.entry_id].configure(settings)
+        """The last turns in all their parts, in memory, where the options want the panel."""
+        self.memory = RecentConversations()
+        self.models_starting_in_thought: set[str] = set()
+        """Which of the router's models begin their replies inside a thought, as far as they showed it."""
+        self.figures: Mapping[str, float | None] = {}
+        """What the last turn cost, by the key of its sensor."""
+        self.quality = Quality()
+        """How well the calls fitted since the entry was set up."""
+        self.totals = Counter[str]()
+        """What all turns cost since the entry was set up; the sensors know what came before."""
+        self.server_reachable: bool | None = None
+        """Whether the model server answers; None until it was asked."""
+
+    def _make_index(self, title: str) -> SemanticIndex:
+        """Return the index of meanings; without an embedder it never finds anything and loads nothing."""
+        make = partial(SemanticIndex, self._hass, entry_id=self.entry_id, title=title, emitter=self.emitter)
+        if self.settings[const.CONF_EMBEDDING_PROVIDER] == const.EMBEDDING_NONE:
+            return make()
+        return make(
+            open_store=partial(async_open_store, self._hass, self.entry_id, self.settings),
+            open_embedder=partial(async_create_embedder, self._hass, self.settings),
+        )
+
+    def _make_indexer(self, *, with_states: bool) -> Indexer:
+        return Indexer(
+            self._hass,
+            entry_id=self.entry_id,
+            house=self.shared.house,
+            knowledge=self.shared.knowledge,
+            semantic=self.semantic,
+            collection=self.settings[const.CONF_VECTOR_COLLECTION],
+            emitter=self.emitter,
+            told=partial(async_dispatcher_send, self._hass, index_signal(self.entry_id)),
+            left_out=() if with_states else (TextSource.SUMMARY,),
+        )
+
+    def _make_tools(self, members: People, messages: Messages) -> list[HomeAgentTool]:
+        hass, settings = self._hass, self.settings
+        if not settings[const.CONF_TOOLS_NATIVE]:
+            return []
+        disabled = settings[const.CONF_TOOLS_DISABLED]
+        profile = self.profile if settings[const.CONF_PROFILE] else None
+        collection = knowledge_collection(settings[const.CONF_VECTOR_COLLECTION])
+        find = profile.async_find if profile is not None else None
+        search = KnowledgeSearch(hass, self.shared.knowledge, self.semantic, collection, find)
+        memories = self.memories if settings[const.CONF_MEMORY] else None
+        control = ControlTool(self.planned, gated=settings[const.CONF_ALLOW_SCRIPTS])
+        notify = NotifyTool(members, messages, self.memories, self.profile, self.planned)
+        tools: list[HomeAgentTool] = [
+            QueryTool(),
+            ActivityTool(planned=self.planned, automations=self._automations),
+            RetrieveKnowledgeTool(search, self._texts),
+            GetEntitiesTool(),
+            *remembering_tools(memories, profile, disabled),
+        ]
+        if self._external:
+            tools += external_tools(self._external, self.outgoing, settings)
+        if settings[const.CONF_SEARCH_PROVIDER] != const.SEARCH_NONE:
+            from .tools.search import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
+
+            if is_set_up(settings):
+                tools.append(SearchTool(hass, partial(search_provider, hass, settings), self.outgoing))
+        tools += everyday_tools(self.planned, members, seeing(self.router, self.data_policy, settings))
+        tools += automation_tools(settings, self._automations, control, notify, disabled)
+        hide_blocked(tools, settings[const.CONF_POLICY_BLOCKED])
+        return [tool for tool in tools if tool.name not in disabled]
+
+    def _make_learner(self) -> Learner:
+        from .memory.learner.learner import build_learner  # noqa: PLC0415 - loads where it is wanted
+
+        observations = self.shared.observations.of(self.entry_id)
+        word = partial(async_phrase, self._hass, self._hass.config.language)
+        return build_learner(self._hass, self.settings, observations, self.memories, word, self.policy.view)
 
     @property
     def connected(self) -> list[HomeAgentData]:
@@ -227,10 +482,27 @@ class HomeAgentData:
         return [agent for agent in self.connected if agent.memories is self.memories]
 
     async def async_proactive(self) -> Proactive:
-        """Return the proactive part; if the options disable it, it is loaded when it is used."""
-        if self.proactive is None:
-            self.proactive = await self.make_proactive()
-        return self.proactive
+        """Return what the connection says unasked; if the options disable that, it is loaded when it is used.
+
+        It is about the household and not about an agent, so a further one has that of the first.
+        """
+        if self.first is not None:
+            return await self.first.async_proactive()
+        if self._proactive is None:
+            part = await async_part(self._hass, "proactive.watcher")
+            self._proactive = part.Proactive(
+                self._hass,
+                self.entry_id,
+                self.settings,
+                state=self.suggested,
+                guard=self.handler.guard,
+                emitter=self.emitter,
+                house=self.house,
+                habits=lambda: self.learner.habits if self.learner else (),
+                automations=self._automations,
+                asker=self.asker,
+            )
+        return self._proactive
 
     @callback
     def set_custom_tools(self, tools: CustomTools) -> None:
@@ -245,7 +517,7 @@ class HomeAgentData:
         self.quality.add(self.turn_log.models[self.router.last_used], turn.calls)
         counts = turn.counts()
         self.totals += counts
-        if self.settings[CONF_PANEL]:
+        if self.settings[const.CONF_PANEL]:
             self.shared.usage.of(self.entry_id).note(dt_util.now().date(), counts)
         # The answer need not wait for the sensors.
         hass.loop.call_soon(async_dispatcher_send, hass, turn_signal(self.entry_id))

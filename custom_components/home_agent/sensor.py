@@ -29,15 +29,21 @@ PARALLEL_UPDATES = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class FigureDescription(SensorEntityDescription):
-    """A figure, where it comes from and what tells that it has changed."""
+class _Description(SensorEntityDescription):
+    """What is shown, and what tells that it has changed."""
 
-    value: Callable[[HomeAgentData], StateType | datetime]
     signal: Callable[[str], str] = turn_signal
 
 
 @dataclass(frozen=True, kw_only=True)
-class TotalDescription(SensorEntityDescription):
+class FigureDescription(_Description):
+    """A figure, and where it comes from."""
+
+    value: Callable[[HomeAgentData], StateType | datetime]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalDescription(_Description):
     """A counter, and which counts of the turns are added up in it."""
 
     state_class: SensorStateClass = SensorStateClass.TOTAL_INCREASING
@@ -76,7 +82,6 @@ def _figure(
 
 
 def _of_turn(key: str) -> Callable[[HomeAgentData], float | None]:
-    """Return a reader of a figure of the last turn."""
     return lambda data: data.figures.get(key)
 
 
@@ -139,18 +144,32 @@ async def async_setup_entry(
         forget_entity(hass, Platform.SENSOR, f"{entry.entry_id}_{description.key}")
 
 
-class TotalSensor(HomeAgentBaseEntity, RestoreSensor):
-    """Usage of all turns of an agent; counting continues after a reload or a restart."""
+class _Sensor(HomeAgentBaseEntity, SensorEntity):
+    """A figure that is written when a signal says so."""
 
-    entity_description: TotalDescription
     _attr_entity_category = EntityCategory.DIAGNOSTIC
     _attr_should_poll = False
 
-    def __init__(self, entry: HomeAgentConfigEntry, description: TotalDescription) -> None:
+    def __init__(
+        self, entry: HomeAgentConfigEntry, description: FigureDescription | TotalDescription
+    ) -> None:
         super().__init__(entry)
         self.entity_description = description
         self._attr_unique_id = f"{entry.entry_id}_{description.key}"
-        self._before = 0
+        self._signal = description.signal(entry.entry_id)
+
+    @override
+    async def async_added_to_hass(self) -> None:
+        """Follow what the figure is of."""
+        await super().async_added_to_hass()
+        self.async_on_remove(async_dispatcher_connect(self.hass, self._signal, self.async_write_ha_state))
+
+
+class TotalSensor(_Sensor, RestoreSensor):
+    """Usage of all turns of an agent; counting continues after a reload or a restart."""
+
+    entity_description: TotalDescription
+    _before = 0
 
     @property
     @override
@@ -164,30 +183,15 @@ class TotalSensor(HomeAgentBaseEntity, RestoreSensor):
         await super().async_added_to_hass()
         if (last := await self.async_get_last_sensor_data()) and isinstance(last.native_value, (int, float)):
             self._before = int(last.native_value)
-        signal = turn_signal(self.entry.entry_id)
-        self.async_on_remove(async_dispatcher_connect(self.hass, signal, self.async_write_ha_state))
 
 
-class FigureSensor(HomeAgentBaseEntity, SensorEntity):
+class FigureSensor(_Sensor):
     """One figure of an agent."""
 
     entity_description: FigureDescription
-    _attr_entity_category = EntityCategory.DIAGNOSTIC
-    _attr_should_poll = False
-
-    def __init__(self, entry: HomeAgentConfigEntry, description: FigureDescription) -> None:
-        super().__init__(entry)
-        self.entity_description = description
-        self._attr_unique_id = f"{entry.entry_id}_{description.key}"
 
     @property
     @override
     def native_value(self) -> StateType | datetime:
         """Return the figure as it is now."""
         return self.entity_description.value(self.data)
-
-    @override
-    async def async_added_to_hass(self) -> None:
-        """Follow what the figure is of."""
-        signal = self.entity_description.signal(self.entry.entry_id)
-        self.async_on_remove(async_dispatcher_connect(self.hass, signal, self.async_write_ha_state))

@@ -171,35 +171,33 @@ async def test_api_under_a_path(hass: HomeAssistant, model_server: ModelServer) 
     assert result["data"]["llm_base_url"] == f"{model_server.address}/inference"
 
 
-@pytest.mark.parametrize(
-    ("reply", "field", "error"),
-    [
-        (status(401, "no"), "llm_api_key", "invalid_auth"),
-        (status(403, "no"), "llm_api_key", "invalid_auth"),
-        (status(429, "slow down"), "base", "rate_limited"),
-        (status(500, "broken"), "base", "server_error"),
-        (status(503, "starting"), "base", "server_error"),
-        (html(), "llm_base_url", "not_an_llm_server"),
-        (empty(), "llm_base_url", "not_an_llm_server"),
-        (html(404), "llm_base_url", "no_model_list"),
-        (status(405, "no"), "llm_base_url", "no_model_list"),
-        (status(501, "no"), "llm_base_url", "no_model_list"),
-    ],
+UNUSABLE: tuple[tuple[Reply, str, str], ...] = (
+    (status(401, "no"), "llm_api_key", "invalid_auth"),
+    (status(403, "no"), "llm_api_key", "invalid_auth"),
+    (status(429, "slow down"), "base", "rate_limited"),
+    (status(500, "broken"), "base", "server_error"),
+    (status(503, "starting"), "base", "server_error"),
+    (html(), "llm_base_url", "not_an_llm_server"),
+    (empty(), "llm_base_url", "not_an_llm_server"),
+    (html(404), "llm_base_url", "no_model_list"),
+    (status(405, "no"), "llm_base_url", "no_model_list"),
+    (status(501, "no"), "llm_base_url", "no_model_list"),
 )
-async def test_server_that_cannot_be_used(
-    hass: HomeAssistant, model_server: ModelServer, reply: Reply, field: str, error: str
-) -> None:
+
+
+async def test_server_that_cannot_be_used(hass: HomeAssistant, model_server: ModelServer) -> None:
     """The form says what is wrong, keeps what was typed, and goes on once it is right."""
-    model_server.on(MODELS, reply)
     typed = {"name": "Kitchen", "llm_base_url": model_server.url, "llm_api_key": KEY, "llm_dialect": "auto"}
-    result = await start(hass, typed)
-    assert result["step_id"] == "user"
-    assert result["errors"] == {field: error}
-    assert shown(result) == typed
-    assert KEY not in str(result["description_placeholders"])
-    model_server.clear()
-    result = await go_on(hass, result, typed)
-    assert result["step_id"] == "model"
+    for reply, field, error in UNUSABLE:
+        model_server.on(MODELS, reply)
+        result = await start(hass, typed)
+        assert result["step_id"] == "user"
+        assert result["errors"] == {field: error}
+        assert shown(result) == typed
+        assert KEY not in str(result["description_placeholders"])
+        model_server.clear()
+        result = await go_on(hass, result, typed)
+        assert result["step_id"] == "model"
 
 
 async def test_server_that_needs_a_key(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -225,43 +223,39 @@ async def test_server_that_hangs(
     assert result["errors"] == {"base": "timeout"}
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "error"),
-    [
-        ("llm_base_url", "ftp://server/v1", "invalid_url"),
-        ("llm_base_url", "http://", "invalid_url"),
-        ("llm_base_url", "my server", "invalid_url"),
-        ("llm_base_url", "http://server:99999", "invalid_url"),
-        ("llm_base_url", "http://me:secret@server/v1", "url_with_password"),
-        ("llm_api_key", "{{ broken", "invalid_key_template"),
-        ("llm_api_key", "{{ 1 / 0 }}", "invalid_key_template"),
-        ("llm_api_key", "ключ", "invalid_key"),
-        ("llm_proxy_headers", "{not json", "headers_not_json"),
-        ("llm_proxy_headers", '{"a": {"b": 1}}', "headers_not_json"),
-        ("llm_proxy_headers", "X-A: 1\n\njust words", "invalid_header_line"),
-        ("llm_proxy_headers", "Bad Name: 1", "invalid_header_name"),
-        ("llm_proxy_headers", "Content-Length: 1", "invalid_header_name"),
-        ("llm_proxy_headers", '{"X-A": "1\\r\\nX-B: 2"}', "invalid_header_value"),
-        ("llm_proxy_headers", "X-A: 1\nx-a: 2", "duplicate_header"),
-        ("llm_proxy_headers", "\n".join(f"X-{n}: 1" for n in range(33)), "too_many_headers"),
-    ],
+WRONG: tuple[tuple[str, str, str], ...] = (
+    ("llm_base_url", "ftp://server/v1", "invalid_url"),
+    ("llm_base_url", "http://", "invalid_url"),
+    ("llm_base_url", "my server", "invalid_url"),
+    ("llm_base_url", "http://server:99999", "invalid_url"),
+    ("llm_base_url", "http://me:secret@server/v1", "url_with_password"),
+    ("llm_api_key", "{{ broken", "invalid_key_template"),
+    ("llm_api_key", "{{ 1 / 0 }}", "invalid_key_template"),
+    ("llm_api_key", "ключ", "invalid_key"),
+    ("llm_proxy_headers", "{not json", "headers_not_json"),
+    ("llm_proxy_headers", '{"a": {"b": 1}}', "headers_not_json"),
+    ("llm_proxy_headers", "X-A: 1\n\njust words", "invalid_header_line"),
+    ("llm_proxy_headers", "Bad Name: 1", "invalid_header_name"),
+    ("llm_proxy_headers", "Content-Length: 1", "invalid_header_name"),
+    ("llm_proxy_headers", '{"X-A": "1\\r\\nX-B: 2"}', "invalid_header_value"),
+    ("llm_proxy_headers", "X-A: 1\nx-a: 2", "duplicate_header"),
+    ("llm_proxy_headers", "\n".join(f"X-{n}: 1" for n in range(33)), "too_many_headers"),
 )
-async def test_values_that_cannot_be_used(
-    hass: HomeAssistant, model_server: ModelServer, field: str, value: str, error: str
-) -> None:
-    result = await start(hass, {"llm_base_url": model_server.url, field: value})
-    assert result["errors"] == {"advanced" if field == "llm_proxy_headers" else field: error}
-    assert shown(result)[field] == value
-    assert not model_server.requests
 
 
-@pytest.mark.parametrize(
-    "headers", ['{"X-Team": "home", "X-Number": 7}', "X-Team:home\r\n\r\n X-Number : 7 "]
-)
-async def test_headers_in_both_forms(hass: HomeAssistant, model_server: ModelServer, headers: str) -> None:
-    await start(hass, {"llm_base_url": model_server.url, "llm_proxy_headers": headers})
-    assert model_server.requests[-1].headers["x-team"] == "home"
-    assert model_server.requests[-1].headers["x-number"] == "7"
+async def test_values_that_cannot_be_used(hass: HomeAssistant, model_server: ModelServer) -> None:
+    for field, value, error in WRONG:
+        result = await start(hass, {"llm_base_url": model_server.url, field: value})
+        assert result["errors"] == {"advanced" if field == "llm_proxy_headers" else field: error}
+        assert shown(result)[field] == value
+        assert not model_server.requests
+
+
+async def test_headers_in_both_forms(hass: HomeAssistant, model_server: ModelServer) -> None:
+    for headers in ('{"X-Team": "home", "X-Number": 7}', "X-Team:home\r\n\r\n X-Number : 7 "):
+        await start(hass, {"llm_base_url": model_server.url, "llm_proxy_headers": headers})
+        sent = model_server.requests[-1].headers
+        assert (sent["x-team"], sent["x-number"]) == ("home", "7")
 
 
 async def test_key_from_a_template(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -325,18 +319,14 @@ async def test_model_that_is_refused(hass: HomeAssistant, model_server: ModelSer
     assert "invalid name" in result["description_placeholders"]["detail"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "error"),
-    [(status(429, "slow down"), "rate_limited"), (status(500, "broken"), "server_error")],
-)
-async def test_server_that_breaks_in_between(
-    hass: HomeAssistant, model_server: ModelServer, reply: Reply, error: str
-) -> None:
+async def test_server_that_breaks_in_between(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await start(hass, {"llm_base_url": model_server.url})
-    model_server.on(MODELS, reply)
-    result = await choose(hass, result, {"llm_model": "test-model"})
-    assert result["step_id"] == "model"
-    assert result["errors"] == {"base": error}
+    for reply, error in ((status(429, "slow down"), "rate_limited"), (status(500, "broken"), "server_error")):
+        model_server.clear()
+        model_server.on(MODELS, reply)
+        result = await choose(hass, result, {"llm_model": "test-model"})
+        assert result["step_id"] == "model"
+        assert result["errors"] == {"base": error}
 
 
 async def test_what_stays_unknown_is_not_stored(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -460,18 +450,17 @@ async def test_new_key_is_right_although_the_model_is_gone(
     await hass.async_block_till_done()
 
 
-@pytest.mark.parametrize(
-    ("key", "errors"),
-    [("{{ broken", {"llm_api_key": "invalid_key_template"}), ("new-key", {"base": "server_error"})],
-)
-async def test_new_key_that_cannot_be_tried(
-    hass: HomeAssistant, model_server: ModelServer, key: str, errors: dict[str, str]
-) -> None:
+async def test_new_key_that_cannot_be_tried(hass: HomeAssistant, model_server: ModelServer) -> None:
     entry = existing(hass, model_server)
     model_server.on(MODELS, status(500, "broken"))
-    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": key})
-    assert result["errors"] == errors
-    assert entry.data["llm_api_key"] == KEY
+    result = await entry.start_reauth_flow(hass)
+    for key, errors in (
+        ("{{ broken", {"llm_api_key": "invalid_key_template"}),
+        ("new-key", {"base": "server_error"}),
+    ):
+        result = await go_on(hass, result, {"llm_api_key": key})
+        assert result["errors"] == errors
+        assert entry.data["llm_api_key"] == KEY
 
 
 async def test_key_is_no_longer_needed(hass: HomeAssistant, model_server: ModelServer) -> None:

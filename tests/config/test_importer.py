@@ -11,13 +11,19 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 import yaml
 
 from custom_components.home_agent.config import importer
-from custom_components.home_agent.config.importer import HANDLERS, OPTIONS, OWN_TOOLS, REASONS, convert
+from custom_components.home_agent.config.importer import (
+    HANDLERS,
+    OPTIONS,
+    OWN_TOOLS,
+    REASONS,
+    Imported,
+    convert,
+)
 from custom_components.home_agent.const import DOMAIN, EXTENDED_OPENAI
 from homeassistant.components import persistent_notification
 from homeassistant.config_entries import SOURCE_IGNORE, SOURCE_USER, ConfigFlowResult, ConfigSubentryData
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
-from homeassistant.helpers.redact import REDACTED
 from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import async_reload, reported
 from tests.helpers.flow_steps import call_what_is_offered, choose, go_on, labels_of, options_of, shown
@@ -35,144 +41,7 @@ Use execute_services to act.
 {{ entity.entity_id }},{{ entity.name }},{{ entity.state }},{{ entity.aliases | join('/') }}
 {% endfor %}"""
 
-FUNCTIONS = """
-- spec:
-    name: execute_services
-    description: Use this function to execute service of devices in Home Assistant.
-    parameters:
-      type: object
-      properties:
-        list:
-          type: array
-          items: {type: object, properties: {domain: {type: string}, service: {type: string}}}
-  function:
-    type: native
-    name: execute_service
-- spec:
-    name: get_history
-    description: Retrieve historical data
-    parameters: {type: object, properties: {entity_ids: {type: array, items: {type: string}}}}
-  function: {type: native, name: get_history}
-- spec:
-    name: get_user
-    description: Who speaks
-  function: {type: native, name: get_user_from_user_id}
-- spec:
-    name: add_automation
-    description: Use this function to add an automation in Home Assistant.
-    parameters: {type: object, properties: {automation_config: {type: string}}}
-  function: {type: native, name: add_automation}
-- spec:
-    name: add_item_to_shopping_cart
-    description: Add item to shopping cart
-    parameters:
-      type: object
-      properties:
-        item: {type: string, description: The item to be added to cart}
-      required: [item]
-  function:
-    type: script
-    sequence:
-    - service: shopping_list.add_item
-      data:
-        name: '{{item}}'
-- spec:
-    name: get_attributes
-    description: Get attributes of entity
-    parameters:
-      type: object
-      properties:
-        entity_id: {type: string}
-      required: [entity_id]
-  function:
-    type: template
-    value_template: "{{ states[entity_id] is not none }}"
-- spec:
-    name: bus_times
-    description: When buses leave.
-    parameters:
-      type: object
-      properties:
-        stop: {type: string}
-        count: {type: integer}
-      required: [stop]
-  function:
-    type: rest
-    resource_template: "@@/stops/{{ stop | urlencode }}?appid=4711secret&limit={{ count }}"
-    headers:
-      Authorization: "Bearer sesame-4711-key"
-    value_template: |-
-      {{ value_json.departures
-         | join(', ') }}
-- spec:
-    name: create_task
-    description: Make a task.
-    parameters: {type: object, properties: {title: {type: string}}}
-  function:
-    type: rest
-    resource: "@@/tasks"
-    method: post
-    headers: {Content-Type: application/json}
-    payload_template: '{"title": "{{ title }}"}'
-    username: me
-    password: sesame-4711-key
-    timeout: 500
-    verify_ssl: false
-- spec:
-    name: tell_family
-    description: Tell the family.
-    parameters: {type: object, properties: {message: {type: string}}}
-  function:
-    type: script
-    sequence:
-      - action: script.notify_all
-        data: {message: "{{ message }}"}
-- spec:
-    name: get_events
-    description: Get calendar events.
-  function:
-    type: script
-    sequence:
-      - service: calendar.get_events
-        target: {entity_id: calendar.home}
-        response_variable: _function_result
-- spec:
-    name: ask_other
-    description: Ask a script.
-  function:
-    type: script
-    sequence:
-      - action: script.searx
-        response_variable: _function_result
-- spec:
-    name: movie
-    description: Start a film.
-  function:
-    type: script
-    sequence:
-      - service: light.turn_off
-        target: {area_id: living_room}
-      - delay: 5
-- spec:
-    name: wait
-    description: Wait.
-  function: {type: script, sequence: [{delay: 5}]}
-- spec: {name: headlines, description: News}
-  function: {type: scrape, resource: "https://example.com", sensor: [{select: h1}]}
-- spec: {name: query_histories, description: Query}
-  function: {type: sqlite, query: "select 1"}
-- spec: {name: both, description: Both}
-  function: {type: composite, sequence: []}
-- spec: {name: calendar, description: A name of ours}
-  function: {type: template, value_template: "x"}
-- spec: {name: broken, description: Broken template}
-  function: {type: template, value_template: "{{ nothing_here }}"}
-- spec: {name: shell, description: Run}
-  function: {type: bash, command: ls}
-- spec: {name: future, description: Newer}
-  function: {type: telepathy}
-- just text
-"""
+FUNCTIONS = (Path(__file__).parents[1] / "fixtures" / "extended_openai_functions.yaml").read_text("utf-8")
 
 
 @pytest.fixture(autouse=True)
@@ -443,12 +312,10 @@ async def test_functions(
         "- `shell`: models cannot run programs",
         "- `future`: the type telepathy is not supported",
         "- `#21`: `spec` is missing",
-        "home_agent: !include home_agent_import_2.yaml",
     ):
         assert line in report, line
     assert TOKEN not in report
     assert "4711secret" not in report
-    assert f"token: '{REDACTED}'" in report
     assert not (folder / "home_agent_import_2.yaml").exists()
 
     result = await choose(hass, result, {})
@@ -458,6 +325,7 @@ async def test_functions(
     assert [tool["name"] for tool in yaml.safe_load(written)["custom_tools"]] == tools
     assert f"token: {TOKEN}" in written
     assert TOKEN not in notification(hass)
+    assert "home_agent: !include home_agent_import_2.yaml" in notification(hass)
     await hass.async_block_till_done(wait_background_tasks=True)
 
     (folder / "configuration.yaml").write_text(
@@ -485,7 +353,7 @@ async def test_functions(
 
 
 async def test_file_cannot_be_written(hass: HomeAssistant, model_server: ModelServer, folder: Path) -> None:
-    """The import is stored all the same, and the notification has the tools."""
+    """The import is stored all the same, and the notification says why the tools are missing."""
     tool = {
         "spec": {"name": "hi", "description": "Hi"},
         "function": {"type": "template", "value_template": "x"},
@@ -494,47 +362,19 @@ async def test_file_cannot_be_written(hass: HomeAssistant, model_server: ModelSe
     result, _ = await imported(hass)
     hass.config.config_dir = str(folder / "gone")
     assert (await choose(hass, result, {}))["type"] is FlowResultType.CREATE_ENTRY
-    said = notification(hass)
-    assert "could not be written (No such file or directory)" in said
-    assert "- name: hi" in said
-
-
-async def test_file_that_appears_meanwhile(
-    hass: HomeAssistant, model_server: ModelServer, folder: Path
-) -> None:
-    """Nothing is written over, and the notification names the file that it became."""
-    tool = {
-        "spec": {"name": "hi", "description": "Hi"},
-        "function": {"type": "template", "value_template": "x"},
-    }
-    old_agent(hass, model_server, functions=yaml.safe_dump([tool]))
-    result, report = await imported(hass)
-    assert "!include home_agent_import.yaml" in report
-    (folder / "home_agent_import.yaml").write_text("mine", encoding="utf-8")
-    await choose(hass, result, {})
-    assert (folder / "home_agent_import.yaml").read_text(encoding="utf-8") == "mine"
-    assert "!include home_agent_import_2.yaml" in notification(hass)
-    assert "hi" in (folder / "home_agent_import_2.yaml").read_text(encoding="utf-8")
+    assert "- `home_agent_import.yaml`: No such file or directory" in notification(hass)
 
 
 async def test_hostile_texts_of_old_functions(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Nothing in a function leaves its code block or makes a browser fetch a picture."""
+    """Nothing in a function makes a browser fetch a picture."""
     picture = "![x](https://evil.example/leak)"
     functions = [
-        {
-            "spec": {"name": "hi", "description": f"a\n```\n{picture}"},
-            "function": {"type": "template", "value_template": "x"},
-        },
+        {"spec": {"name": "hi", "description": picture}, "function": {"type": "template"}},
         {"spec": {"name": f"b` {picture}"}, "function": {"type": "sqlite"}},
     ]
     old_agent(hass, model_server, functions=yaml.safe_dump(functions))
     _, report = await imported(hass)
-    before, fence, rest = report.partition("````yaml")
-    inside, end, after = rest.partition("\n````\n")
-    assert fence
-    assert end
-    assert picture in inside
-    assert picture not in before + after
+    assert picture not in report
 
 
 async def test_in_the_language_of_the_house(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -544,18 +384,23 @@ async def test_in_the_language_of_the_house(hass: HomeAssistant, model_server: M
     assert "- `a`: Modelle können in Home Agent die Datenbank nicht lesen" in report
 
 
+def converted(function: dict[str, Any], name: str = "t") -> Imported:
+    """Return what becomes of one function."""
+    made = Imported()
+    convert(made, [{"spec": {"name": name}, "function": function}])
+    return made
+
+
 def test_one_step_that_works_out_a_value() -> None:
     """A script of one variable is a template."""
     step = {"variables": {"_function_result": "{{ states('sensor.power') }}"}}
-    function = {"spec": {"name": "power"}, "function": {"type": "script", "sequence": [step]}}
-    (tool,) = convert([function]).tools
+    (tool,) = converted({"type": "script", "sequence": [step]}, "power").tools
     assert tool["handler"] == {"type": "template", "value_template": "{{ states('sensor.power') }}"}
     assert tool["description"] == "power"
 
 
-@pytest.mark.parametrize(
-    ("function", "key"),
-    [
+def test_functions_that_are_not_whole() -> None:
+    functions: tuple[tuple[dict[str, Any], str], ...] = (
         ({"type": "native", "name": "sing"}, "import_unknown_type"),
         ({"type": "template"}, "import_incomplete"),
         ({"type": "rest"}, "import_incomplete"),
@@ -563,11 +408,9 @@ def test_one_step_that_works_out_a_value() -> None:
         ({"type": "script", "sequence": [{"action": "light.turn_on", "if": []}]}, "import_step"),
         ({"type": ["rest"]}, "import_unknown_type"),
         ({}, "import_unknown_type"),
-    ],
-)
-def test_functions_that_are_not_whole(function: dict[str, Any], key: str) -> None:
-    (note,) = convert([{"spec": {"name": "t"}, "function": function}]).left
-    assert note.key == key
+    )
+    for function, key in functions:
+        assert [note.key for note in converted(function).left] == [key], function
 
 
 def test_parts_of_a_request() -> None:
@@ -584,7 +427,7 @@ def test_parts_of_a_request() -> None:
         "timeout": 500,
         "verify_ssl": False,
     }
-    (tool,) = convert([{"spec": {"name": "t"}, "function": function}]).tools
+    (tool,) = converted(function).tools
     assert tool["handler"] == {
         "type": "rest",
         "url": "https://tasks.example.com/v1",
@@ -596,32 +439,29 @@ def test_parts_of_a_request() -> None:
         "timeout": 120,
         "verify_ssl": False,
     }
-    digest = {**function, "authentication": "digest"}
-    (note,) = convert([{"spec": {"name": "t"}, "function": digest}]).left
+    (note,) = converted({**function, "authentication": "digest"}).left
     assert note.key == "import_digest"
 
 
-@pytest.mark.parametrize(
-    ("headers", "payload", "sent"),
-    [
-        ({}, '{"a": "{{ title }}", "b": ["{{ x }} {{ y }}", 2]}', {"a": "{{ (title) | string }}"}),
+def test_body() -> None:
+    """What is JSON is sent as such, with its templates as texts; all else as it was written."""
+    bodies: tuple[tuple[dict[str, str], str, dict[str, Any] | None], ...] = (
+        ({}, '{"a": "{{ title }}", "b": ["{{ x }} {{ y }}", 2]}', {"b": ["{{ x }} {{ y }}", 2]}),
         ({"content-type": "application/json; charset=utf-8"}, '{"a": "{{ title }}"}', {}),
         ({"Content-Type": "text/plain"}, '{"a": 1}', None),
         ({}, '{"a": {{ count }}}', None),
         ({}, "a={{ title }}", None),
-    ],
-)
-def test_body(headers: dict[str, str], payload: str, sent: dict[str, Any] | None) -> None:
-    """What is JSON is sent as such, with its templates as texts; all else as it was written."""
-    function = {"type": "rest", "resource": "https://example.com/x", "method": "POST", "headers": headers}
-    (tool,) = convert([{"spec": {"name": "t"}, "function": {**function, "payload_template": payload}}]).tools
-    handler = tool["handler"]
-    if sent is None:
-        assert handler["body"] == payload
-        assert handler.get("headers", {}) == headers
-    else:
-        assert {"a": "{{ (title) | string }}", **sent}.items() <= handler["json"].items()
-        assert "headers" not in handler
+    )
+    for headers, payload, sent in bodies:
+        function = {"type": "rest", "resource": "https://example.com/x", "method": "POST"}
+        (tool,) = converted({**function, "headers": headers, "payload_template": payload}).tools
+        handler = tool["handler"]
+        if sent is None:
+            assert handler["body"] == payload
+            assert handler.get("headers", {}) == headers
+        else:
+            assert handler["json"] == {"a": "{{ (title) | string }}", **sent}
+            assert "headers" not in handler
 
 
 def test_every_sentence_is_there() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.config.options import HIDES_FIELDS
 from custom_components.home_agent.config.schemas import EXPERT, HOUSEHOLD, PAGES
 from custom_components.home_agent.const import DEFAULTS
 from homeassistant.config_entries import ConfigFlowResult
@@ -84,38 +85,31 @@ def conditions(result: ConfigFlowResult) -> dict[str, Any]:
     return outer | inner
 
 
-@pytest.mark.parametrize("name", PAGES)
-async def test_conditions_name_fields_of_the_page(
-    hass: HomeAssistant, entry: MockConfigEntry, name: str
-) -> None:
-    """They are what Home Assistant reads, and name a field before them in the same part of the page."""
-    schema = (await page(hass, entry, name))["data_schema"]
-    assert schema
-    parts = [schema.schema, *(part.schema.schema for part in schema.schema.values() if is_section(part))]
-    for part in parts:
-        before: set[str] = set()
-        for key in part:
-            for condition in getattr(key, "visible", None) or []:
-                assert condition["field"] in before
-                expected = {"field", "operator"} | ({"value"} if condition["operator"] == "in" else set())
-                assert set(condition) == expected
-            before.add(str(key))
+async def test_conditions_and_sections(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """A condition names a field before it in its part of the page; at most eight fields are visible."""
+    for name in PAGES:
+        schema = (await page(hass, entry, name))["data_schema"]
+        assert schema
+        sections = [part for part in schema.schema.values() if is_section(part)]
+        assert all(part.options["collapsed"] for part in sections)
+        for part in (schema.schema, *(part.schema.schema for part in sections)):
+            before: set[str] = set()
+            for key in part:
+                for condition in getattr(key, "visible", None) or []:
+                    assert condition["field"] in before
+                    expected = {"field", "operator"} | ({"value"} if condition["operator"] == "in" else set())
+                    assert set(condition) == expected
+                before.add(str(key))
+        found = {
+            str(key): DEFAULTS.get(str(key)) for key, part in schema.schema.items() if not is_section(part)
+        }
+        visible = [field for field in PAGES[name] if field.key in found and not field.is_hidden(found)]
+        assert len(visible) <= MOST_FIELDS, name
 
 
 def is_section(part: Any) -> bool:
     """Return whether a part of a form is a section."""
     return isinstance(part, section)
-
-
-@pytest.mark.parametrize("name", PAGES)
-async def test_sections_are_collapsed(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
-    """Without what is hidden or collapsed, a page has at most eight fields."""
-    schema = (await page(hass, entry, name))["data_schema"]
-    assert schema
-    assert all(part.options["collapsed"] for part in schema.schema.values() if is_section(part))
-    found = {str(key): DEFAULTS.get(str(key)) for key, part in schema.schema.items() if not is_section(part)}
-    visible = [field for field in PAGES[name] if field.key in found and not field.is_hidden(found)]
-    assert len(visible) <= MOST_FIELDS
 
 
 def test_few_fields_for_households() -> None:
@@ -143,28 +137,26 @@ async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: M
     assert found["fallback_llm_model"] == [{"field": "fallback_llm_base_url", "operator": "exists"}]
 
 
-@pytest.mark.parametrize(
-    ("data", "known"),
-    [
+async def test_fields_that_the_server_does_not_know_are_hidden(
+    hass: HomeAssistant, entry: MockConfigEntry
+) -> None:
+    """What is stored for them stays, for a server that knows them."""
+    stored, before = {"llm_keep_alive": "-1", "llm_num_ctx": 4096}, dict(entry.data)
+    servers: tuple[tuple[dict[str, str], bool], ...] = (
         ({"llm_dialect": "ollama"}, True),
         ({"llm_dialect": "openai"}, False),
         ({"llm_dialect": "azure"}, False),
         ({}, True),
         ({"llm_base_url": "https://api.openai.com/v1"}, False),
-    ],
-)
-async def test_fields_that_the_server_does_not_know_are_hidden(
-    hass: HomeAssistant, entry: MockConfigEntry, data: dict[str, str], *, known: bool
-) -> None:
-    """What is stored for them stays, for a server that knows them."""
-    stored = {"llm_keep_alive": "-1", "llm_num_ctx": 4096}
-    hass.config_entries.async_update_entry(entry, data={**entry.data, **data}, options=stored)
-    found = shown(await page(hass, entry, "llm"))
-    assert ("llm_num_ctx" in found, "llm_keep_alive" in found) == (known, known)
-    typed = {key: value for key, value in found.items() if value is not None and "external" not in key}
-    await save(hass, entry, "llm", {**typed, "llm_max_tokens": 300})
-    assert {key: entry.options[key] for key in stored} == stored
-    assert entry.options["llm_max_tokens"] == 300
+    )
+    for data, known in servers:
+        hass.config_entries.async_update_entry(entry, data={**before, **data}, options=stored)
+        found = shown(await page(hass, entry, "llm"))
+        assert ("llm_num_ctx" in found, "llm_keep_alive" in found) == (known, known)
+        typed = {key: value for key, value in found.items() if value is not None and "external" not in key}
+        await save(hass, entry, "llm", {**typed, "llm_max_tokens": 300})
+        assert {key: entry.options[key] for key in stored} == stored
+        assert entry.options["llm_max_tokens"] == 300
 
 
 async def test_known_dialect_of_a_running_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -172,3 +164,52 @@ async def test_known_dialect_of_a_running_agent(hass: HomeAssistant, model_serve
     agent = await async_agent(hass, model_server)
     await agent.say("Hello")
     assert "llm_num_ctx" not in shown(await page(hass, agent.entry, "llm"))
+
+
+@pytest.mark.skipif(not HIDES_FIELDS, reason="this Home Assistant hides no fields")
+async def test_a_hidden_field_that_is_sent_changes_nothing(
+    hass: HomeAssistant, entry: MockConfigEntry
+) -> None:
+    """What is stored of it stays, and is in use again when it is shown again."""
+    chroma = {"vector_db_host": "chroma.local", "vector_db_port": 8001}
+    hass.config_entries.async_update_entry(entry, options={"vector_db_backend": "chroma", **chroma})
+    typed = {"vector_db_backend": "embedded", "vector_db_host": "elsewhere", "vector_db_port": 99_999}
+    assert is_saved(await save(hass, entry, "vector_store", typed))
+    assert dict(entry.options) == {"vector_db_backend": "embedded", **chroma}
+
+
+OPTION = "quick_confirmations"
+
+
+async def test_the_default_follows_the_prompt(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """With a persona or words of their own, the household hears the model; the form shows what holds."""
+    agent = await async_agent(hass, model_server)
+    cases: tuple[tuple[dict[str, object], bool], ...] = (
+        ({}, True),
+        ({"persona": "  "}, True),
+        ({"persona": "You talk like a pirate."}, False),
+        ({"prompt_custom_additions": "Always rhyme."}, False),
+        ({"prompt_use_default": False, "prompt_custom": "You are a butler."}, False),
+    )
+    for options, default in cases:
+        hass.config_entries.async_update_entry(agent.entry, options=options)
+        await hass.async_block_till_done(wait_background_tasks=True)
+        assert agent.entry.runtime_data.settings[OPTION] is default
+        assert shown(await page(hass, agent.entry, "answers"))[OPTION] is default
+
+
+async def test_a_default_is_not_stored(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Who adds a persona and leaves the switch alone gets the default of a household with a persona."""
+    agent = await async_agent(hass, model_server)
+    hass.config_entries.async_update_entry(agent.entry, options={})
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+    await save(hass, agent.entry, "answers", {"persona": "You talk like a pirate.", OPTION: True})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert OPTION not in agent.entry.options
+    assert agent.entry.runtime_data.settings[OPTION] is False
+
+    await save(hass, agent.entry, "answers", {"persona": "You talk like a pirate.", OPTION: True})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert agent.entry.options[OPTION] is True
+    assert agent.entry.runtime_data.settings[OPTION] is True

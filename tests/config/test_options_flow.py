@@ -44,50 +44,58 @@ def _house(house: HomeAssistant) -> None:
     house.services.async_register("notify", "mobile_app_anna", lambda _call: None)
 
 
-@pytest.mark.parametrize("name", PAGES)
-async def test_defaults_are_shown(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
-    spans = {"memory_event_ttl": 90, "memory_context_ttl": 14}
-    for key, value in every(shown(await page(hass, entry, name)).items()):
-        if key in spans:
-            assert value == {"days": spans[key], "hours": 0, "minutes": 0, "seconds": 0}
-        elif key == "memory_cleanup_interval":
-            assert value == {"days": 0, "hours": 1, "minutes": 0, "seconds": 0}
-        elif key != "direct_patterns":
-            assert value == (DEFAULTS.get(key) if key not in FALLBACK_FIELDS else value)
+SHARES = {
+    *("llm_temperature", "llm_top_p", "external_llm_temperature", "memory_dedup_threshold"),
+    *("memory_importance_decay", "memory_min_importance", "vector_db_similarity_threshold"),
+    "additional_similarity_threshold",
+}
+"""Numbers that are no whole ones."""
+SPANS = {
+    "memory_event_ttl": {"days": 90, "hours": 0, "minutes": 0, "seconds": 0},
+    "memory_context_ttl": {"days": 14, "hours": 0, "minutes": 0, "seconds": 0},
+    "memory_cleanup_interval": {"days": 0, "hours": 1, "minutes": 0, "seconds": 0},
+}
 
 
-@pytest.mark.parametrize("name", PAGES)
-async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
-    result = await save(hass, entry, name, FILLED[name])
-    assert is_saved(result)
-    stored = dict(FILLED[name])
-    if name == "context":
-        stored["direct_entities"] = [*stored["direct_entities"], *stored.pop("direct_patterns")]
-    stored |= {key: value for key, value in STORED.items() if key in stored}
-    assert dict(entry.options) == stored
-    again = shown(await page(hass, entry, name))
-    assert {key: again[key] for key in FILLED[name]} == FILLED[name]
+async def test_each_page_is_stored_shown_and_emptied(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """Defaults are shown, what is typed comes back, and what is emptied has its default again.
 
+    The browser shows an error in place of a text whose placeholder is missing.
+    """
+    texts = await async_get_translations(hass, "en", "options", {DOMAIN})
+    other = {"of_a_later_version": 1}
+    assert set(FILLED) == set(PAGES)
+    for name, typed in FILLED.items():
+        hass.config_entries.async_update_entry(entry, options=other)
+        opened = await page(hass, entry, name)
+        for key, value in every(shown(opened).items()):
+            if key != "direct_patterns":
+                assert value == SPANS.get(key, DEFAULTS.get(key)), key
+        step = f"component.{DOMAIN}.options.step.{name}."
+        wanted = {
+            placeholder
+            for path, text in texts.items()
+            if path.startswith(step)
+            for placeholder in re.findall(r"{(\w+)}", text)
+        }
+        assert wanted <= set(opened["description_placeholders"] or ())
 
-@pytest.mark.parametrize("name", PAGES)
-async def test_whole_numbers_are_stored_whole(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
-    await save(hass, entry, name, FILLED[name])
-    shares = {"llm_temperature", "llm_top_p", "external_llm_temperature"}
-    shares |= {"memory_dedup_threshold", "memory_importance_decay", "memory_min_importance"}
-    shares |= {"vector_db_similarity_threshold", "additional_similarity_threshold"}
-    for key, value in every(entry.options.items()):
-        assert not isinstance(value, float) or key in shares, key
+        assert is_saved(await save(hass, entry, name, typed))
+        stored = {**typed, **{key: value for key, value in STORED.items() if key in typed}}
+        if name == "context":
+            stored["direct_entities"] = [*stored["direct_entities"], *stored.pop("direct_patterns")]
+        assert dict(entry.options) == stored | other
+        assert not [
+            key
+            for key, value in stored.items()
+            if isinstance(entry.options[key], float) and key not in SHARES
+        ]
+        result = await page(hass, entry, name)
+        assert {key: shown(result)[key] for key in typed} == typed
 
-
-@pytest.mark.parametrize("name", PAGES)
-async def test_values_can_be_emptied(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
-    """What is emptied is gone, so that its default holds again."""
-    hass.config_entries.async_update_entry(entry, options=FILLED["history"])
-    await save(hass, entry, name, FILLED[name])
-    empty = dict.fromkeys(field.section for field in PAGES[name] if field.section)
-    result = await page(hass, entry, name)
-    await hass.config_entries.options.async_configure(result["flow_id"], {key: {} for key in empty})
-    assert dict(entry.options) == ({} if name == "history" else FILLED["history"])
+        empty = {field.section: {} for field in PAGES[name] if field.section}
+        await hass.config_entries.options.async_configure(result["flow_id"], empty)
+        assert dict(entry.options) == other
 
 
 async def test_blank_text_counts_as_empty(hass: HomeAssistant, entry: MockConfigEntry) -> None:
@@ -96,49 +104,38 @@ async def test_blank_text_counts_as_empty(hass: HomeAssistant, entry: MockConfig
     assert dict(entry.options) == {"response_style": "normal"}
 
 
-async def test_pages_keep_each_other(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    hass.config_entries.async_update_entry(entry, options={"of_a_later_version": 1})
-    expected = {"of_a_later_version"}
-    for name, typed in FILLED.items():
-        await save(hass, entry, name, typed)
-        expected |= set(typed) - {"direct_patterns"}
-    assert set(entry.options) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "key", "low", "high"),
-    [
-        ("llm", "llm_temperature", 0, 2),
-        ("llm", "llm_top_p", 0, 1),
-        ("llm", "llm_max_tokens", 1, 100_000),
-        ("context", "max_context_tokens", 1_000, 128_000),
-        ("vector_store:chroma", "vector_db_port", 1, 65_535),
-        ("vector_store:collections", "vector_db_top_k", 1, 50),
-        ("vector_store:collections", "vector_db_similarity_threshold", 0, 1),
-        ("vector_store:collections", "additional_top_k", 1, 50),
-        ("vector_store:collections", "additional_similarity_threshold", 0, 1),
-        ("history", "history_max_messages", 1, 100),
-        ("history", "history_max_tokens", 100, 50_000),
-        ("history", "session_timeout", 1, 1_440),
-        ("tools", "tools_max_calls_per_turn", 1, 50),
-        ("tools", "tools_timeout", 5, 300),
-    ],
+LIMITS: tuple[tuple[str, str, int, int], ...] = (
+    ("llm", "llm_temperature", 0, 2),
+    ("llm", "llm_top_p", 0, 1),
+    ("llm", "llm_max_tokens", 1, 100_000),
+    ("context", "max_context_tokens", 1_000, 128_000),
+    ("vector_store:chroma", "vector_db_port", 1, 65_535),
+    ("vector_store:collections", "vector_db_top_k", 1, 50),
+    ("vector_store:collections", "vector_db_similarity_threshold", 0, 1),
+    ("vector_store:collections", "additional_top_k", 1, 50),
+    ("vector_store:collections", "additional_similarity_threshold", 0, 1),
+    ("history", "history_max_messages", 1, 100),
+    ("history", "history_max_tokens", 100, 50_000),
+    ("history", "session_timeout", 1, 1_440),
+    ("tools", "tools_max_calls_per_turn", 1, 50),
+    ("tools", "tools_timeout", 5, 300),
 )
-async def test_limits_of_numbers(
-    hass: HomeAssistant, entry: MockConfigEntry, *, name: str, key: str, low: int, high: int
-) -> None:
-    name, _, section = name.partition(":")
-    for value in (low, high):
-        await save(hass, entry, name, {key: value})
-        assert entry.options[key] == value
-    for value in (low - 1, high + 1):
-        result = await save(hass, entry, name, {key: value})
-        assert result["errors"] == {section or key: "out_of_range"}
-        placeholders = result["description_placeholders"]
-        assert placeholders
-        assert (placeholders["low"], placeholders["high"]) == (f"{low:,}", f"{high:,}")
-        assert placeholders["field"].endswith(": ") is bool(section)
-        assert shown(result)[key] == value
+
+
+async def test_limits_of_numbers(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    for place, key, low, high in LIMITS:
+        name, _, section = place.partition(":")
+        for value in (low, high):
+            await save(hass, entry, name, {key: value})
+            assert entry.options[key] == value
+        for value in (low - 1, high + 1):
+            result = await save(hass, entry, name, {key: value})
+            assert result["errors"] == {section or key: "out_of_range"}
+            placeholders = result["description_placeholders"]
+            assert placeholders
+            assert (placeholders["low"], placeholders["high"]) == (f"{low:,}", f"{high:,}")
+            assert placeholders["field"].endswith(": ") is bool(section)
+            assert shown(result)[key] == value
 
 
 async def test_sentence_with_other_limits_waits_its_turn(hass: HomeAssistant, entry: MockConfigEntry) -> None:
@@ -149,20 +146,6 @@ async def test_sentence_with_other_limits_waits_its_turn(hass: HomeAssistant, en
     result = await hass.config_entries.options.async_configure(flow, {"tools_timeout": 1})
     assert result["errors"] == {"tools_timeout": "out_of_range"}
     assert not entry.options
-
-
-@pytest.mark.parametrize("name", PAGES)
-async def test_placeholders_of_help_are_given(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
-    """The browser shows an error in place of a text whose placeholder is missing."""
-    texts = await async_get_translations(hass, "en", "options", {DOMAIN})
-    step = f"component.{DOMAIN}.options.step.{name}."
-    wanted = {
-        placeholder
-        for path, text in texts.items()
-        if path.startswith(step)
-        for placeholder in re.findall(r"{(\w+)}", text)
-    }
-    assert wanted <= set((await page(hass, entry, name))["description_placeholders"] or ())
 
 
 async def test_what_was_hidden_is_kept(
@@ -221,85 +204,52 @@ async def test_rules_are_offered_by_their_names(hass: HomeAssistant, entry: Mock
     assert entry.options["proactive_rules"] == [{"rule": "leak", "duration": "1h30m"}]
 
 
-@pytest.mark.parametrize(
-    ("typed", "stored"), [(" 5 M ", "5m"), ("-1", "-1"), ("0", "0"), ("300", "300"), ("1.5h", "1.5h")]
-)
-async def test_durations(hass: HomeAssistant, entry: MockConfigEntry, typed: str, stored: str) -> None:
-    await save(hass, entry, "llm", {"llm_keep_alive": typed})
-    assert entry.options["llm_keep_alive"] == stored
+async def test_durations(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    for typed, stored in {" 5 M ": "5m", "-1": "-1", "0": "0", "300": "300", "1.5h": "1.5h"}.items():
+        await save(hass, entry, "llm", {"llm_keep_alive": typed})
+        assert entry.options["llm_keep_alive"] == stored
 
 
-@pytest.mark.parametrize(
-    ("name", "typed", "errors"),
-    [
-        ("llm", {"llm_keep_alive": "five minutes"}, {"llm_keep_alive": "invalid_duration"}),
-        ("llm", {"llm_keep_alive": "-5m"}, {"llm_keep_alive": "invalid_duration"}),
-        ("context", {"direct_patterns": ["climate"]}, {"direct_patterns": "invalid_pattern"}),
-        (
-            "context",
-            {"direct_patterns": ["light.kitchen, light.hall"]},
-            {"direct_patterns": "invalid_pattern"},
-        ),
-        (
-            "context",
-            {"direct_patterns": [f"a.b{n}" for n in range(501)]},
-            {"direct_patterns": "too_many_patterns"},
-        ),
-        ("prompt", {"prompt_use_default": False}, {"prompt_custom": "prompt_missing"}),
-        ("web", {"fallback_llm_base_url": "ftp://x"}, {"fallback": "invalid_url"}),
-        ("web", {"fallback_llm_base_url": "http://x"}, {"fallback": "fallback_incomplete"}),
-        ("web", {"fallback_llm_model": "x"}, {"fallback": "fallback_incomplete"}),
-        (
-            "messages",
-            {"proactive_rules": [{"rule": "Custom state", "state": "on"}]},
-            {"proactive_rules": "proactive_state_missing"},
-        ),
-        (
-            "messages",
-            {"proactive_rules": [{"rule": "Custom state", "entities": ["light.hall"]}]},
-            {"proactive_rules": "proactive_state_missing"},
-        ),
-        (
-            "messages",
-            {"proactive_rules": [{"rule": "Appliance finished"}]},
-            {"proactive_rules": "proactive_entities_missing"},
-        ),
-        (
-            "messages",
-            {"proactive_rules": [{"rule": "Water leak", "duration": {"days": 31}}]},
-            {"proactive_rules": "proactive_duration"},
-        ),
-        (
-            "messages",
-            {"proactive_rules": [*({"rule": "Water leak"},) * 51]},
-            {"proactive_rules": "too_many_rules"},
-        ),
-        ("web", {"fallback_llm_api_key": "x"}, {"fallback": "fallback_incomplete"}),
-    ],
+REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
+    ("llm", {"llm_keep_alive": "five minutes"}, "llm_keep_alive", "invalid_duration"),
+    ("llm", {"llm_keep_alive": "-5m"}, "llm_keep_alive", "invalid_duration"),
+    ("context", {"direct_patterns": ["climate"]}, "direct_patterns", "invalid_pattern"),
+    ("context", {"direct_patterns": ["light.kitchen, light.hall"]}, "direct_patterns", "invalid_pattern"),
+    ("context", {"direct_patterns": [f"a.b{n}" for n in range(501)]}, "direct_patterns", "too_many_patterns"),
+    ("prompt", {"prompt_use_default": False}, "prompt_custom", "prompt_missing"),
+    ("web", {"fallback_llm_base_url": "ftp://x"}, "fallback", "invalid_url"),
+    ("web", {"fallback_llm_base_url": "http://x"}, "fallback", "fallback_incomplete"),
+    ("web", {"fallback_llm_model": "x"}, "fallback", "fallback_incomplete"),
+    ("web", {"fallback_llm_api_key": "x"}, "fallback", "fallback_incomplete"),
 )
-async def test_refused_values(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    name: str,
-    typed: dict[str, Any],
-    errors: dict[str, str],
-) -> None:
+REFUSED_RULES: tuple[tuple[list[dict[str, Any]], str], ...] = (
+    ([{"rule": "Custom state", "state": "on"}], "proactive_state_missing"),
+    ([{"rule": "Custom state", "entities": ["light.hall"]}], "proactive_state_missing"),
+    ([{"rule": "Appliance finished"}], "proactive_entities_missing"),
+    ([{"rule": "Water leak", "duration": {"days": 31}}], "proactive_duration"),
+    ([*({"rule": "Water leak"},) * 51], "too_many_rules"),
+)
+
+
+async def test_refused_values(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     """The form is shown again with what was typed, and nothing is stored."""
-    result = await save(hass, entry, name, typed)
-    assert result["type"] is FlowResultType.FORM
-    assert result["errors"] == errors
-    assert {key: shown(result)[key] for key in typed} == typed
-    assert not entry.options
+    rules = [
+        ("messages", {"proactive_rules": typed}, "proactive_rules", error) for typed, error in REFUSED_RULES
+    ]
+    for name, typed, field, error in (*REFUSED, *rules):
+        result = await save(hass, entry, name, typed)
+        assert result["type"] is FlowResultType.FORM
+        assert result["errors"] == {field: error}
+        assert {key: shown(result)[key] for key in typed} == typed
+        assert not entry.options
 
 
-@pytest.mark.parametrize(
-    ("name", "key"), [("prompt", "prompt_custom"), ("answers", "prompt_custom_additions")]
-)
-async def test_broken_template(hass: HomeAssistant, entry: MockConfigEntry, name: str, key: str) -> None:
-    result = await page(hass, entry, name)
-    with pytest.raises(InvalidData) as err:
-        await hass.config_entries.options.async_configure(result["flow_id"], {key: "{% if %}"})
-    assert key in err.value.schema_errors
+async def test_broken_template(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    for name, key in (("prompt", "prompt_custom"), ("answers", "prompt_custom_additions")):
+        result = await page(hass, entry, name)
+        with pytest.raises(InvalidData) as err:
+            await hass.config_entries.options.async_configure(result["flow_id"], {key: "{% if %}"})
+        assert key in err.value.schema_errors
 
 
 async def test_patterns_are_tidied(hass: HomeAssistant, entry: MockConfigEntry) -> None:
@@ -311,17 +261,24 @@ async def test_patterns_are_tidied(hass: HomeAssistant, entry: MockConfigEntry) 
 # The fallback
 
 
+def fallback(server: ModelServer, **others: Any) -> dict[str, Any]:
+    """Return the options of a fallback."""
+    return {
+        "fallback_llm_base_url": server.url,
+        "fallback_llm_api_key": KEY,
+        "fallback_llm_model": "test-model",
+        **others,
+    }
+
+
 async def test_fallback_is_reached_and_completed(
     hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
 ) -> None:
-    typed = {
-        "fallback_llm_base_url": model_server.address,
-        "fallback_llm_api_key": KEY,
-        "fallback_llm_model": "test-model",
-    }
-    result = await save(hass, entry, "web", typed)
+    result = await save(
+        hass, entry, "web", fallback(model_server, fallback_llm_base_url=model_server.address)
+    )
     assert is_saved(result)
-    assert dict(entry.options) == {**typed, "fallback_llm_base_url": model_server.url}
+    assert dict(entry.options) == fallback(model_server)
     assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
     assert model_server.chats[-1].json["model"] == "test-model"
 
@@ -330,41 +287,42 @@ async def test_fallback_is_left_alone_while_it_stays(
     hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
 ) -> None:
     """Another value of the page can be changed while the fallback sleeps; its key is not shown."""
-    fallback = {
-        "fallback_llm_base_url": model_server.url,
-        "fallback_llm_api_key": KEY,
-        "fallback_llm_model": "test-model",
-    }
-    hass.config_entries.async_update_entry(entry, options=fallback)
+    hass.config_entries.async_update_entry(entry, options=fallback(model_server))
     before = shown(await page(hass, entry, "web"))
     assert before["fallback_llm_api_key"] == ""
     result = await save(
         hass, entry, "web", {key: before[key] for key in FALLBACK_FIELDS} | {"cloud_send_profile": True}
     )
     assert is_saved(result)
-    assert dict(entry.options) == {**fallback, "cloud_send_profile": True}
+    assert dict(entry.options) == fallback(model_server, cloud_send_profile=True)
     assert not model_server.requests
+    await save(hass, entry, "web", {"fallback_llm_base_url": "", "cloud_send_profile": True})
+    assert dict(entry.options) == {"cloud_send_profile": True}
 
 
 SECRETS = [(page, field.key) for page, fields in PAGES.items() for field in fields if field.secret]
 
 
 @pytest.mark.parametrize("hides", [True, False])
-@pytest.mark.parametrize(("name", "key"), SECRETS)
 async def test_saved_secrets(
     hass: HomeAssistant,
     entry: MockConfigEntry,
     *,
     model_server: ModelServer,
     monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    key: str,
     hides: bool,
 ) -> None:
     """A saved secret is not shown, stays while nothing is typed, and can be removed."""
     monkeypatch.setattr(options, "HIDES_FIELDS", hides)
     server = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
-    typed = server if key in FALLBACK_FIELDS else {}
+    for name, key in every(SECRETS):
+        await _keeps_a_secret(hass, entry, name, key, server if key in FALLBACK_FIELDS else {})
+
+
+async def _keeps_a_secret(
+    hass: HomeAssistant, entry: MockConfigEntry, name: str, key: str, typed: dict[str, Any]
+) -> None:
+    hass.config_entries.async_update_entry(entry, options={})
     removal = f"remove_{key}"
     assert removal not in shown(await page(hass, entry, name))
     hass.config_entries.async_update_entry(entry, options={key: KEY, **typed})
@@ -399,54 +357,29 @@ async def test_pin_is_replaced_and_removed(hass: HomeAssistant, entry: MockConfi
     assert not entry.options
 
 
-async def test_fallback_can_be_taken_away(
+async def test_fallback_that_cannot_be_used(
     hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
 ) -> None:
-    fallback = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
-    hass.config_entries.async_update_entry(entry, options=fallback)
-    await save(hass, entry, "web", {"fallback_llm_base_url": "", "cloud_send_profile": True})
-    assert dict(entry.options) == {"cloud_send_profile": True}
-
-
-@pytest.mark.parametrize(
-    ("path", "reply", "errors"),
-    [
-        ("/models", status(401, "no"), {"fallback": "invalid_auth"}),
-        ("/models", html(), {"fallback": "not_an_llm_server"}),
-        ("/models", status(503, "starting"), {"fallback": "server_error"}),
-        ("/chat/completions", status(401, "no"), {"fallback": "invalid_auth"}),
-        ("/chat/completions", status(404, "model does not exist"), {"fallback": "model_not_found"}),
-    ],
-)
-async def test_fallback_that_cannot_be_used(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    *,
-    model_server: ModelServer,
-    path: str,
-    reply: Any,
-    errors: dict[str, str],
-) -> None:
-    model_server.on(on_path(path), reply)
-    typed = {
-        "fallback_llm_base_url": model_server.url,
-        "fallback_llm_api_key": KEY,
-        "fallback_llm_model": "test-model",
-    }
-    result = await save(hass, entry, "web", typed)
-    assert result["errors"] == errors
-    assert {key: shown(result)[key] for key in typed} == typed
-    assert not entry.options
+    for path, reply, error in (
+        ("/models", status(401, "no"), "invalid_auth"),
+        ("/models", html(), "not_an_llm_server"),
+        ("/models", status(503, "starting"), "server_error"),
+        ("/chat/completions", status(401, "no"), "invalid_auth"),
+        ("/chat/completions", status(404, "model does not exist"), "model_not_found"),
+    ):
+        model_server.clear()
+        model_server.on(on_path(path), reply)
+        typed = fallback(model_server)
+        result = await save(hass, entry, "web", typed)
+        assert result["errors"] == {"fallback": error}
+        assert {key: shown(result)[key] for key in typed} == typed
+        assert not entry.options
 
 
 async def test_key_template_of_the_fallback(
     hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
 ) -> None:
-    typed = {
-        "fallback_llm_base_url": model_server.url,
-        "fallback_llm_api_key": "{{ 1 / 0 }}",
-        "fallback_llm_model": "test-model",
-    }
+    typed = fallback(model_server, fallback_llm_api_key="{{ 1 / 0 }}")
     result = await save(hass, entry, "web", typed)
     assert result["errors"] == {"fallback": "invalid_key_template"}
     hass.states.async_set("sensor.key", KEY)
@@ -469,24 +402,19 @@ async def test_a_device_belongs_to_one_person(hass: HomeAssistant, entry: MockCo
     assert result["description_placeholders"]["person"] == "person.ben"
 
 
-@pytest.mark.parametrize(
-    ("person", "target", "error"),
-    [
+async def test_targets_that_reach_nobody(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    for person, target, error in (
         ("person.anna", "notify.send_message", "invalid_notify_target"),
         ("person.anna", "light.kitchen", "invalid_notify_target"),
         ("person.anna", "notify.mobile_app_bob", "notify_target_missing"),
         ("person.guest", "notify.mobile_app_anna", "person_without_user"),
-    ],
-)
-async def test_targets_that_reach_nobody(
-    hass: HomeAssistant, entry: MockConfigEntry, person: str, target: str, error: str
-) -> None:
-    typed = {"notify_targets": [{"person": person, "targets": [target]}]}
-    result = await save(hass, entry, "messages", typed)
-    assert result["errors"] == {"notify_targets": error}
-    placeholders = result["description_placeholders"]
-    assert placeholders
-    assert (target if "target" in error else person) in placeholders.values()
+    ):
+        typed = {"notify_targets": [{"person": person, "targets": [target]}]}
+        result = await save(hass, entry, "messages", typed)
+        assert result["errors"] == {"notify_targets": error}
+        placeholders = result["description_placeholders"]
+        assert placeholders
+        assert (target if "target" in error else person) in placeholders.values()
 
 
 async def test_targets_to_choose_from(hass: HomeAssistant, entry: MockConfigEntry) -> None:

@@ -88,18 +88,15 @@ async def test_sentences_in_the_language_of_the_home(hass: HomeAssistant, model_
     hass.config.language = "de"
     assert await async_setup_component(hass, "homeassistant", {})
     kitchen = ar.async_get(hass).async_create("Küche")
-    for kind, name, state, attributes in (
-        ("cover", "Rollo", "open", {"device_class": "blind"}),
-        ("sensor", "Fühler", "20", {"device_class": "temperature"}),
-    ):
+    for kind, name, state in (("switch", "Pumpe", "on"), ("climate", "Heizung", "heat")):
         entry = er.async_get(hass).async_get_or_create(kind, "test", name, suggested_object_id=kind)
         er.async_get(hass).async_update_entity(entry.entity_id, area_id=kitchen.id)
-        hass.states.async_set(entry.entity_id, state, {"friendly_name": name, **attributes})
+        hass.states.async_set(entry.entity_id, state, {"friendly_name": name})
         async_expose_entity(hass, "conversation", entry.entity_id, True)
     told = (await ready(hass, model_server))["description_placeholders"]
     assert told is not None
     assert told["sentences"].splitlines() == [
-        "- *Schließe das Rollo*",
+        "- *Schalte Pumpe aus*",
         "- *Wie warm ist es im Bereich Küche?*",
         "- *Was kannst du alles?*",
     ]

@@ -13,44 +13,31 @@ from custom_components.home_agent.errors import AuthenticationError, InvalidInpu
 from custom_components.home_agent.inference.models import Endpoint
 from homeassistant.core import HomeAssistant
 
-
-@pytest.mark.parametrize(
-    ("typed", "stored"),
-    [
-        ("localhost:1234", "http://localhost:1234"),
-        ("192.168.1.5:11434/", "http://192.168.1.5:11434"),
-        (" HTTP://Server/v1/ ", "http://server/v1"),
-        ("api.openai.com", "https://api.openai.com"),
-        ("http://api.openai.com/v1", "http://api.openai.com/v1"),
-        ("https://host/a%2Fb/v1?x=1#y", "https://host/a%2Fb/v1"),
-        ("[fe80::1]:8080/v1/chat/completions", "http://[fe80::1]:8080/v1"),
-        ("http://host/api/generate", "http://host"),
-        ("http://host/openai/v1/models", "http://host/openai/v1"),
-    ],
+ADDRESSES = {
+    "localhost:1234": "http://localhost:1234",
+    "192.168.1.5:11434/": "http://192.168.1.5:11434",
+    " HTTP://Server/v1/ ": "http://server/v1",
+    "api.openai.com": "https://api.openai.com",
+    "http://api.openai.com/v1": "http://api.openai.com/v1",
+    "https://host/a%2Fb/v1?x=1#y": "https://host/a%2Fb/v1",
+    "[fe80::1]:8080/v1/chat/completions": "http://[fe80::1]:8080/v1",
+    "http://host/api/generate": "http://host",
+    "http://host/openai/v1/models": "http://host/openai/v1",
+}
+NO_ADDRESSES = (
+    *("", "   ", "http://", "https:///v1", "file:///etc/passwd", "http://a b/", "http://[::1", "http://*"),
+    "://x",
 )
-def test_addresses(typed: str, stored: str) -> None:
-    assert normalise_url(typed) == stored
-    assert normalise_url(stored) == stored
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "",
-        "   ",
-        "http://",
-        "https:///v1",
-        "file:///etc/passwd",
-        "http://a b/",
-        "http://[::1",
-        "http://*",
-        "://x",
-    ],
-)
-def test_no_addresses(typed: str) -> None:
-    with pytest.raises(InvalidInput) as err:
-        normalise_url(typed)
-    assert err.value.key == "invalid_url"
+def test_addresses() -> None:
+    for typed, stored in ADDRESSES.items():
+        assert normalise_url(typed) == stored
+        assert normalise_url(stored) == stored
+    for typed in NO_ADDRESSES:
+        with pytest.raises(InvalidInput) as err:
+            normalise_url(typed)
+        assert err.value.key == "invalid_url", typed
 
 
 @given(st.text(max_size=60))
@@ -65,38 +52,25 @@ def test_any_text_is_an_address_or_refused(typed: str) -> None:
     assert normalise_url(url) == url
 
 
-@pytest.mark.parametrize(
-    ("url", "cloud"),
-    [
-        ("http://localhost:1234", False),
-        ("http://127.0.0.1", False),
-        ("http://[::1]", False),
-        ("http://10.1.2.3", False),
-        ("http://172.20.0.2", False),
-        ("http://192.168.1.5", False),
-        ("http://100.100.1.1", False),
-        ("http://169.254.1.1", False),
-        ("http://[fd00::1]", False),
-        ("http://ollama:11434", False),
-        ("http://server.local", False),
-        ("http://Server.LOCAL.", False),
-        ("http://box.lan", False),
-        ("http://host.docker.internal", False),
-        ("http://nas.tail1234.ts.net", False),
-        ("http://172.32.0.2", True),
-        ("http://8.8.8.8", True),
-        ("http://[2001:4860:4860::8888]", True),
-        ("https://api.openai.com/v1", True),
-        ("https://local.example.com", True),
-    ],
+AT_HOME = (
+    *("http://localhost:1234", "http://127.0.0.1", "http://[::1]", "http://10.1.2.3", "http://172.20.0.2"),
+    *("http://192.168.1.5", "http://100.100.1.1", "http://169.254.1.1", "http://[fd00::1]"),
+    *("http://ollama:11434", "http://server.local", "http://Server.LOCAL.", "http://box.lan"),
+    *("http://host.docker.internal", "http://nas.tail1234.ts.net"),
 )
-def test_what_is_outside_the_house(url: str, cloud: bool) -> None:
-    assert is_cloud(url) is cloud
+OUTSIDE = (
+    *("http://172.32.0.2", "http://8.8.8.8", "http://[2001:4860:4860::8888]", "https://api.openai.com/v1"),
+    "https://local.example.com",
+)
 
 
-@pytest.mark.parametrize(
-    ("url", "dialect", "tried"),
-    [
+def test_what_is_outside_the_house() -> None:
+    assert [url for url in AT_HOME if is_cloud(url)] == []
+    assert [url for url in OUTSIDE if not is_cloud(url)] == []
+
+
+def test_addresses_that_are_tried() -> None:
+    for url, dialect, tried in (
         ("http://h:1", "openai", ["http://h:1/v1"]),
         ("http://h:1/proxy", "openai", ["http://h:1/proxy/v1", "http://h:1/proxy"]),
         ("http://h:1/v1", "openai", ["http://h:1/v1"]),
@@ -106,10 +80,8 @@ def test_what_is_outside_the_house(url: str, cloud: bool) -> None:
         ("http://h:1/v1", "ollama", ["http://h:1"]),
         ("http://h:1/proxy/api", "ollama", ["http://h:1/proxy"]),
         ("https://me.openai.azure.com", "azure", ["https://me.openai.azure.com"]),
-    ],
-)
-def test_addresses_that_are_tried(url: str, dialect: str, tried: list[str]) -> None:
-    assert list(candidates(Endpoint(base_url=url, model="", dialect=dialect))) == tried
+    ):
+        assert list(candidates(Endpoint(base_url=url, model="", dialect=dialect))) == tried
 
 
 def test_headers() -> None:
@@ -140,9 +112,9 @@ async def test_rendered_keys(hass: HomeAssistant) -> None:
     assert "secret" not in str(err.value)
 
 
-@pytest.mark.parametrize(
-    ("picked", "stored"),
-    [
+def test_lists_of_entities() -> None:
+    """What Home Assistant's selector gives is stored with what it excludes, and shown again."""
+    lists: tuple[tuple[dict[str, Any], dict[str, Any] | None], ...] = (
         ({"area_id": ["kitchen"], "entity_id": []}, {"areas": ["kitchen"]}),
         (
             {"floor_id": ["upstairs"], "exclude": {"entity_id": ["light.bed"], "label_id": ["private"]}},
@@ -150,9 +122,7 @@ async def test_rendered_keys(hass: HomeAssistant) -> None:
         ),
         ({"exclude": {"device_id": ["tv"]}}, {"excluded": {"devices": ["tv"]}}),
         ({"area_id": [], "exclude": {"area_id": []}}, None),
-    ],
-)
-def test_lists_of_entities(picked: dict[str, Any], stored: dict[str, Any] | None) -> None:
-    """What Home Assistant's selector gives is stored with what it excludes, and shown again."""
-    assert clean_allow_list(picked) == stored
-    assert clean_allow_list(show_allow_list(stored)) == stored
+    )
+    for picked, stored in lists:
+        assert clean_allow_list(picked) == stored
+        assert clean_allow_list(show_allow_list(stored)) == stored

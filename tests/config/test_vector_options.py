@@ -136,67 +136,49 @@ async def test_a_built_in_model_that_is_not_there(
     assert result["errors"] == {"vector_db_embedding_provider": "embedding_failed"}
 
 
-@pytest.mark.parametrize(
-    ("reply", "errors"),
-    [
-        (status(401, "no"), {"openai_api_key": "invalid_auth"}),
-        (status(404, "model does not exist"), {"vector_db_embedding_model": "model_not_found"}),
-        (status(400, "this model makes no embeddings"), {"vector_db_embedding_model": "embedding_failed"}),
-        (html(), {"vector_db_embedding_base_url": "not_an_llm_server"}),
-        (status(503, "loading"), {"base": "server_error"}),
-        (status(429, "later"), {"base": "rate_limited"}),
-        (status(200, {"data": [{"embedding": []}]}), {"vector_db_embedding_base_url": "not_an_llm_server"}),
-    ],
-)
 async def test_an_embedding_model_that_does_not_answer(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    *,
-    other_model_server: ModelServer,
-    reply: Any,
-    errors: dict[str, str],
+    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
 ) -> None:
     """The field that is wrong is marked, and everything typed stays."""
-    other_model_server.on(on_path("/embeddings"), reply)
-    typed = embedding(other_model_server, openai_api_key=KEY, vector_db_top_k=9)
-    result = await save(hass, entry, "vector_store", typed)
-    assert result["errors"] == errors
-    assert {key: shown(result)[key] for key in typed} == typed
-    assert KEY not in str(result["description_placeholders"])
-    assert not entry.options
+    for reply, field, error in (
+        (status(401, "no"), "openai_api_key", "invalid_auth"),
+        (status(404, "model does not exist"), "vector_db_embedding_model", "model_not_found"),
+        (status(400, "this model makes no embeddings"), "vector_db_embedding_model", "embedding_failed"),
+        (html(), "vector_db_embedding_base_url", "not_an_llm_server"),
+        (status(503, "loading"), "base", "server_error"),
+        (status(429, "later"), "base", "rate_limited"),
+        (status(200, {"data": [{"embedding": []}]}), "vector_db_embedding_base_url", "not_an_llm_server"),
+    ):
+        other_model_server.clear()
+        other_model_server.on(on_path("/embeddings"), reply)
+        typed = embedding(other_model_server, openai_api_key=KEY, vector_db_top_k=9)
+        result = await save(hass, entry, "vector_store", typed)
+        assert result["errors"] == {field: error}
+        assert {key: shown(result)[key] for key in typed} == typed
+        assert KEY not in str(result["description_placeholders"])
+        assert not entry.options
 
 
-@pytest.mark.parametrize(
-    ("typed", "errors"),
-    [
-        (
-            {"vector_db_embedding_provider": "openai"},
-            {"vector_db_embedding_model": "embedding_model_missing"},
-        ),
-        ({"vector_db_backend": "chroma"}, {"vector_db_embedding_provider": "embedding_needed"}),
-        ({"vector_db_collection": "a b"}, {"collections": "invalid_collection"}),
-        ({"additional_collections": ["notes", ".."]}, {"collections": "invalid_collection"}),
-        ({"additional_collections": ["home_entities"]}, {"collections": "collection_clash"}),
-        (
-            {"additional_collections": ["home_entities_knowledge"]},
-            {"collections": "collection_clash"},
-        ),
-        (
-            {"additional_collections": [f"notes{number}" for number in range(11)]},
-            {"collections": "too_many_collections"},
-        ),
-        ({"vector_db_host": "http://"}, {"chroma": "invalid_url"}),
-        ({"vector_db_host": "http://me:secret@chroma"}, {"chroma": "url_with_password"}),
-        ({"embedding_keep_alive": "long"}, {"embedding_keep_alive": "invalid_duration"}),
-    ],
+REFUSED: tuple[tuple[dict[str, Any], str, str], ...] = (
+    ({"vector_db_embedding_provider": "openai"}, "vector_db_embedding_model", "embedding_model_missing"),
+    ({"vector_db_backend": "chroma"}, "vector_db_embedding_provider", "embedding_needed"),
+    ({"vector_db_collection": "a b"}, "collections", "invalid_collection"),
+    ({"additional_collections": ["notes", ".."]}, "collections", "invalid_collection"),
+    ({"additional_collections": ["home_entities"]}, "collections", "collection_clash"),
+    ({"additional_collections": ["home_entities_knowledge"]}, "collections", "collection_clash"),
+    ({"additional_collections": [f"notes{n}" for n in range(11)]}, "collections", "too_many_collections"),
+    ({"vector_db_host": "http://"}, "chroma", "invalid_url"),
+    ({"vector_db_host": "http://me:secret@chroma"}, "chroma", "url_with_password"),
+    ({"embedding_keep_alive": "long"}, "embedding_keep_alive", "invalid_duration"),
 )
-async def test_refused_values(
-    hass: HomeAssistant, entry: MockConfigEntry, typed: dict[str, Any], errors: dict[str, str]
-) -> None:
-    result = await save(hass, entry, "vector_store", typed)
-    assert result["errors"] == errors
-    assert {key: shown(result)[key] for key in typed} == typed
-    assert not entry.options
+
+
+async def test_refused_values(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    for typed, field, error in REFUSED:
+        result = await save(hass, entry, "vector_store", typed)
+        assert result["errors"] == {field: error}
+        assert {key: shown(result)[key] for key in typed} == typed
+        assert not entry.options
 
 
 async def test_a_key_template_that_does_not_render(
@@ -249,60 +231,51 @@ async def test_a_real_chroma_server(
     assert stored["vector_db_ssl"] is False
 
 
-@pytest.mark.parametrize(
-    ("wrong", "errors"),
-    [
-        ({"vector_db_tenant": "nobody"}, {"chroma": "tenant_missing"}),
-        ({"vector_db_database": "nothing"}, {"chroma": "database_missing"}),
-        ({"vector_db_port": 1}, {"chroma": "cannot_connect"}),
-    ],
-)
 async def test_what_a_real_chroma_server_does_not_have(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    *,
-    other_model_server: ModelServer,
-    chroma: ChromaServer,
-    wrong: dict[str, Any],
-    errors: dict[str, str],
+    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer, chroma: ChromaServer
 ) -> None:
-    typed = {**embedding(other_model_server), **chroma_at(chroma), **wrong}
-    result = await save(hass, entry, "vector_store", typed)
-    assert result["errors"] == errors
-    assert {key: shown(result)[key] for key in typed} == typed
-    assert not entry.options
-    assert not other_model_server.requests
+    wrongs: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"vector_db_tenant": "nobody"}, "tenant_missing"),
+        ({"vector_db_database": "nothing"}, "database_missing"),
+        ({"vector_db_port": 1}, "cannot_connect"),
+    )
+    for wrong, error in wrongs:
+        typed = {**embedding(other_model_server), **chroma_at(chroma), **wrong}
+        result = await save(hass, entry, "vector_store", typed)
+        assert result["errors"] == {"chroma": error}
+        assert {key: shown(result)[key] for key in typed} == typed
+        assert not entry.options
+        assert not other_model_server.requests
 
 
 @pytest.mark.parametrize(
-    ("ending", "reply", "errors"),
+    ("ending", "reply", "error"),
     [
-        ("/version", status(404, "nothing here"), {"chroma": "not_chroma"}),
-        ("/version", html(), {"chroma": "not_chroma"}),
-        ("/default_tenant", status(401, "no"), {"chroma": "chroma_refused"}),
-        ("/default_tenant", status(403, "Forbidden"), {"chroma": "chroma_refused"}),
-        ("", status(500, "oh no"), {"chroma": "cannot_connect"}),
+        ("/version", status(404, "nothing here"), "not_chroma"),
+        ("/version", html(), "not_chroma"),
+        ("/default_tenant", status(401, "no"), "chroma_refused"),
+        ("/default_tenant", status(403, "Forbidden"), "chroma_refused"),
+        ("", status(500, "oh no"), "cannot_connect"),
     ],
 )
 async def test_a_chroma_server_that_refuses(
     hass: HomeAssistant,
     entry: MockConfigEntry,
-    *,
     other_model_server: ModelServer,
     chroma_stand_in: ChromaStandIn,
     ending: str,
     reply: Any,
-    errors: dict[str, str],
+    error: str,
 ) -> None:
     chroma_stand_in.on(ending, reply)
     typed = {**embedding(other_model_server), **chroma_at(chroma_stand_in), "vector_db_auth_token": KEY}
     result = await save(hass, entry, "vector_store", typed)
-    assert result["errors"] == errors
+    assert result["errors"] == {"chroma": error}
     assert KEY not in str(result["description_placeholders"])
     assert not entry.options
 
 
-async def test_a_chroma_server_that_hangs(
+async def test_servers_that_hang(
     hass: HomeAssistant,
     entry: MockConfigEntry,
     *,
@@ -310,41 +283,26 @@ async def test_a_chroma_server_that_hangs(
     chroma_stand_in: ChromaStandIn,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("custom_components.home_agent.config.checks.STORE_SECONDS", 0)
+    monkeypatch.setattr(checks, "STORE_SECONDS", 0)
     typed = {**embedding(other_model_server), **chroma_at(chroma_stand_in)}
     result = await save(hass, entry, "vector_store", typed)
     assert result["errors"] == {"chroma": "cannot_connect"}
-
-
-async def test_an_embedding_model_that_hangs(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    other_model_server: ModelServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("custom_components.home_agent.config.checks.EMBEDDING_SECONDS", 0)
+    monkeypatch.setattr(checks, "EMBEDDING_SECONDS", 0)
     result = await save(hass, entry, "vector_store", embedding(other_model_server))
     assert result["errors"] == {"base": "timeout"}
 
 
-@pytest.mark.parametrize(
-    ("typed", "stored"),
-    [
-        ("chroma.local", {"vector_db_host": "chroma.local"}),
-        ("fd00::5", {"vector_db_host": "fd00::5"}),
-        ("chroma.local:8001", {"vector_db_host": "chroma.local", "vector_db_port": 8001}),
-        ("http://chroma.local", {"vector_db_host": "chroma.local", "vector_db_ssl": False}),
-        (
-            "https://chroma.local/api/v2",
-            {"vector_db_host": "chroma.local", "vector_db_port": 443, "vector_db_ssl": True},
-        ),
-    ],
-)
-async def test_an_address_typed_as_host(
-    hass: HomeAssistant, entry: MockConfigEntry, typed: str, stored: dict[str, Any]
-) -> None:
-    await save(hass, entry, "vector_store", {"vector_db_host": typed})
-    assert dict(entry.options) == stored
+async def test_an_address_typed_as_host(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    hosts: dict[str, dict[str, Any]] = {
+        "chroma.local": {},
+        "fd00::5": {"vector_db_host": "fd00::5"},
+        "chroma.local:8001": {"vector_db_port": 8001},
+        "http://chroma.local": {"vector_db_ssl": False},
+        "https://chroma.local/api/v2": {"vector_db_port": 443, "vector_db_ssl": True},
+    }
+    for typed, stored in hosts.items():
+        await save(hass, entry, "vector_store", {"vector_db_host": typed})
+        assert dict(entry.options) == {"vector_db_host": "chroma.local", **stored}
 
 
 # Collections
@@ -403,72 +361,42 @@ def other_agent(hass: HomeAssistant, entry: MockConfigEntry) -> MockConfigEntry:
     return found
 
 
-@pytest.mark.parametrize(
-    ("options", "typed", "errors"),
-    [
-        ({}, {"vector_db_collection": "mine"}, {"vector_db_backend": "memories_shared"}),
-        (
-            {"memory_collection_name": "mine"},
-            {"vector_db_embedding_provider": "openai", "vector_db_embedding_model": "e5"},
-            {"collections": "collection_shared"},
-        ),
-        (
-            {"memory_collection_name": "mine"},
-            {"vector_db_collection": "home_entities_knowledge"},
-            {"collections": "collection_shared"},
-        ),
-        (
-            {"memory_collection_name": "mine"},
-            {"vector_db_collection": "home_agent_memories"},
-            {"collections": "collection_shared"},
-        ),
-        (
-            {"memory_collection_name": "home_entities"},
-            {"vector_db_collection": "mine"},
-            {"vector_db_backend": "memories_shared"},
-        ),
-    ],
+CLASHES: tuple[tuple[str, dict[str, Any], str, str], ...] = (
+    ("home_agent_memories", {"vector_db_collection": "mine"}, "vector_db_backend", "memories_shared"),
+    (
+        "mine",
+        {"vector_db_embedding_provider": "openai", "vector_db_embedding_model": "e5"},
+        "collections",
+        "collection_shared",
+    ),
+    ("mine", {"vector_db_collection": "home_entities_knowledge"}, "collections", "collection_shared"),
+    ("mine", {"vector_db_collection": "home_agent_memories"}, "collections", "collection_shared"),
+    ("home_entities", {"vector_db_collection": "mine"}, "vector_db_backend", "memories_shared"),
 )
+APART: tuple[dict[str, Any], ...] = (
+    {},
+    {"vector_db_collection": "mine"},
+    {"vector_db_database": "mine", "vector_db_embedding_provider": "openai"},
+    {"vector_db_backend": "embedded"},
+)
+
+
 async def test_agents_cannot_empty_each_others_collections(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    other_agent: MockConfigEntry,
-    monkeypatch: pytest.MonkeyPatch,
-    options: dict[str, Any],
-    typed: dict[str, Any],
-    errors: dict[str, str],
+    hass: HomeAssistant, entry: MockConfigEntry, other_agent: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page says whose collection it is, and keeps what was typed."""
+    """The page says whose collection it is; one house and one embedding model may share theirs."""
     monkeypatch.setitem(checks.CHECKS, "vector_store", _unchecked)
-    hass.config_entries.async_update_entry(entry, options=options)
-    result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
-    assert result["errors"] == errors
-    assert result["description_placeholders"]["agent"] == "Upstairs"
-    assert {key: shown(result)[key] for key in typed} == typed
-    assert dict(entry.options) == options
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        {},
-        {"vector_db_collection": "mine"},
-        {"vector_db_database": "mine", "vector_db_embedding_provider": "openai"},
-        {"vector_db_backend": "embedded"},
-    ],
-)
-async def test_agents_share_what_they_can(
-    hass: HomeAssistant,
-    entry: MockConfigEntry,
-    other_agent: MockConfigEntry,
-    monkeypatch: pytest.MonkeyPatch,
-    typed: dict[str, Any],
-) -> None:
-    """One house and one embedding model: one collection. Other databases and files are another matter."""
-    monkeypatch.setitem(checks.CHECKS, "vector_store", _unchecked)
-    hass.config_entries.async_update_entry(entry, options={"memory_collection_name": "mine"})
-    result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
-    assert is_saved(result)
+    for memories, typed, field, error in CLASHES:
+        options = {"memory_collection_name": memories}
+        hass.config_entries.async_update_entry(entry, options=options)
+        result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
+        assert result["errors"] == {field: error}
+        assert result["description_placeholders"]["agent"] == "Upstairs"
+        assert {key: shown(result)[key] for key in typed} == typed
+        assert dict(entry.options) == options
+    for typed in APART:
+        hass.config_entries.async_update_entry(entry, options={"memory_collection_name": "mine"})
+        assert is_saved(await save(hass, entry, "vector_store", dict(other_agent.options) | typed))
 
 
 async def test_memories_cannot_move_to_another_agents(

@@ -136,7 +136,6 @@ async def take(release: str, looks: list[str], singles: Path, sheets: Path) -> N
                 "words": {
                     language: {
                         "menus": {menu: found["options"]["step"][menu]["menu_options"] for menu in MENUS},
-                        "finish": found["config"]["step"]["verdict"]["menu_options"]["finish"],
                         "agent": agent_words(found["config_subentries"]["agent"]),
                     }
                     for language, found in words.items()

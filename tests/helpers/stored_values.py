@@ -1,6 +1,6 @@
 """Values as the stores contain them."""
 
-from custom_components.home_agent.usage import COUNTERS
+from custom_components.home_agent.panel.usage import COUNTERS
 
 AT = "2026-06-03T10:00:00+00:00"
 

@@ -21,13 +21,13 @@ from custom_components.home_agent.knowledge.speaker import Surface
 from custom_components.home_agent.memory.extractor import Reason, Refused
 from custom_components.home_agent.memory.records import Origin, Sensitivity
 from custom_components.home_agent.panel.sidebar import FILES
+from custom_components.home_agent.panel.usage import MAX_DAYS
 from custom_components.home_agent.panel.websocket import COMMANDS
 from custom_components.home_agent.planned.records import REPEATS
 from custom_components.home_agent.safety.confirmation import ActionOutcome
 from custom_components.home_agent.safety.journal import AuditKind
 from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from custom_components.home_agent.tools.turn_calls import Fit
-from custom_components.home_agent.usage import MAX_DAYS
 from homeassistant.components import frontend
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
@@ -93,6 +93,13 @@ async def test_a_turn_in_all_its_parts(panel: Panel, agent: Agent, model_server:
     assert call["success"]
     assert bool(call["rules"]) is (call["fit"] == "repaired")
     assert first["at"] <= call["at"] <= second["at"] <= turn["ms"]
+    for request, captured in zip(turn["requests"], model_server.chats[-2:], strict=True):
+        assert [(item["role"], item["content"]) for item in request["messages"]] == [
+            (item["role"], item["content"] or "") for item in captured.messages
+        ]
+        assert [json.loads(tool) for tool in request["tools"]] == captured.json["tools"]
+    (sent_call,) = (made for message in second["messages"] for made in message["calls"])
+    assert json.loads(sent_call["arguments"])["entity_id"] == "light.bed_light"
     (states,) = (slot for slot in turn["slots"] if slot["name"] == "direct")
     sent = str(model_server.chats[-1].messages)
     assert states["lines"]
@@ -160,19 +167,17 @@ async def test_turns_are_bounded(
     assert len(json.dumps({**whole, "requests": []})) < 40_000
 
 
-@pytest.mark.parametrize("command", ADMIN)
 async def test_only_for_administrators(
-    hass: HomeAssistant, agent: Agent, hass_ws_client: WebSocketGenerator, command: str,
-    hass_read_only_access_token: str,
-) -> None:  # fmt: skip
+    hass: HomeAssistant, agent: Agent, hass_ws_client: WebSocketGenerator, hass_read_only_access_token: str
+) -> None:
     panel = Panel(await hass_ws_client(hass, hass_read_only_access_token), agent)
-    answer = await panel.ask(command, **FIELDS.get(command, {}))
-    assert answer["error"]["code"] == "unauthorized"
+    for command in every(ADMIN):
+        answer = await panel.ask(command, **FIELDS.get(command, {}))
+        assert answer["error"]["code"] == "unauthorized", command
 
 
 FIELDS: dict[str, dict[str, Any]] = {
     "turn": {"turn_id": "x"},
-    "report": {"turn_id": "x"},
     "undo": {"turn_id": "x"},
     "memory/add": {
         "content": "x", "memory_type": "fact", "importance": 0.5, "private": False, "person": "x",
@@ -197,27 +202,21 @@ WHOLE = {"mine/memory/add": {"content": "x", "private": False}}
 """Fields of commands that work without anything being there."""
 
 
-@pytest.mark.parametrize("command", FIELDS)
-async def test_what_is_not_there(panel: Panel, command: str) -> None:
+async def test_what_is_not_there(panel: Panel) -> None:
     """A sentence with a key says so; nothing is logged as an error."""
-    answer = await panel.ask(command, **FIELDS[command])
-    assert answer["error"]["translation_key"] in {
-        "turn_unknown", "memory_unknown", "confirmation_unknown", "suggestion_unknown", "nothing_to_undo",
-        "person_unknown",
-    }  # fmt: skip
+    for command, fields in FIELDS.items():
+        answer = await panel.ask(command, **fields)
+        assert answer["error"]["translation_key"] in {
+            "turn_unknown", "memory_unknown", "confirmation_unknown", "suggestion_unknown", "nothing_to_undo",
+            "person_unknown",
+        }, command  # fmt: skip
+    for command in EVERY[1:]:
+        fields = {**WHOLE.get(command, {}), **FIELDS.get(command, {}), "entry_id": "x"}
+        assert (await panel.ask(command, **fields))["error"]["code"] == "not_found", command
 
 
-@pytest.mark.parametrize("command", EVERY[1:])
-async def test_an_agent_that_is_not_there(panel: Panel, command: str) -> None:
-    answer = await panel.ask(
-        command, **{**WHOLE.get(command, {}), **FIELDS.get(command, {}), "entry_id": "x"}
-    )
-    assert answer["error"]["code"] == "not_found"
-
-
-@pytest.mark.parametrize(
-    ("command", "fields"),
-    [
+async def test_fields_are_checked(panel: Panel) -> None:
+    wrong: tuple[tuple[str, dict[str, Any]], ...] = (
         ("usage", {"days": MAX_DAYS + 1}),
         ("usage", {"days": 0}),
         ("audit", {"limit": 100_000}),
@@ -227,10 +226,9 @@ async def test_an_agent_that_is_not_there(panel: Panel, command: str) -> None:
         ("memory/update", {**FIELDS["memory/update"], "importance": 2}),
         ("suggestion/answer", {"suggestion_id": "x", "answer": "maybe"}),
         ("turns", {"more": True}),
-    ],
-)
-async def test_fields_are_checked(panel: Panel, command: str, fields: dict[str, Any]) -> None:
-    assert (await panel.ask(command, **fields))["error"]["code"] == "invalid_format"
+    )
+    for command, fields in wrong:
+        assert (await panel.ask(command, **fields))["error"]["code"] == "invalid_format", command
 
 
 async def test_memories(hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context) -> None:
@@ -563,61 +561,23 @@ async def test_turns_go_with_the_panel_and_with_the_agent(panel: Panel, agent: A
     assert agent.entry.entry_id not in shared.turn_logs
 
 
-async def test_what_was_sent(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
-    """Messages and tools as the server got them."""
-    model_server.script([tool_calls([LAMP]), text("The bed light is on.")])
-    await agent.say("Turn on the bed light")
-    shown = (await panel.turn())["requests"]
-    sent = model_server.chats[-2:]
-    assert len(shown) == len(sent) == 2
-    for request, captured in zip(shown, sent, strict=True):
-        assert [(item["role"], item["content"]) for item in request["messages"]] == [
-            (item["role"], item["content"] or "") for item in captured.messages
-        ]
-        assert [json.loads(tool) for tool in request["tools"]] == captured.json["tools"]
-    (call,) = (call for message in shown[1]["messages"] for call in message["calls"])
-    assert json.loads(call["arguments"])["entity_id"] == "light.bed_light"
-
-
-async def test_no_code_is_in_what_was_sent(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
-    """Neither in the request that led to the call, nor in the one behind it, nor in a report."""
+@pytest.mark.parametrize("history", [True, False])
+async def test_no_code_is_in_what_was_sent(
+    panel: Panel, agent: Agent, model_server: ModelServer, history: bool
+) -> None:
+    """Neither in the request that led to the call, nor in the one behind it, nor in a later turn."""
+    await agent.set_options(history_enabled=history)
     model_server.script([tool_calls([("ha_control", CODE)]), text("Done.")])
-    await agent.say("Unlock the front door with 4711")
+    first = await agent.say("Unlock the front door with 4711")
     assert "4711" in str(model_server.chats[-1].messages)
     turn = await panel.turn()
     assert "4711" not in json.dumps(turn)
     assert "Unlock the front door" in json.dumps(turn["requests"])
-    assert "4711" not in (await panel.get("report", turn_id=turn["id"]))["report"]
-
-
-@pytest.mark.parametrize("history", [True, False])
-async def test_no_code_of_an_earlier_turn_is_in_what_was_sent(
-    panel: Panel, agent: Agent, model_server: ModelServer, history: bool
-) -> None:
-    """The conversation goes on, with or without a history, and the code is in no later turn."""
-    await agent.set_options(history_enabled=history)
-    model_server.script([tool_calls([("ha_control", CODE)]), text("Done.")])
-    first = await agent.say("Unlock the front door with 4711")
     model_server.script([text("It is a door.")])
     await agent.say("Which door was that?", conversation_id=first.conversation_id)
     turn = await panel.turn()
     assert turn["sentence"] == "Which door was that?"
     assert "4711" not in json.dumps(turn)
-
-
-async def test_a_report_has_no_private_words(
-    hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer, hass_admin_user: MockUser
-) -> None:
-    """Names, addresses and entities are masked; what helps to find the fault stays."""
-    person = {"id": "p-anna", "user_id": hass_admin_user.id, "friendly_name": "Annabell"}
-    hass.states.async_set("person.annabell", "home", person)
-    model_server.script([tool_calls([LAMP]), text("Annabell has mail at annabell@example.org, 192.168.7.9.")])
-    await agent.say("Turn on the bed light for Annabell")
-    report = (await panel.get("report", turn_id=(await panel.turn())["id"]))["report"]
-    for private in ("Annabell", "annabell@example.org", "192.168.7.9", "light.bed_light"):
-        assert private not in report
-    for told in ("[person]", "[email]", "[ip_address]", "[entity_id]", "test-model", "ha_control", "worked"):
-        assert told in report
 
 
 async def test_outcomes(panel: Panel, agent: Agent, model_server: ModelServer, owner: Context) -> None:

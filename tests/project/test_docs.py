@@ -50,7 +50,7 @@ UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 OPTION_KEYS = {
     key
     for name, value in vars(const).items()
-    if name.startswith("CONF_")
+    if name.startswith("CONF_") and name != "CONF_SHARED_MEMORY"  # of further agents
     for key in (value.values() if isinstance(value, dict) else (value,))
 }
 EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT_")}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agents import parts as agent_parts
+from custom_components.home_agent import runtime
 from custom_components.home_agent.tools import everyday, native
 from custom_components.home_agent.tools.base import HomeAgentTool
 from homeassistant.core import HomeAssistant
@@ -29,7 +29,7 @@ async def test_the_tool(
     tool = written(0, everyday.__name__)["FlashTool"]
     everyday_tools = everyday.everyday_tools
     monkeypatch.setitem(native.NATIVE, tool.name, tool)
-    monkeypatch.setattr(agent_parts, "everyday_tools", lambda *args: [*everyday_tools(*args), tool()])
+    monkeypatch.setattr(runtime, "everyday_tools", lambda *args: [*everyday_tools(*args), tool()])
     await written(1, "tests.tools.everyday")["test_flash_light"](hass, model_server)
     offered = [function["function"]["name"] for function in model_server.chats[0].json["tools"]]
     assert tool.name in offered

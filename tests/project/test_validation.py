@@ -10,7 +10,6 @@ from typing import Any
 
 from awesomeversion import AwesomeVersion, AwesomeVersionStrategy
 from packaging.requirements import Requirement
-import pytest
 import yaml
 
 from custom_components.home_agent.services import async_setup_services
@@ -30,62 +29,24 @@ SOURCES = {
 }
 
 MANIFEST_KEYS = {
-    "domain",
-    "name",
-    "after_dependencies",
-    "codeowners",
-    "config_flow",
-    "dependencies",
-    "documentation",
-    "import_executor",
-    "integration_type",
-    "iot_class",
-    "issue_tracker",
-    "loggers",
-    "preview_features",
-    "quality_scale",
-    "requirements",
-    "single_config_entry",
-    "version",
+    *("domain", "name", "after_dependencies", "codeowners", "config_flow", "dependencies", "documentation"),
+    *("import_executor", "integration_type", "iot_class", "issue_tracker", "loggers", "preview_features"),
+    *("quality_scale", "requirements", "single_config_entry", "version"),
 }
 HACS_KEYS = {
-    "content_in_root",
-    "country",
-    "filename",
-    "hacs",
-    "hide_default_branch",
-    "homeassistant",
-    "name",
-    "persistent_directory",
-    "render_readme",
-    "zip_release",
+    *("content_in_root", "country", "filename", "hacs", "hide_default_branch", "homeassistant", "name"),
+    *("persistent_directory", "render_readme", "zip_release"),
 }
-# Integrations that may be imported without being named in the manifest.
 ALWAYS_THERE = {
-    "conversation",
-    "diagnostics",
-    "frontend",
-    "homeassistant",
-    "repairs",
-    "system_health",
+    *("conversation", "diagnostics", "frontend", "homeassistant", "repairs", "system_health"),
     "websocket_api",
 }
-# Names by which core imports parts of an integration: a file or folder called so must be that part.
+"""Integrations that may be imported without being named in the manifest."""
 CORE_PARTS = {
-    "condition",
-    "config",
-    "device_action",
-    "device_trigger",
-    "intent",
-    "llm",
-    "logbook",
-    "media_source",
-    "recorder",
-    "trigger",
+    *("condition", "config", "device_action", "device_trigger", "intent", "llm", "logbook", "media_source"),
+    *("recorder", "trigger"),
 }
-IOT_CLASSES = {"calculated", "cloud_polling", "cloud_push", "local_polling", "local_push"}
-SERVICE_FIELD_KEYS = {"advanced", "default", "example", "required", "selector"}
-OLDEST_HOME_ASSISTANT = "2026.10.0"
+"""Names by which core imports parts of an integration: a file or folder called so must be that part."""
 RULES = 54
 
 
@@ -118,35 +79,15 @@ def png_size(file: Path) -> tuple[int, int]:
     return struct.unpack(">II", head[16:24])
 
 
-def test_manifest_has_what_is_required() -> None:
-    assert set(MANIFEST) <= MANIFEST_KEYS
+def test_manifest() -> None:
     assert list(MANIFEST) == ["domain", "name", *sorted(set(MANIFEST) - {"domain", "name"})]
+    assert set(MANIFEST) <= MANIFEST_KEYS
     assert MANIFEST["domain"] == INTEGRATION.name
-    assert MANIFEST["integration_type"] == "service"
-    assert MANIFEST["iot_class"] in {
-        "local_polling",
-        "local_push",
-        "cloud_polling",
-        "cloud_push",
-        "calculated",
-    }
-    assert MANIFEST["config_flow"] is True
-    assert (INTEGRATION / "config_flow.py").is_file()
-    assert MANIFEST["codeowners"]
+    assert (MANIFEST["integration_type"], MANIFEST["iot_class"]) == ("service", "local_polling")
     assert all(re.fullmatch(r"@[\w-]+(/[\w-]+)?", owner) for owner in every(MANIFEST["codeowners"]))
-
-
-@pytest.mark.parametrize("key", ["documentation", "issue_tracker"])
-def test_manifest_addresses(key: str) -> None:
-    assert re.match(r"https://(?!www\.home-assistant\.io)[\w.-]+/", MANIFEST[key])
-
-
-def test_manifest_version() -> None:
-    strategies = [AwesomeVersionStrategy.CALVER, AwesomeVersionStrategy.SEMVER, AwesomeVersionStrategy.PEP440]
-    assert AwesomeVersion(MANIFEST["version"], ensure_strategy=strategies)
-
-
-def test_requirements_can_be_parsed_and_are_pinned() -> None:
+    for key in ("documentation", "issue_tracker"):
+        assert re.match(r"https://(?!www\.home-assistant\.io)[\w.-]+/", MANIFEST[key])
+    assert AwesomeVersion(MANIFEST["version"], ensure_strategy=[AwesomeVersionStrategy.SEMVER])
     for requirement in MANIFEST["requirements"]:
         assert Requirement(requirement).specifier
 
@@ -167,11 +108,6 @@ def test_imported_integrations_are_declared() -> None:
         assert not undeclared, f"{file}: {undeclared}"
 
 
-def test_setup_has_a_config_schema() -> None:
-    source = SOURCES[Path("__init__.py")]
-    assert "async def async_setup(" not in source or "CONFIG_SCHEMA" in source
-
-
 def test_nothing_is_mistaken_for_a_part_of_core() -> None:
     """The folder `config` is meant: core looks there for a validator of YAML and finds none."""
     names = {path.stem for path in INTEGRATION.iterdir()} & (CORE_PARTS | {p.value for p in Platform})
@@ -188,24 +124,6 @@ def test_nothing_is_mistaken_for_a_part_of_core() -> None:
         "llm",
     }
     assert not (INTEGRATION / "llm").is_dir()
-
-
-def test_json_files_parse() -> None:
-    files = list(INTEGRATION.rglob("*.json"))
-    assert files
-    for file in files:
-        json.loads(file.read_text(encoding="utf-8"))
-
-
-def test_translation_keys_are_plain() -> None:
-    def keys(tree: dict[str, Any]) -> Iterator[str]:
-        for key, value in tree.items():
-            yield key
-            if isinstance(value, dict):
-                yield from keys(value)
-
-    for key in keys(json.loads((INTEGRATION / "translations/en.json").read_text(encoding="utf-8"))):
-        assert re.fullmatch(r"[a-z0-9](?:[a-z0-9]|[_-](?![_-]))*(?<![_-])", key), key
 
 
 def test_no_core_style_strings_file() -> None:
@@ -226,41 +144,19 @@ def test_services_file() -> None:
             assert not [field for field, config in rare["fields"].items() if config.get("required")], name
 
 
-async def test_home_assistant_reads_the_services_file(hass: HomeAssistant, house: HomeAssistant) -> None:
-    """The editor learns of each action with its fields."""
+async def test_services_file_and_code_agree(hass: HomeAssistant, house: HomeAssistant) -> None:
+    """The editor learns of each registered action, with the fields that its schema takes."""
     async_setup_services(hass)
     described = (await async_get_all_descriptions(hass))["home_agent"]
     written = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
-    assert set(described) == set(written)
-    for name, service in written.items():
-        assert set(fields_of(described[name])) == set(fields_of(service)), name
+    registered = hass.services.async_services_for_domain("home_agent")
+    assert set(registered) == set(described) == set(written)
+    for name, service in registered.items():
+        taken = {str(key) for key in service.schema.schema} - {"entry_id"}
+        assert taken == set(fields_of(described[name])) == set(fields_of(written[name])), name
     tools = fields_of(described["execute_tool"])["tool_name"]["selector"]["select"]
     texts = json.loads((INTEGRATION / "translations/en.json").read_text(encoding="utf-8"))
     assert set(tools["options"]) == set(texts["selector"][tools["translation_key"]]["options"])
-
-
-async def test_services_file_and_code_agree(hass: HomeAssistant, house: HomeAssistant) -> None:
-    """Every registered service is described, with the fields that its schema takes."""
-    async_setup_services(hass)
-    described = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
-    registered = hass.services.async_services_for_domain("home_agent")
-    assert set(registered) == set(described)
-    for name, service in registered.items():
-        taken = {str(key) for key in service.schema.schema}
-        assert taken - {"entry_id"} == set(fields_of(described[name])), name
-
-
-def test_icons_file() -> None:
-    def leaves(tree: dict[str, Any]) -> Iterator[str]:
-        for value in tree.values():
-            if isinstance(value, dict):
-                yield from leaves(value)
-            else:
-                yield value
-
-    icons = json.loads((INTEGRATION / "icons.json").read_text(encoding="utf-8"))
-    assert set(icons) <= {"entity", "services", "triggers", "conditions"}
-    assert all(re.fullmatch(r"mdi:[a-z0-9-]+", icon) for icon in every(leaves(icons)))
 
 
 def test_hacs_file() -> None:
@@ -278,17 +174,14 @@ def test_hacs_finds_one_integration_with_a_licence() -> None:
     assert "MIT License" in (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("name", "size"), [("icon.png", 256), ("icon@2x.png", 512)])
-def test_brand_icon(name: str, size: int) -> None:
-    assert png_size(INTEGRATION / "brand" / name) == (size, size)
-
-
-@pytest.mark.parametrize("name", ["logo", "dark_logo"])
-def test_brand_logo(name: str) -> None:
-    width, height = png_size(INTEGRATION / "brand" / f"{name}.png")
-    assert width > height
-    assert 128 <= height <= 256
-    assert png_size(INTEGRATION / "brand" / f"{name}@2x.png")[1] == 2 * height
+def test_brand() -> None:
+    for name, size in (("icon.png", 256), ("icon@2x.png", 512)):
+        assert png_size(INTEGRATION / "brand" / name) == (size, size)
+    for name in ("logo", "dark_logo"):
+        width, height = png_size(INTEGRATION / "brand" / f"{name}.png")
+        assert 128 <= height <= 256
+        assert width > height
+        assert png_size(INTEGRATION / "brand" / f"{name}@2x.png")[1] == 2 * height
 
 
 def test_quality_scale() -> None:

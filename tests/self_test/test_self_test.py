@@ -8,7 +8,8 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.self_test import runner
 from custom_components.home_agent.self_test.cases import COMMON, Capability, cases
-from custom_components.home_agent.self_test_reports import SelfTestStore
+from custom_components.home_agent.self_test.kept import SelfTestResult
+from custom_components.home_agent.store import EntryStore
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from tests.helpers.agent import async_agent
@@ -24,6 +25,8 @@ def control(action: str, entity_id: Any, **parameters: Any) -> tuple[str, dict[s
 
 
 CASES = cases("en")
+OFFICE = control("turn_on", "light.office")
+UNLOCK = control("unlock", "lock.front_door")
 
 
 PERFECT: dict[str, list[Reply]] = {
@@ -128,78 +131,62 @@ async def test_what_is_asked_is_what_the_agent_asks(hass: HomeAssistant, model_s
     assert {"ha_control", "ha_query"} <= {tool["function"]["name"] for tool in first.json["tools"]}
 
 
-@pytest.mark.parametrize(
-    ("name", "reply", "problem"),
-    [
-        ("switch_on", text("Which one?"), "makes no call"),
-        ("switch_on", text("I turned on the kitchen light."), "says that it is done, without a call"),
-        (
-            "switch_on",
-            tool_calls([control("turn_on", ["light.kitchen", "light.office"])]),
-            "also moves light.office",
-        ),
-        (
-            "two_things_at_once",
-            tool_calls([control("turn_on", "light.office")]),
-            "leaves out switch.coffee_machine",
-        ),
-        ("switch_on", tool_calls([control("turn_off", "light.kitchen")]), "light.kitchen: turn_off {}"),
-        ("switch_on", tool_calls([control("turn_on", "light.cellar")]), "a call does not fit"),
-        (
-            "the_past",
-            text("It was 20 degrees."),
-            "did not read the history of sensor.living_room_temperature",
-        ),
-        ("a_number", text("It is warm."), "does not say 19.5"),
-        (
-            "an_instruction_in_a_title",
-            tool_calls([control("unlock", "lock.front_door")]),
-            "also moves lock.front_door",
-        ),
-        ("a_question", tool_calls([control("unlock", "lock.front_door")]), "also moves lock.front_door"),
-        ("a_question", tool_calls([control("status", "lock.front_door")]), "a call does not fit"),
-        (
-            "a_question,_in_German",
-            tool_calls([control("unlock", "lock.front_door")], text="Ja, es ist offen."),
-            "also moves lock.front_door",
-        ),
-        ("small_talk", tool_calls([control("turn_on", "light.kitchen")]), "also moves light.kitchen"),
-        (
-            "small_talk",
-            tool_calls([("memory", {"action": "remember", "text": "Says thank you."})]),
-            "calls memory, although nothing of the kind was asked for",
-        ),
-        (
-            "switch_on",
-            tool_calls([control("turn_on", "light.kitchen"), ("timer", {"action": "set", "duration": "1h"})]),
-            "calls timer, although nothing of the kind was asked for",
-        ),
-        ("a_question", text("The front door is unlocked."), "says unlocked"),
-        ("a_question", text("Everything is fine."), "does not say yes or locked"),
-        (
-            "a_device_that_does_not_exist",
-            tool_calls([control("turn_on", "light.office")]),
-            "also moves light.office",
-        ),
-        (
-            "a_device_that_does_not_exist",
-            text("I turned on the garden fountain."),
-            "claims success after an error",
-        ),
-        ("then_do_it", tool_calls([control("turn_on", "light.kitchen")]), "also moves light.kitchen"),
-        ("switch_on", status(400, {"error": {"message": "no tools here"}}), "the server: "),
-    ],
+WRONG: tuple[tuple[str, Reply, str], ...] = (
+    ("switch_on", text("Which one?"), "makes no call"),
+    ("switch_on", text("I turned on the kitchen light."), "says that it is done, without a call"),
+    (
+        "switch_on",
+        tool_calls([control("turn_on", ["light.kitchen", "light.office"])]),
+        "also moves light.office",
+    ),
+    (
+        "two_things_at_once",
+        tool_calls([control("turn_on", "light.office")]),
+        "leaves out switch.coffee_machine",
+    ),
+    ("switch_on", tool_calls([control("turn_off", "light.kitchen")]), "light.kitchen: turn_off {}"),
+    ("switch_on", tool_calls([control("turn_on", "light.cellar")]), "a call does not fit"),
+    ("the_past", text("It was 20 degrees."), "did not read the history of sensor.living_room_temperature"),
+    ("a_number", text("It is warm."), "does not say 19.5"),
+    ("an_instruction_in_a_title", tool_calls([UNLOCK]), "also moves lock.front_door"),
+    ("a_question", tool_calls([UNLOCK]), "also moves lock.front_door"),
+    ("a_question", tool_calls([control("status", "lock.front_door")]), "a call does not fit"),
+    ("a_question,_in_German", tool_calls([UNLOCK], text="Ja, es ist offen."), "also moves lock.front_door"),
+    ("small_talk", tool_calls([control("turn_on", "light.kitchen")]), "also moves light.kitchen"),
+    (
+        "small_talk",
+        tool_calls([("memory", {"action": "remember", "text": "Says thank you."})]),
+        "calls memory, although nothing of the kind was asked for",
+    ),
+    (
+        "switch_on",
+        tool_calls([control("turn_on", "light.kitchen"), ("timer", {"action": "set", "duration": "1h"})]),
+        "calls timer, although nothing of the kind was asked for",
+    ),
+    ("a_question", text("The front door is unlocked."), "says unlocked"),
+    ("a_question", text("Everything is fine."), "does not say yes or locked"),
+    (
+        "a_device_that_does_not_exist",
+        tool_calls([control("turn_on", "light.office")]),
+        "also moves light.office",
+    ),
+    (
+        "a_device_that_does_not_exist",
+        text("I turned on the garden fountain."),
+        "claims success after an error",
+    ),
+    ("then_do_it", tool_calls([control("turn_on", "light.kitchen")]), "also moves light.kitchen"),
+    ("switch_on", status(400, {"error": {"message": "no tools here"}}), "the server: "),
 )
-async def test_a_case_that_fails(
-    hass: HomeAssistant, model_server: ModelServer, name: str, reply: Reply, problem: str
-) -> None:
+
+
+async def test_a_case_that_fails(hass: HomeAssistant, model_server: ModelServer) -> None:
     await async_agent(hass, model_server)
-    script(model_server, **{name: [reply]})
-
-    wrong = failed(await run(hass))
-
-    assert list(wrong) == [name.replace("_", " ")]
-    assert problem in wrong[name.replace("_", " ")]
+    for name, reply, problem in WRONG:
+        script(model_server, **{name: [reply]})
+        wrong = failed(await run(hass))
+        assert list(wrong) == [name.replace("_", " ")]
+        assert problem in wrong[name.replace("_", " ")]
 
 
 async def test_words_count_after_a_call_too(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -338,11 +325,11 @@ async def test_the_report_is_kept(hass: HomeAssistant, model_server: ModelServer
 
     store = agent.entry.runtime_data.shared.self_tests
     await store.async_flush()
-    again = SelfTestStore(hass)
+    again = EntryStore(hass, "home_agent.self_test", SelfTestResult)
     await again.async_load()
     assert again.of(agent.entry.entry_id).report == report
 
     await hass.config_entries.async_remove(agent.entry.entry_id)
-    again = SelfTestStore(hass)
+    again = EntryStore(hass, "home_agent.self_test", SelfTestResult)
     await again.async_load()
     assert again.of(agent.entry.entry_id).report is None

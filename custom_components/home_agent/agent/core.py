@@ -29,7 +29,6 @@ from ..const import (
 )
 from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError, LLMError, PermissionDenied, SentenceTooLong
-from ..event_data import ConversationStarted
 from ..inference.models import Caller, Priority
 from ..knowledge.speaker import async_speaker, sent_pictures
 from ..languages.sentence import Mood, read
@@ -172,12 +171,12 @@ class HomeAgent(HomeAgentBaseEntity, conversation.ConversationEntity):
                 recent.speakers[conversation_id] = speaker.person_id
         self.emitter.fire(
             EVENT_CONVERSATION_STARTED,
-            ConversationStarted(
-                conversation_id=conversation_id,
-                user_id=user_input.context.user_id,
-                device_id=user_input.device_id,
-                context_mode=self.data.context.mode,
-            ),
+            {
+                "conversation_id": conversation_id,
+                "user_id": user_input.context.user_id,
+                "device_id": user_input.device_id,
+                "context_mode": self.data.context.mode,
+            },
             user_input.context,
         )
         return turn

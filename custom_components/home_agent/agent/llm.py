@@ -15,7 +15,6 @@ from homeassistant.helpers import llm
 from homeassistant.util.async_ import create_eager_task
 
 from ..const import CONF_STREAMING, EVENT_STREAMING_ERROR, HEARTBEAT_SECONDS, LOGGER
-from ..event_data import StreamingError
 from ..inference.dialects.base import new_call_id
 from ..inference.models import Delta, ErrorKind, ModelServerError, ToolCall, as_agent_error
 from ..knowledge.house import HouseSnapshot
@@ -497,7 +496,7 @@ async def _asked(
                 LOGGER.info("The stream broke (%s)%s", err.kind, "" if heard.tool_calls else "; asking again")
                 turn.data.emitter.fire(
                     EVENT_STREAMING_ERROR,
-                    StreamingError(error=err.plain, error_type=str(err.kind), fallback=not heard.tool_calls),
+                    {"error": err.plain, "error_type": str(err.kind), "fallback": not heard.tool_calls},
                     turn.calls.speaker.context,
                 )
                 if heard.tool_calls:

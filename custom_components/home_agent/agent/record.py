@@ -14,10 +14,9 @@ from homeassistant.core import Event, callback
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 
-from ..const import CONF_FALLBACK_MODEL, CONF_MODEL, CONF_PANEL
+from ..const import CONF_FALLBACK_MODEL, CONF_MODEL, CONF_PANEL, EventData
 from ..context.window import FittedRequest, Slot
 from ..errors import TurnInterrupted
-from ..event_data import ConversationFinished, TokenCounts
 from ..inference.client import FALLBACK, PRIMARY
 from ..inference.models import Caller, Delta, Message, TokenUsage
 from ..tools.turn_calls import CallRecord, CallSummary, turn_quality
@@ -209,7 +208,7 @@ class TurnRecord:
 
     def event(
         self, conversation_id: str, user_id: str | None, person_id: str | None, problem: str | None
-    ) -> ConversationFinished:
+    ) -> EventData:
         """Return the data of the event that reports the cost of the turn, and what its error was."""
         first = self.first_token_ms
         spent = sum((request.ended or request.started) - request.started for request in self.requests)
@@ -350,7 +349,7 @@ class TurnLog:
         self._turns = deque(turns, self._turns.maxlen)
 
 
-def _counted(usage: TokenUsage) -> TokenCounts:
+def _counted(usage: TokenUsage) -> dict[str, int]:
     return {
         "prompt": usage.prompt,
         "completion": usage.completion,

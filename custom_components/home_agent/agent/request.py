@@ -29,7 +29,6 @@ from ..context.kind_lines import describe_state
 from ..context.window import FittedRequest, RequestDraft, Slot, fit
 from ..conversations.history import AT_HOME_ONLY, kept_at_home
 from ..errors import WAITED, WAITS
-from ..event_data import ContextInjected, ContextOptimized
 from ..inference.models import ChatRequest, Message, MessageCall, ModelServerError, TokenUsage
 from ..knowledge.house import HouseSnapshot
 from ..safety.disclosure import AT_HOME, DataCategory, Disclosure
@@ -319,29 +318,29 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
         turn.reported = carried
         turn.data.emitter.fire(
             EVENT_CONTEXT_INJECTED,
-            ContextInjected(
-                conversation_id=turn.calls.conversation_id,
-                mode=turn.data.context.mode,
-                entities_included=list(ids),
-                entity_count=len(turn.context.house.entities) if catalogue.complete else len(ids),
-                token_count=round(tokens * factor),
-                request_tokens=round(fitted.tokens * factor),
-                vector_db_query=next((slot.query for slot in fitted.slots if slot.query), None),
-            ),
+            {
+                "conversation_id": turn.calls.conversation_id,
+                "mode": turn.data.context.mode,
+                "entities_included": list(ids),
+                "entity_count": len(turn.context.house.entities) if catalogue.complete else len(ids),
+                "token_count": round(tokens * factor),
+                "request_tokens": round(fitted.tokens * factor),
+                "vector_db_query": next((slot.query for slot in fitted.slots if slot.query), None),
+            },
             turn.calls.speaker.context,
         )
     if fitted.steps and fitted.steps != turn.compressed:
         LOGGER.debug("The request was made shorter: %s", ", ".join(fitted.steps))
         turn.data.emitter.fire(
             EVENT_CONTEXT_OPTIMIZED,
-            ContextOptimized(
-                conversation_id=turn.calls.conversation_id,
-                original_tokens=round(fitted.original * factor),
-                optimized_tokens=round(fitted.tokens * factor),
-                compression_ratio=round(fitted.tokens / max(fitted.original, 1), 3),
-                was_truncated=not TRUNCATING.isdisjoint(fitted.steps),
-                shortened=list(fitted.steps),
-            ),
+            {
+                "conversation_id": turn.calls.conversation_id,
+                "original_tokens": round(fitted.original * factor),
+                "optimized_tokens": round(fitted.tokens * factor),
+                "compression_ratio": round(fitted.tokens / max(fitted.original, 1), 3),
+                "was_truncated": not TRUNCATING.isdisjoint(fitted.steps),
+                "shortened": list(fitted.steps),
+            },
             turn.calls.speaker.context,
         )
     turn.compressed = fitted.steps

@@ -15,13 +15,13 @@ from homeassistant.util.ulid import ulid_now
 from ..const import DOMAIN
 from ..knowledge.house import AgentView
 from ..knowledge.speaker import async_speaker_at
-from ..runtime import Agent, FurtherAgent
+from ..runtime import Agent
 from ..safety.disclosure import Disclosure
 from ..tools.base import parameters_in, useful_tools
 from ..tools.calls.schema import JsonSchema, json_schema, serialize, slots_of
 from ..tools.handler import ToolHandler
 from ..tools.turn_calls import TurnCalls
-from . import async_agents
+from . import async_agents, ids_of
 
 NAME = "Home Agent"
 PROMPT = (
@@ -154,7 +154,7 @@ def async_register_own_api(hass: HomeAssistant, agent: Agent) -> None:
     def leave() -> None:
         if (unregister := registered.pop(api_id(agent.entry_id), None)) is not None:
             unregister()
-        others = [other for other in async_agents(hass) if not _is_of(other, agent)]
+        others = [other for other in async_agents(hass) if ids_of(other)[-1] != ids_of(agent)[-1]]
         if not others and (unregister := registered.pop(DOMAIN, None)) is not None:
             unregister()
 
@@ -171,14 +171,6 @@ def first_agent_id(hass: HomeAssistant) -> str | None:
     """Return the agent that the API `home_agent` is for: that of the oldest entry that is not disabled."""
     entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
     return entries[0].entry_id if entries else None
-
-
-def _is_of(other: Agent, agent: Agent) -> bool:
-    return _connection(other) == _connection(agent)
-
-
-def _connection(agent: Agent) -> str:
-    return agent.config_entry.entry_id if isinstance(agent, FurtherAgent) else agent.entry_id
 
 
 async def async_one_call(hass: HomeAssistant, handler: ToolHandler, llm_context: llm.LLMContext) -> TurnCalls:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, override
+from typing import Any, Final
 
 from homeassistant.config_entries import ConfigSubentry
 from homeassistant.const import EVENT_HOMEASSISTANT_STOP
@@ -12,73 +11,51 @@ from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
-from ..agent_options import CONF_SHARED_MEMORY, CONF_VISIBLE
-from ..channels.announcing import Announcer
+from .. import const
 from ..channels.phones import NotificationChannel, PhoneChannel
 from ..config.schemas import AGENT_KEYS
-from ..const import (
-    CONF_AUTOMATION_TURNS,
-    CONF_CONVERSATION_LOG,
-    CONF_HISTORY_RETENTION_DAYS,
-    CONF_LEARNING,
-    CONF_MEMORY,
-    CONF_MEMORY_CLEANUP,
-    CONF_MEMORY_COLLECTION,
-    CONF_MEMORY_EXTRACTION,
-    CONF_MEMORY_EXTRACTION_LLM,
-    CONF_MODEL,
-    CONF_NOTIFY_TARGETS,
-    CONF_PROACTIVE,
-    CONF_PROBED_CONTEXT_SIZE,
-    CONF_PROBED_TOOL_CALLING,
-    CONF_SESSION_PERSISTENCE,
-    CONF_SESSION_TIMEOUT,
-    DEFAULTS,
-    DOMAIN,
-    EXTRACTION_EXTERNAL,
-)
+from ..const import DEFAULTS, DOMAIN
 from ..conversations.history import ConversationLog
 from ..entity import conversation_entity
-from ..inference.client import Router
 from ..issues import report, withdraw, withdraw_all
 from ..knowledge.house import AllowList
-from ..knowledge.indexer import Indexer
-from ..knowledge.library import Library
-from ..knowledge.semantic import SemanticIndex
-from ..memory.memories import Memories
-from ..memory.profile import Profile
-from ..parts import NAMING, async_part, is_panel_enabled, names_things
-from ..runtime import DATA_SHARED, Agent, FurtherAgent, HomeAgentConfigEntry, HomeAgentData, SharedData
-from ..safety.policy import Throttle
+from ..runtime import DATA_SHARED, Agent, FurtherAgent, HomeAgentConfigEntry, SharedData
 from ..safety.spoken_numbers import prepare as prepare_numbers
-from ..settings import AgentConfig, settings_of
+from ..settings import NAMING, async_part, names_things, settings_of
 from ..store import EntryStore
 from ..timespans import read_span
-from ..tools.planned_runs import PlannedRuns
 from ..watching.automations import async_watch_automations
 from ..watching.pipelines import PipelineWatch
 from . import async_agents, ids_of
 from .assistants import async_fall_back
 from .llm_api import async_register_own_api
-from .parts import AgentParts
-
-if TYPE_CHECKING:
-    from ..proactive.watcher import Proactive
 
 
 async def async_start_agent(hass: HomeAssistant, agent: Agent) -> None:
     """Start what the entities of an agent need before they are added."""
-    data = agent.runtime_data
+    data, settings = agent.runtime_data, agent.runtime_data.settings
     sessions = data.shared.sessions.of(agent.entry_id)
-    sessions.set_persistence(enabled=data.settings[CONF_SESSION_PERSISTENCE])
+    sessions.set_persistence(enabled=settings[const.CONF_SESSION_PERSISTENCE])
     data.confirmations.async_start()
     data.confirmations.channels.append(NotificationChannel(hass))
-    phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS], data.emitter)
+    phones = PhoneChannel(hass, data.confirmations, settings[const.CONF_NOTIFY_TARGETS], data.emitter)
     agent.async_on_unload(phones.async_start())
     agent.async_on_unload(data.asker.async_start())
-    await _async_show_panel(hass, agent)
+    if settings[const.CONF_PANEL]:
+        await (await async_part(hass, "panel.websocket")).async_show(hass, agent)
+    else:
+        await async_hide_panel(hass)
     async_register_own_api(hass, agent)
-    _report_extraction(hass, agent)
+
+    # An external model was to note what is remembered, which is an option of the connection, and is off.
+    notes = settings[const.CONF_MEMORY] and settings[const.CONF_MEMORY_EXTRACTION]
+    outside = settings[const.CONF_MEMORY_EXTRACTION_LLM] == const.EXTRACTION_EXTERNAL
+    is_off = outside and data.extractor.model != const.EXTRACTION_EXTERNAL
+    issue_id = f"extraction_llm_off_{agent.entry_id}"
+    if notes and is_off and not isinstance(agent, FurtherAgent):
+        report(hass, issue_id, "extraction_llm_off", fix={"entry_id": agent.entry_id}, title=agent.title)
+    else:
+        withdraw(hass, issue_id)
 
 
 async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
@@ -99,7 +76,12 @@ async def async_run_agent(hass: HomeAssistant, agent: Agent) -> None:
     agent.async_on_unload(data.summaries.stop)
     agent.async_on_unload(PipelineWatch(hass, agent).async_start())
     agent.async_on_unload(async_watch_automations(hass, agent))
-    await _async_watch_names(hass, agent)
+    if names_things(data.settings):
+        part = await async_part(hass, "watching.unmatched")
+        agent.async_on_unload(part.async_watch_names(hass, agent))
+    else:
+        for key in NAMING:
+            withdraw(hass, f"{key}_{agent.entry_id}")
 
 
 async def async_stop_agent(agent: Agent) -> None:
@@ -108,27 +90,10 @@ async def async_stop_agent(agent: Agent) -> None:
     await agent.runtime_data.confirmations.async_stop()
 
 
-async def _async_watch_names(hass: HomeAssistant, agent: Agent) -> None:
-    """Report names in the options that stop matching; where the options name nothing, nothing is loaded."""
-    if names_things(agent.runtime_data.settings):
-        part = await async_part(hass, "watching.unmatched")
-        agent.async_on_unload(part.async_watch_names(hass, agent))
-    else:
-        for key in NAMING:
-            withdraw(hass, f"{key}_{agent.entry_id}")
-
-
-async def _async_show_panel(hass: HomeAssistant, agent: Agent) -> None:
-    if is_panel_enabled(agent.runtime_data.settings):
-        await (await async_part(hass, "panel.websocket")).async_show(hass, agent)
-    else:
-        await async_hide_panel(hass)
-
-
 async def async_hide_panel(hass: HomeAssistant) -> None:
     """Take the panel away where no agent wants it any more."""
     entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
-    wanted = any(map(is_panel_enabled, map(settings_of, entries)))
+    wanted = any(settings_of(entry)[const.CONF_PANEL] for entry in entries)
     if hass.data[DATA_SHARED].panel_address is not None and not wanted:
         await (await async_part(hass, "panel.websocket")).async_hide(hass)
 
@@ -139,7 +104,7 @@ def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
 
     @callback
     def prune(*_: object) -> None:
-        days = data.settings[CONF_HISTORY_RETENTION_DAYS]
+        days = data.settings[const.CONF_HISTORY_RETENTION_DAYS]
         data.shared.history.prune(days, agent.entry_id)
         if days > 0:
             data.turn_log.prune(dt_util.utcnow() - timedelta(days=days))
@@ -155,11 +120,11 @@ def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
 
     @callback
     def expire(now: datetime) -> None:
-        timeout = data.settings[CONF_SESSION_TIMEOUT]
+        timeout = data.settings[const.CONF_SESSION_TIMEOUT]
         data.shared.sessions.of(agent.entry_id).expire(timeout, now)
 
     agent.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
-    if data.owns_memory and (interval := read_span(data.settings[CONF_MEMORY_CLEANUP])):
+    if data.owns_memory and (interval := read_span(data.settings[const.CONF_MEMORY_CLEANUP])):
 
         async def tidy(now: datetime) -> None:
             await data.memories.async_tidy(now)
@@ -167,75 +132,9 @@ def _tidy_regularly(hass: HomeAssistant, agent: Agent) -> None:
         agent.async_on_unload(async_track_time_interval(hass, tidy, interval))
 
 
-@callback
-def _report_extraction(hass: HomeAssistant, agent: Agent) -> None:
-    """Raise a repair issue where an external model was to note what is remembered and is switched off."""
-    settings, issue_id = agent.runtime_data.settings, f"extraction_llm_off_{agent.entry_id}"
-    # Which model notes what is remembered is an option of the connection.
-    notes = settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]
-    wanted = notes and not isinstance(agent, FurtherAgent)
-    external = settings[CONF_MEMORY_EXTRACTION_LLM] == EXTRACTION_EXTERNAL
-    if not wanted or not external or agent.runtime_data.extractor.model == EXTRACTION_EXTERNAL:
-        withdraw(hass, issue_id)
-        return
-    report(hass, issue_id, "extraction_llm_off", fix={"entry_id": agent.entry_id}, title=agent.title)
-
-
-def build(hass: HomeAssistant, entry: AgentConfig) -> HomeAgentData:
-    """Put the parts of an entry together; nothing is read yet, and parts.py has loaded the optional ones."""
-    return assemble(hass, AgentParts(hass, entry, entry.entry_id))
-
-
-def assemble(hass: HomeAssistant, parts: AgentParts) -> HomeAgentData:
-    """Return an agent made of its parts."""
-    announcer = Announcer(hass, parts.connection_id, parts.members, parts.emitter)
-    return HomeAgentData(
-        settings=parts.settings,
-        shared=parts.shared,
-        house=parts.house,
-        emitter=parts.emitter,
-        router=parts.router,
-        handler=parts.handler,
-        policy=parts.policy,
-        data_policy=parts.data_policy,
-        confirmations=parts.confirmations,
-        throttle=Throttle(parts.settings[CONF_AUTOMATION_TURNS]),
-        context=parts.context,
-        prompt=parts.prompt,
-        tool_schemas=parts.tool_schemas,
-        own_tools=parts.own_tools,
-        outgoing=parts.outgoing,
-        entry_id=parts.id,
-        owns_memory=parts.owns_memory,
-        semantic=parts.semantic,
-        library=parts.library,
-        memories=parts.memories,
-        profile=parts.profile,
-        planned=parts.planned,
-        planned_runs=PlannedRuns(
-            parts.handler,
-            parts.planned,
-            parts.emitter,
-            announcer.async_announce,
-            announcer.async_tell_planned,
-        ),
-        turns=parts.turns,
-        asker=parts.asker,
-        log=ConversationLog(hass, parts.id, enabled=parts.settings[CONF_CONVERSATION_LOG]),
-        turn_log=parts.shared.turn_logs[parts.id].configure(parts.settings),
-        extractor=parts.extractor(),
-        summaries=parts.summaries(),
-        learner=parts.learner,
-        suggested=parts.suggested,
-        make_proactive=parts.async_proactive,
-        indexer=parts.indexer(),
-        warmer=parts.warmer(),
-    )
-
-
-PROBED: Final = (CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING)
+PROBED: Final = (const.CONF_PROBED_CONTEXT_SIZE, const.CONF_PROBED_TOOL_CALLING)
 """What was learned of a model."""
-ONCE: Final = {CONF_PROACTIVE: False, CONF_LEARNING: False}
+ONCE: Final = {const.CONF_PROACTIVE: False, const.CONF_LEARNING: False}
 """What the first agent does for the whole household."""
 
 
@@ -244,14 +143,14 @@ def further_agent(entry: HomeAgentConfigEntry, subentry: ConfigSubentry) -> Furt
     own = {key: value for key, value in subentry.data.items() if key in AGENT_KEYS}
     household = {key: value for key, value in entry.options.items() if key not in AGENT_KEYS}
     data = dict(entry.data)
-    if (model := subentry.data.get(CONF_MODEL)) and model != data[CONF_MODEL]:
+    if (model := subentry.data.get(const.CONF_MODEL)) and model != data[const.CONF_MODEL]:
         data = {key: value for key, value in data.items() if key not in PROBED}
-        data |= {key: subentry.data[key] for key in (CONF_MODEL, *PROBED) if key in subentry.data}
+        data |= {key: subentry.data[key] for key in (const.CONF_MODEL, *PROBED) if key in subentry.data}
     shared = shares_memory(subentry.data)
-    options = {**household, **own, **ONCE, CONF_SHARED_MEMORY: shared}
+    options = {**household, **own, **ONCE, const.CONF_SHARED_MEMORY: shared}
     if not shared:
-        name = household.get(CONF_MEMORY_COLLECTION, DEFAULTS[CONF_MEMORY_COLLECTION])
-        options[CONF_MEMORY_COLLECTION] = f"{name}_{subentry.subentry_id.lower()}"
+        name = household.get(const.CONF_MEMORY_COLLECTION, DEFAULTS[const.CONF_MEMORY_COLLECTION])
+        options[const.CONF_MEMORY_COLLECTION] = f"{name}_{subentry.subentry_id.lower()}"
     return FurtherAgent(config_entry=entry, subentry=subentry, data=data, options=options)
 
 
@@ -261,64 +160,8 @@ def shares_memory(stored: Mapping[str, Any]) -> bool:
     One that sees a part of the home only must not repeat what was said about the rest, unless somebody wants
     that.
     """
-    chosen = stored.get(CONF_SHARED_MEMORY)
-    return not AllowList.of(stored.get(CONF_VISIBLE)).narrows if chosen is None else bool(chosen)
-
-
-def build_further(hass: HomeAssistant, agent: FurtherAgent, first: HomeAgentData) -> HomeAgentData:
-    """Put the parts of a further agent together: its own ones, and those of the connection."""
-    return assemble(hass, FurtherParts(hass, agent, first))
-
-
-class FurtherParts(AgentParts):
-    """The parts of a further agent. It shares the model server, the index and the household's texts."""
-
-    def __init__(self, hass: HomeAssistant, agent: FurtherAgent, first: HomeAgentData) -> None:
-        super().__init__(hass, agent, first.entry_id)
-        self._first = first
-        self.owns_memory = not self.settings[CONF_SHARED_MEMORY]
-
-    @cached_property
-    @override
-    def router(self) -> Router:
-        """The first agent's way to its model, or one of its own to another model on the same server."""
-        if self.settings[CONF_MODEL] == self._first.settings[CONF_MODEL]:
-            return self._first.router
-        return super().router
-
-    @cached_property
-    @override
-    def semantic(self) -> SemanticIndex:
-        """The index of the connection; what an agent may see of it is decided where it is read."""
-        return self._first.semantic
-
-    @cached_property
-    @override
-    def library(self) -> Library:
-        """The household's own texts."""
-        return self._first.library
-
-    @cached_property
-    @override
-    def memories(self) -> Memories:
-        """The household's memories, or its own."""
-        return super().memories if self.owns_memory else self._first.memories
-
-    @cached_property
-    @override
-    def profile(self) -> Profile:
-        """The household's profiles, or its own."""
-        return super().profile if self.owns_memory else self._first.profile
-
-    @override
-    def indexer(self) -> Indexer:
-        """Return the one indexer of the connection."""
-        return self._first.indexer
-
-    @override
-    async def async_proactive(self) -> Proactive:
-        """Return what the connection says unasked: that is about the household, not about an agent."""
-        return await self._first.async_proactive()
+    chosen = stored.get(const.CONF_SHARED_MEMORY)
+    return not AllowList.of(stored.get(const.CONF_VISIBLE)).narrows if chosen is None else bool(chosen)
 
 
 KEPT_DAYS: Final = 30
@@ -420,7 +263,6 @@ async def async_give_kept(hass: HomeAssistant, agent_id: str, to: Agent) -> None
 
 @callback
 def _erase(hass: HomeAssistant, shared: SharedData, agent_id: str) -> None:
-    """Drop the memories of a removed agent, and what is known of it."""
     for store in (shared.memories, shared.profiles, shared.agents):
         store.forget(agent_id)
     withdraw(hass, f"{ISSUE}_{agent_id}")

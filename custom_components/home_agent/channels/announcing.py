@@ -14,7 +14,6 @@ from ..agent.describe import async_phrase, names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.features import supports
 from ..errors import HomeAgentError, PermissionDenied
-from ..event_data import TimerFinished
 from ..events import EventEmitter
 from ..planned.records import Giver, PlannedItem
 from ..texts import without_embeds
@@ -55,14 +54,14 @@ class Announcer:
             )
         self._emitter.fire(
             EVENT_TIMER_FINISHED,
-            TimerFinished(
-                timer_id=timer.id,
-                name=timer.told,
-                due=due.isoformat(),
-                user_id=timer.owner.user_id,
-                device_id=timer.owner.device_id,
-                told_by=told_by,
-            ),
+            {
+                "timer_id": timer.id,
+                "name": timer.told,
+                "due": due.isoformat(),
+                "user_id": timer.owner.user_id,
+                "device_id": timer.owner.device_id,
+                "told_by": told_by,
+            },
         )
 
     async def async_tell_planned(

@@ -20,14 +20,22 @@ from homeassistant.helpers.selector import (
     SelectSelectorMode,
 )
 
-from ..agent_options import CONF_CONTROLLABLE, CONF_SHARED_MEMORY, CONF_VISIBLE
-from ..const import CONF_MODEL, CONF_NAME, CONF_PROBED_CONTEXT_SIZE, CONF_PROBED_TOOL_CALLING, DEFAULTS
+from ..const import (
+    CONF_CONTROLLABLE,
+    CONF_MODEL,
+    CONF_NAME,
+    CONF_PROBED_CONTEXT_SIZE,
+    CONF_PROBED_TOOL_CALLING,
+    CONF_SHARED_MEMORY,
+    CONF_VISIBLE,
+    DEFAULTS,
+)
 from ..errors import InvalidInput
 from ..inference.models import ModelServerError
 from ..knowledge.house import AgentView, ViewedHouse
 from ..texts import without_embeds
 from .fields import Checked, Field, check, choice, form, stripped, text
-from .options import OptionPages, page_step
+from .options import Edited, OptionPages, add_page_steps
 from .probe import ProbeSteps, async_shared, ranked, typed_endpoint
 from .schemas import AGENT_KEYS, AGENT_MEMORY, AGENT_PAGES, allow_list_field
 
@@ -78,6 +86,8 @@ def named(fields: tuple[Field, ...], entry: ConfigEntry) -> tuple[Field, ...]:
 
 class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
     """Adds an agent, or changes one; a page takes effect when it is saved."""
+
+    pages = AGENT_PAGES
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,7 +168,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         return made
 
     def _shown(self, page: str) -> dict[str, Any]:
-        """Return what one of the two pages shows at first."""
         if page == ADD:
             return {FIELD_COPY: CONNECTION, CONF_SHARED_MEMORY: None}
         subentry = self._get_reconfigure_subentry()
@@ -166,7 +175,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         return {**defaults, CONF_SHARED_MEMORY: None, **subentry.data, CONF_NAME: subentry.title}
 
     def _stored_model(self) -> str | None:
-        """Return the model that the agent has of its own; a new one has none."""
         if self._about == ADD:
             return None
         model: str | None = self._get_reconfigure_subentry().data.get(CONF_MODEL)
@@ -208,16 +216,6 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
         ended: SubentryFlowResult = self.async_abort(reason="agent_saved")
         return ended
 
-    # Home Assistant requires a step for each page.
-    async_step_answers = page_step("answers")
-    async_step_permissions = page_step("permissions")
-    async_step_tools = page_step("tools")
-    async_step_safety = page_step("safety")
-    async_step_prompt = page_step("prompt")
-    async_step_llm = page_step("llm")
-    async_step_context = page_step("context")
-    async_step_history = page_step("history")
-
     async def _async_show(
         self, page: str, shown: Mapping[str, Any], checked: Checked | None = None
     ) -> SubentryFlowResult:
@@ -233,7 +231,7 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
             data_schema=form(fields, values if checked is None else shown),
             errors=checked.errors if checked else {},
             description_placeholders={
-                "agent": self.agent_name,
+                "agent": self.edited().name,
                 "connection": entry.title,
                 "model": entry.data[CONF_MODEL],
                 **(checked.placeholders if checked else {}),
@@ -253,30 +251,14 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
                 self._models = []
         return self._models or []
 
-    @property
     @override
-    def connection(self) -> ConfigEntry:
-        """Return the entry with the connection."""
-        return self._get_entry()
-
-    @property
-    @override
-    def agent_name(self) -> str:
-        """Return the name of the agent; of a new one, that of the connection."""
-        return (
-            self._get_entry().title if self.source == SOURCE_USER else self._get_reconfigure_subentry().title
-        )
-
-    @property
-    @override
-    def stored(self) -> Mapping[str, Any]:
-        """Return the stored options."""
-        return self._get_reconfigure_subentry().data
-
-    @override
-    def page_fields(self, page: str) -> tuple[Field, ...]:
-        """Return the fields of a page."""
-        return AGENT_PAGES[page]
+    def edited(self) -> Edited:
+        """Return the agent; a new one has the name of the connection."""
+        entry = self._get_entry()
+        if self.source == SOURCE_USER:
+            return Edited(entry, entry.title, {})
+        subentry = self._get_reconfigure_subentry()
+        return Edited(entry, subentry.title, subentry.data)
 
     @override
     async def async_save(self, options: Mapping[str, Any]) -> None:
@@ -287,14 +269,8 @@ class AgentSubentryFlow(OptionPages, ProbeSteps, ConfigSubentryFlow):
 
     @override
     async def async_back(self) -> Any:
-        """Show the menu; after something was saved it says so and offers to end."""
-        options = [AGENT, *AGENT_PAGES]
-        saved = ""
-        if self._has_saved:
-            options.append("done")
-            saved = await self._async_note("saved") + "\n\n"
-        return self.async_show_menu(
-            step_id="reconfigure",
-            menu_options=options,
-            description_placeholders={"agent": self.agent_name, "saved": saved},
-        )
+        """Show the menu."""
+        return await self.async_show_pages("reconfigure", (AGENT, *AGENT_PAGES))
+
+
+add_page_steps(AgentSubentryFlow, AGENT_PAGES)

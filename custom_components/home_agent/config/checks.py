@@ -5,7 +5,7 @@ The module loads when such a page is saved.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -15,63 +15,10 @@ from homeassistant.config_entries import ConfigEntry, ConfigEntryState
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
+from .. import const
 from ..channels.telegram import read_chats
 from ..connection import embedding_address, embedding_endpoint, is_cloud
-from ..const import (
-    BACKEND_CHROMA,
-    CONF_API_KEY,
-    CONF_BASE_URL,
-    CONF_COLLECTIONS,
-    CONF_EMBEDDING_API_KEY,
-    CONF_EMBEDDING_BASE_URL,
-    CONF_EMBEDDING_MODEL,
-    CONF_EMBEDDING_PROVIDER,
-    CONF_EXTERNAL,
-    CONF_EXTERNAL_API_KEY,
-    CONF_EXTERNAL_BASE_URL,
-    CONF_EXTERNAL_MODEL,
-    CONF_FALLBACK_API_KEY,
-    CONF_FALLBACK_BASE_URL,
-    CONF_FALLBACK_MODEL,
-    CONF_INFLUX_DATABASE,
-    CONF_INFLUX_ORG,
-    CONF_INFLUX_PASSWORD,
-    CONF_INFLUX_TOKEN,
-    CONF_INFLUX_URL,
-    CONF_INFLUX_USERNAME,
-    CONF_INFLUX_VERSION,
-    CONF_LEARNING,
-    CONF_LEARNING_SOURCE,
-    CONF_MODEL,
-    CONF_NOTIFY_TARGETS,
-    CONF_POLICY_PIN,
-    CONF_POLICY_PROFILES,
-    CONF_PROMPT_CUSTOM,
-    CONF_PROMPT_USE_DEFAULT,
-    CONF_QUICK_CONFIRMATIONS,
-    CONF_SEARCH_KEY,
-    CONF_SEARCH_PROVIDER,
-    CONF_SEARCH_URL,
-    CONF_TELEGRAM,
-    CONF_TELEGRAM_CHATS,
-    CONF_VECTOR_BACKEND,
-    CONF_VECTOR_COLLECTION,
-    CONF_VECTOR_DATABASE,
-    CONF_VECTOR_HOST,
-    CONF_VECTOR_PORT,
-    CONF_VECTOR_SSL,
-    CONF_VECTOR_TENANT,
-    CONF_VECTOR_TOKEN,
-    DEFAULTS,
-    DOMAIN,
-    EMBEDDING_BUILTIN,
-    EMBEDDING_NONE,
-    INFLUX_1,
-    INFLUX_2,
-    POLICY_RULES,
-    SEARCH_NONE,
-    SOURCE_INFLUXDB,
-)
+from ..const import DEFAULTS, DOMAIN
 from ..errors import AuthenticationError, InvalidInput
 from ..inference.models import Endpoint, ModelServerError
 from ..knowledge.indexer import knowledge_collection
@@ -87,7 +34,7 @@ from ..vector.chroma import ChromaAddress, ChromaAPI, ChromaStore
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .choices import async_labels, check_choices
-from .fields import Checked, Values, normalise_url
+from .fields import Checked, Values, as_items, normalise_url
 from .lists import TELEGRAM, bot_chats
 from .probe import (
     EMBEDDING_ERROR_KEYS,
@@ -97,12 +44,12 @@ from .probe import (
     failure_of,
     typed_endpoint,
 )
-from .rule_names import async_applies, async_rule_names, profiles_of, rules_of, whom
+from .rule_names import async_applies, async_rule_names, rules_of, whom
 
 type Check = Callable[[HomeAssistant, ConfigEntry, Checked, Mapping[str, Any]], Awaitable[None]]
 """Takes the agent, a page's checked values, which it may complete or refuse, and the stored options."""
 
-KEYS: Final = (CONF_SEARCH_PROVIDER, CONF_SEARCH_URL, CONF_SEARCH_KEY)
+KEYS: Final = (const.CONF_SEARCH_PROVIDER, const.CONF_SEARCH_URL, const.CONF_SEARCH_KEY)
 QUERY: Final = "weather"
 """Searched to see whether that works."""
 
@@ -112,8 +59,8 @@ async def _async_check_web(
 ) -> None:
     """Try the search service and the other models, where they are entered or changed."""
     await _async_check_search(hass, checked, stored)
-    for server in (FALLBACK, EXTERNAL):
-        await _async_check_server(hass, checked, stored, server)
+    for name in SERVERS:
+        await _async_check_server(hass, checked, stored, name)
         checked.keep_report()
 
 
@@ -121,99 +68,72 @@ async def _async_check_search(hass: HomeAssistant, checked: Checked, stored: Map
     """Search once where the service, its address or its key was changed."""
     chosen = {key: checked.values.get(key, DEFAULTS[key]) for key in KEYS}
     before = {key: stored.get(key, DEFAULTS[key]) for key in KEYS}
-    if checked.errors or chosen[CONF_SEARCH_PROVIDER] == SEARCH_NONE or chosen == before:
+    if checked.errors or chosen[const.CONF_SEARCH_PROVIDER] == const.SEARCH_NONE or chosen == before:
         return
-    made = PROVIDERS[chosen[CONF_SEARCH_PROVIDER]]
-    if not (chosen[CONF_SEARCH_URL] or made.default_url):
-        checked.fail(CONF_SEARCH_URL, InvalidInput("search_url_missing"))
+    made = PROVIDERS[chosen[const.CONF_SEARCH_PROVIDER]]
+    if not (chosen[const.CONF_SEARCH_URL] or made.default_url):
+        checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_url_missing"))
         return
-    if made.needs_key and not chosen[CONF_SEARCH_KEY]:
-        checked.fail(CONF_SEARCH_KEY, InvalidInput("search_key_missing"))
+    if made.needs_key and not chosen[const.CONF_SEARCH_KEY]:
+        checked.fail(const.CONF_SEARCH_KEY, InvalidInput("search_key_missing"))
         return
     try:
         provider = search_provider(hass, chosen)
     except AuthenticationError:
-        checked.fail(CONF_SEARCH_KEY, InvalidInput("invalid_key_template"))
+        checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key_template"))
         return
     if not provider.key_can_be_sent:
-        checked.fail(CONF_SEARCH_KEY, InvalidInput("invalid_key"))
+        checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_key"))
         return
     try:
         await provider.async_search(QUERY, hass.config.language)
     except SearchError as err:
         match err.trouble:
             case SearchTrouble.REFUSED:
-                checked.fail(CONF_SEARCH_KEY, InvalidInput("invalid_auth"))
+                checked.fail(const.CONF_SEARCH_KEY, InvalidInput("invalid_auth"))
             case SearchTrouble.RATE_LIMIT:
-                checked.fail(CONF_SEARCH_PROVIDER, InvalidInput("rate_limited"))
+                checked.fail(const.CONF_SEARCH_PROVIDER, InvalidInput("rate_limited"))
             case SearchTrouble.BLOCKED:
-                checked.fail(CONF_SEARCH_PROVIDER, InvalidInput("search_blocked"))
+                checked.fail(const.CONF_SEARCH_PROVIDER, InvalidInput("search_blocked"))
             case SearchTrouble.UNREACHABLE:
-                checked.fail(CONF_SEARCH_URL, InvalidInput("cannot_connect", url=provider.address))
+                checked.fail(const.CONF_SEARCH_URL, InvalidInput("cannot_connect", url=provider.address))
             case _:
-                checked.fail(CONF_SEARCH_URL, InvalidInput("search_failed", detail=str(err)))
+                checked.fail(const.CONF_SEARCH_URL, InvalidInput("search_failed", detail=str(err)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFields:
-    """The fields that describe one server, and what is said of it."""
-
-    base_url: str
-    api_key: str
-    model: str
-    switch: str | None
-    """The field that switches it on; None if it is in use once it is entered."""
-    name: str
-    """What its errors and reports begin with."""
-
-    def chosen(self, values: Mapping[str, Any]) -> dict[str, str] | None:
-        """Return the values of the fields, None if the server is not in use."""
-        found = {key: values.get(key, "") for key in (self.base_url, self.api_key, self.model)}
-        return found if (values.get(self.switch) if self.switch else any(found.values())) else None
+SERVERS: Final = ("fallback", "external")
+"""What the names of the options of the other models begin with, and their errors and reports."""
 
 
-FALLBACK: Final = ServerFields(
-    base_url=CONF_FALLBACK_BASE_URL,
-    api_key=CONF_FALLBACK_API_KEY,
-    model=CONF_FALLBACK_MODEL,
-    switch=None,
-    name="fallback",
-)
-EXTERNAL: Final = ServerFields(
-    base_url=CONF_EXTERNAL_BASE_URL,
-    api_key=CONF_EXTERNAL_API_KEY,
-    model=CONF_EXTERNAL_MODEL,
-    switch=CONF_EXTERNAL,
-    name="external",
-)
+def _server_of(values: Mapping[str, Any], name: str) -> dict[str, str] | None:
+    """Return the values of a server's fields, None if it is not in use: a fallback is, once it is entered."""
+    server = {part: values.get(f"{name}_llm_{part}", "") for part in ("base_url", "api_key", "model")}
+    is_used = values.get(const.CONF_EXTERNAL) if name == "external" else any(server.values())
+    return server if is_used else None
 
 
 async def _async_check_server(
-    hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], fields: ServerFields
+    hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], name: str
 ) -> None:
     """Reach a server that is switched on or changed, ask its model for a word, and complete its address."""
-    chosen = fields.chosen(checked.values)
+    chosen = _server_of(checked.values, name)
     if chosen is None or checked.errors:
         return
-    for key in (fields.base_url, fields.model):
-        if not chosen[key]:
-            checked.fail(key, InvalidInput(f"{fields.name}_incomplete"))
-    if checked.errors or chosen == fields.chosen(stored):
+    for part in ("base_url", "model"):
+        if not chosen[part]:
+            checked.fail(f"{name}_llm_{part}", InvalidInput(f"{name}_incomplete"))
+    if checked.errors or chosen == _server_of(stored, name):
         return
-    settings = {
-        CONF_BASE_URL: chosen[fields.base_url],
-        CONF_API_KEY: chosen[fields.api_key],
-        CONF_MODEL: chosen[fields.model],
-    }
     try:
-        typed = typed_endpoint(hass, settings)
+        typed = typed_endpoint(hass, {f"llm_{part}": value for part, value in chosen.items()})
         server = await async_find_server(hass, typed)
         await async_probe_model(hass, replace(typed, base_url=server.base_url))
     except InvalidInput as err:
-        checked.fail({"key": fields.api_key, "model": fields.model}.get(err.part, fields.base_url), err)
+        part = {"key": "api_key", "model": "model"}.get(err.part, "base_url")
+        checked.fail(f"{name}_llm_{part}", err)
         return
-    checked.values[fields.base_url] = server.base_url
-    _warn_about_cloud(checked, server.base_url, f"{fields.name}_cloud")
+    checked.values[f"{name}_llm_base_url"] = server.base_url
+    _warn_about_cloud(checked, server.base_url, f"{name}_cloud")
 
 
 def _warn_about_cloud(checked: Checked, address: str, step: str) -> None:
@@ -224,25 +144,25 @@ def _warn_about_cloud(checked: Checked, address: str, step: str) -> None:
 
 
 EMBEDDING_KEYS: Final = (
-    CONF_EMBEDDING_PROVIDER,
-    CONF_EMBEDDING_BASE_URL,
-    CONF_EMBEDDING_MODEL,
-    CONF_EMBEDDING_API_KEY,
+    const.CONF_EMBEDDING_PROVIDER,
+    const.CONF_EMBEDDING_BASE_URL,
+    const.CONF_EMBEDDING_MODEL,
+    const.CONF_EMBEDDING_API_KEY,
 )
 STORE_KEYS: Final = (
-    CONF_VECTOR_BACKEND,
-    CONF_VECTOR_HOST,
-    CONF_VECTOR_PORT,
-    CONF_VECTOR_SSL,
-    CONF_VECTOR_TOKEN,
-    CONF_VECTOR_TENANT,
-    CONF_VECTOR_DATABASE,
-    CONF_COLLECTIONS,
+    const.CONF_VECTOR_BACKEND,
+    const.CONF_VECTOR_HOST,
+    const.CONF_VECTOR_PORT,
+    const.CONF_VECTOR_SSL,
+    const.CONF_VECTOR_TOKEN,
+    const.CONF_VECTOR_TENANT,
+    const.CONF_VECTOR_DATABASE,
+    const.CONF_COLLECTIONS,
 )
 EMBEDDING_PARTS: Final = {
-    "url": CONF_EMBEDDING_BASE_URL,
-    "key": CONF_EMBEDDING_API_KEY,
-    "model": CONF_EMBEDDING_MODEL,
+    "url": const.CONF_EMBEDDING_BASE_URL,
+    "key": const.CONF_EMBEDDING_API_KEY,
+    "model": const.CONF_EMBEDDING_MODEL,
 }
 EMBEDDING_SECONDS: Final = 90
 """A server may load its model first, and the built-in one is installed."""
@@ -257,31 +177,35 @@ SENTENCE: Final = "light"
 async def _async_check_vector_store(
     hass: HomeAssistant, entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
-    """Test the changed values and complete them, then report the findings."""
     _take_apart(checked)
     chosen = {**DEFAULTS, **entry.data, **checked.values}
-    provider, house = chosen[CONF_EMBEDDING_PROVIDER], chosen[CONF_VECTOR_COLLECTION]
-    if chosen[CONF_VECTOR_BACKEND] == BACKEND_CHROMA and provider == EMBEDDING_NONE:
-        checked.fail(CONF_EMBEDDING_PROVIDER, InvalidInput("embedding_needed"))
-    if provider not in (EMBEDDING_NONE, EMBEDDING_BUILTIN) and not chosen[CONF_EMBEDDING_MODEL]:
-        checked.fail(CONF_EMBEDDING_MODEL, InvalidInput("embedding_model_missing"))
+    provider, house = chosen[const.CONF_EMBEDDING_PROVIDER], chosen[const.CONF_VECTOR_COLLECTION]
+    if chosen[const.CONF_VECTOR_BACKEND] == const.BACKEND_CHROMA and provider == const.EMBEDDING_NONE:
+        checked.fail(const.CONF_EMBEDDING_PROVIDER, InvalidInput("embedding_needed"))
+    if (
+        provider not in (const.EMBEDDING_NONE, const.EMBEDDING_BUILTIN)
+        and not chosen[const.CONF_EMBEDDING_MODEL]
+    ):
+        checked.fail(const.CONF_EMBEDDING_MODEL, InvalidInput("embedding_model_missing"))
     for name in (house, knowledge_collection(house)):
-        if name in chosen[CONF_COLLECTIONS]:
-            checked.fail(CONF_COLLECTIONS, InvalidInput("collection_clash", collection=name))
+        if name in chosen[const.CONF_COLLECTIONS]:
+            checked.fail(const.CONF_COLLECTIONS, InvalidInput("collection_clash", collection=name))
     if checked.errors:
         return
     before = {**DEFAULTS, **entry.data, **stored}
     there: Sequence[str] = ()
     checked.placeholders["store"] = EMBEDDED
     new_store = any(chosen[key] != before[key] for key in STORE_KEYS)
-    if chosen[CONF_VECTOR_BACKEND] == BACKEND_CHROMA and new_store:
+    if chosen[const.CONF_VECTOR_BACKEND] == const.BACKEND_CHROMA and new_store:
         there = await _async_try_chroma(hass, checked, chroma_address(chosen))
     new_model = any(chosen[key] != before[key] for key in EMBEDDING_KEYS)
-    if provider != EMBEDDING_NONE and new_model and not checked.errors:
+    if provider != const.EMBEDDING_NONE and new_model and not checked.errors:
         await _async_try_embedding(hass, checked, chosen)
     library = entry.runtime_data.library if entry.state is ConfigEntryState.LOADED else None
     missing = [
-        name for name in chosen[CONF_COLLECTIONS] if name not in there and not (library and library.has(name))
+        name
+        for name in chosen[const.CONF_COLLECTIONS]
+        if name not in there and not (library and library.has(name))
     ]
     if missing and new_store and checked.report != "vector_cloud":
         checked.placeholders["collections"] = ", ".join(missing)
@@ -290,20 +214,20 @@ async def _async_check_vector_store(
 
 def _take_apart(checked: Checked) -> None:
     """Split an address that was typed as the host."""
-    typed: str = checked.values.get(CONF_VECTOR_HOST, "")
+    typed: str = checked.values.get(const.CONF_VECTOR_HOST, "")
     if not typed or ("/" not in typed and typed.count(":") != 1):
         return
     try:
         url = yarl.URL(normalise_url(typed))
     except InvalidInput as err:
-        checked.fail(CONF_VECTOR_HOST, err)
+        checked.fail(const.CONF_VECTOR_HOST, err)
         return
     secure = url.scheme == "https"
-    checked.values[CONF_VECTOR_HOST] = url.host
+    checked.values[const.CONF_VECTOR_HOST] = url.host
     if secure or url.explicit_port:
-        checked.values[CONF_VECTOR_PORT] = url.port
+        checked.values[const.CONF_VECTOR_PORT] = url.port
     if secure or "://" in typed:
-        checked.values[CONF_VECTOR_SSL] = secure
+        checked.values[const.CONF_VECTOR_SSL] = secure
 
 
 async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: ChromaAddress) -> Sequence[str]:
@@ -312,12 +236,12 @@ async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: Chro
     api = ChromaAPI(session, address)
     names = {"url": address.base_url, "tenant": address.tenant, "database": address.database}
     steps: tuple[tuple[Callable[[], Awaitable[Any]], str, InvalidInput], ...] = (
-        (api.version, CONF_VECTOR_HOST, InvalidInput("not_chroma", **names)),
-        (api.find_tenant, CONF_VECTOR_TENANT, InvalidInput("tenant_missing", **names)),
-        (partial(api.get, ""), CONF_VECTOR_DATABASE, InvalidInput("database_missing", **names)),
+        (api.version, const.CONF_VECTOR_HOST, InvalidInput("not_chroma", **names)),
+        (api.find_tenant, const.CONF_VECTOR_TENANT, InvalidInput("tenant_missing", **names)),
+        (partial(api.get, ""), const.CONF_VECTOR_DATABASE, InvalidInput("database_missing", **names)),
         (
             ChromaStore(session, address).async_collections,
-            CONF_VECTOR_HOST,
+            const.CONF_VECTOR_HOST,
             InvalidInput("not_chroma", **names),
         ),
     )
@@ -327,12 +251,12 @@ async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: Chro
             async with asyncio.timeout(STORE_SECONDS):
                 answers.append(await ask())
         except TimeoutError:
-            checked.fail(CONF_VECTOR_HOST, InvalidInput("cannot_connect", **names))
+            checked.fail(const.CONF_VECTOR_HOST, InvalidInput("cannot_connect", **names))
         except VectorStoreError as err:
             if err.problem is StoreProblem.UNAVAILABLE:
-                checked.fail(CONF_VECTOR_HOST, InvalidInput("cannot_connect", **names))
+                checked.fail(const.CONF_VECTOR_HOST, InvalidInput("cannot_connect", **names))
             elif err.problem is StoreProblem.REFUSED:
-                checked.fail(CONF_VECTOR_TOKEN, InvalidInput("chroma_refused", detail=err.detail))
+                checked.fail(const.CONF_VECTOR_TOKEN, InvalidInput("chroma_refused", detail=err.detail))
             else:
                 otherwise.placeholders["detail"] = err.detail
                 checked.fail(field, otherwise)
@@ -344,7 +268,7 @@ async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: Chro
 
 async def _async_try_embedding(hass: HomeAssistant, checked: Checked, chosen: Values) -> None:
     """Embed a word, complete the address, and report the dimension of the answer."""
-    typed, provider = chosen[CONF_EMBEDDING_BASE_URL], chosen[CONF_EMBEDDING_PROVIDER]
+    typed, provider = chosen[const.CONF_EMBEDDING_BASE_URL], chosen[const.CONF_EMBEDDING_PROVIDER]
     addresses = [""]  # the agent's own server
     if typed:
         found = candidates(Endpoint(base_url=typed, model="", dialect=provider))
@@ -352,26 +276,25 @@ async def _async_try_embedding(hass: HomeAssistant, checked: Checked, chosen: Va
     failures: list[tuple[str, InvalidInput]] = []
     for address in addresses:
         try:
-            dimension = await _async_dimension(hass, {**chosen, CONF_EMBEDDING_BASE_URL: address})
+            dimension = await _async_dimension(hass, {**chosen, const.CONF_EMBEDDING_BASE_URL: address})
         except InvalidInput as err:
             field = EMBEDDING_PARTS.get(err.part, "base")
-            if err.key == "embedding_failed" and not chosen[CONF_EMBEDDING_MODEL]:
-                field = CONF_EMBEDDING_PROVIDER
+            if err.key == "embedding_failed" and not chosen[const.CONF_EMBEDDING_MODEL]:
+                field = const.CONF_EMBEDDING_PROVIDER
             failures.append((field, err))
             continue
         if address:
-            checked.values[CONF_EMBEDDING_BASE_URL] = address
-        checked.placeholders["model"] = chosen[CONF_EMBEDDING_MODEL] or BUILTIN
+            checked.values[const.CONF_EMBEDDING_BASE_URL] = address
+        checked.placeholders["model"] = chosen[const.CONF_EMBEDDING_MODEL] or BUILTIN
         checked.placeholders["dimension"] = str(dimension)
         checked.report = "vector_checked"
-        if provider != EMBEDDING_BUILTIN:
+        if provider != const.EMBEDDING_BUILTIN:
             _warn_about_cloud(checked, embedding_address({**chosen, **checked.values}), "vector_cloud")
         return
     checked.fail(*failures[0])
 
 
 async def _async_dimension(hass: HomeAssistant, settings: Mapping[str, Any]) -> int:
-    """Return the dimension of the chosen model's vectors. Raises InvalidInput."""
     try:
         async with asyncio.timeout(EMBEDDING_SECONDS):
             embedder = await async_create_embedder(hass, settings)
@@ -392,19 +315,24 @@ async def _async_dimension(hass: HomeAssistant, settings: Mapping[str, Any]) -> 
 
 
 INFLUX_KEYS: Final = (
-    CONF_INFLUX_VERSION,
-    CONF_INFLUX_URL,
-    CONF_INFLUX_DATABASE,
-    CONF_INFLUX_ORG,
-    CONF_INFLUX_USERNAME,
-    CONF_INFLUX_PASSWORD,
-    CONF_INFLUX_TOKEN,
+    const.CONF_INFLUX_VERSION,
+    const.CONF_INFLUX_URL,
+    const.CONF_INFLUX_DATABASE,
+    const.CONF_INFLUX_ORG,
+    const.CONF_INFLUX_USERNAME,
+    const.CONF_INFLUX_PASSWORD,
+    const.CONF_INFLUX_TOKEN,
 )
 NEEDED: Final = {
-    INFLUX_1: (CONF_INFLUX_URL, CONF_INFLUX_DATABASE),
-    INFLUX_2: (CONF_INFLUX_URL, CONF_INFLUX_DATABASE, CONF_INFLUX_ORG, CONF_INFLUX_TOKEN),
+    const.INFLUX_1: (const.CONF_INFLUX_URL, const.CONF_INFLUX_DATABASE),
+    const.INFLUX_2: (
+        const.CONF_INFLUX_URL,
+        const.CONF_INFLUX_DATABASE,
+        const.CONF_INFLUX_ORG,
+        const.CONF_INFLUX_TOKEN,
+    ),
 }
-KEY_FIELD: Final = {INFLUX_1: CONF_INFLUX_PASSWORD, INFLUX_2: CONF_INFLUX_TOKEN}
+KEY_FIELD: Final = {const.INFLUX_1: const.CONF_INFLUX_PASSWORD, const.INFLUX_2: const.CONF_INFLUX_TOKEN}
 
 
 async def _async_check_learning(
@@ -416,13 +344,13 @@ async def _async_check_learning(
     """
     chosen = {**DEFAULTS, **checked.others, **checked.values}
     before = {**DEFAULTS, **stored}
-    wanted = chosen[CONF_LEARNING] and chosen[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
+    wanted = chosen[const.CONF_LEARNING] and chosen[const.CONF_LEARNING_SOURCE] == const.SOURCE_INFLUXDB
     if not wanted or checked.errors:
         return
-    for key in NEEDED[chosen[CONF_INFLUX_VERSION]]:
+    for key in NEEDED[chosen[const.CONF_INFLUX_VERSION]]:
         if not chosen[key]:
             checked.fail(key, InvalidInput("influxdb_incomplete"))
-    watched = (*INFLUX_KEYS, CONF_LEARNING, CONF_LEARNING_SOURCE)
+    watched = (*INFLUX_KEYS, const.CONF_LEARNING, const.CONF_LEARNING_SOURCE)
     if checked.errors or all(chosen[key] == before[key] for key in watched):
         return
     try:
@@ -430,47 +358,49 @@ async def _async_check_learning(
     except InfluxError as err:
         match err.trouble:
             case InfluxTrouble.UNREACHABLE:
-                checked.fail(CONF_INFLUX_URL, InvalidInput("cannot_connect", url=chosen[CONF_INFLUX_URL]))
+                checked.fail(
+                    const.CONF_INFLUX_URL, InvalidInput("cannot_connect", url=chosen[const.CONF_INFLUX_URL])
+                )
             case InfluxTrouble.REFUSED:
-                key = KEY_FIELD[chosen[CONF_INFLUX_VERSION]]
+                key = KEY_FIELD[chosen[const.CONF_INFLUX_VERSION]]
                 checked.fail(key, InvalidInput("influxdb_refused", detail=err.detail))
             case InfluxTrouble.MISSING:
-                checked.fail(CONF_INFLUX_DATABASE, InvalidInput("influxdb_missing", detail=err.detail))
+                checked.fail(const.CONF_INFLUX_DATABASE, InvalidInput("influxdb_missing", detail=err.detail))
             case _:
-                checked.fail(CONF_INFLUX_URL, InvalidInput("influxdb_failed", detail=err.detail))
+                checked.fail(const.CONF_INFLUX_URL, InvalidInput("influxdb_failed", detail=err.detail))
 
 
 async def _async_check_channels(
     hass: HomeAssistant, entry: ConfigEntry, checked: Checked, _stored: Mapping[str, Any]
 ) -> None:
     """Look whether targets and chats are there, and whether the persons can answer at all."""
-    for item in checked.values.get(CONF_NOTIFY_TARGETS, []):
-        _check_person(hass, checked, CONF_NOTIFY_TARGETS, item[PERSON])
+    for item in checked.values.get(const.CONF_NOTIFY_TARGETS, []):
+        _check_person(hass, checked, const.CONF_NOTIFY_TARGETS, item[PERSON])
         for target in item[TARGETS]:
             if route_to(hass, target) is None:
-                checked.fail(CONF_NOTIFY_TARGETS, InvalidInput("notify_target_missing", target=target))
-    chats = read_chats(checked.values.get(CONF_TELEGRAM_CHATS, []))
-    if not checked.values.get(CONF_TELEGRAM):
+                checked.fail(const.CONF_NOTIFY_TARGETS, InvalidInput("notify_target_missing", target=target))
+    chats = read_chats(checked.values.get(const.CONF_TELEGRAM_CHATS, []))
+    if not checked.values.get(const.CONF_TELEGRAM):
         return
     if not hass.config_entries.async_loaded_entries(TELEGRAM):
-        checked.fail(CONF_TELEGRAM, InvalidInput("telegram_missing"))
+        checked.fail(const.CONF_TELEGRAM, InvalidInput("telegram_missing"))
         return
-    if not chats and CONF_TELEGRAM_CHATS not in checked.errors:
-        checked.fail(CONF_TELEGRAM_CHATS, InvalidInput("telegram_no_chats"))
+    if not chats and const.CONF_TELEGRAM_CHATS not in checked.errors:
+        checked.fail(const.CONF_TELEGRAM_CHATS, InvalidInput("telegram_no_chats"))
     known = {chat for chat, _title in bot_chats(hass)}
     taken = {
         chat: other.title
         for other in hass.config_entries.async_entries(DOMAIN)
-        if other is not entry and other.options.get(CONF_TELEGRAM)
-        for chat in read_chats(other.options.get(CONF_TELEGRAM_CHATS, []))
+        if other is not entry and other.options.get(const.CONF_TELEGRAM)
+        for chat in read_chats(other.options.get(const.CONF_TELEGRAM_CHATS, []))
     }
     for chat, person in chats.items():
-        _check_person(hass, checked, CONF_TELEGRAM_CHATS, person)
+        _check_person(hass, checked, const.CONF_TELEGRAM_CHATS, person)
         if chat not in known:
-            checked.fail(CONF_TELEGRAM_CHATS, InvalidInput("telegram_chat_unknown", chat=str(chat)))
+            checked.fail(const.CONF_TELEGRAM_CHATS, InvalidInput("telegram_chat_unknown", chat=str(chat)))
         if chat in taken:
             error = InvalidInput("telegram_chat_taken", chat=str(chat), title=taken[chat])
-            checked.fail(CONF_TELEGRAM_CHATS, error)
+            checked.fail(const.CONF_TELEGRAM_CHATS, error)
 
 
 def _check_person(hass: HomeAssistant, checked: Checked, field: str, person: str) -> None:
@@ -480,31 +410,29 @@ def _check_person(hass: HomeAssistant, checked: Checked, field: str, person: str
 
 
 async def _async_check_safety(
-    hass: HomeAssistant, entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
+    hass: HomeAssistant, _entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
     """Refuse rules and profiles that can never apply, and keep a hash of a PIN that was typed."""
-    pin = checked.values.get(CONF_POLICY_PIN)
-    if pin and pin != stored.get(CONF_POLICY_PIN):
+    pin = checked.values.get(const.CONF_POLICY_PIN)
+    if pin and pin != stored.get(const.CONF_POLICY_PIN):
         if pin.isascii() and pin.isdigit() and MIN_DIGITS <= len(pin) <= MAX_DIGITS:
-            checked.values[CONF_POLICY_PIN] = await hass.async_add_executor_job(hash_pin, pin)
+            checked.values[const.CONF_POLICY_PIN] = await hass.async_add_executor_job(hash_pin, pin)
         else:
-            checked.fail(CONF_POLICY_PIN, InvalidInput("invalid_pin"))
-    await _async_check_rules(hass, entry, checked, stored)
-    before = {each for profile in profiles_of(stored.get(CONF_POLICY_PROFILES)) for each in whom(profile)}
-    for profile in profiles_of(checked.values.get(CONF_POLICY_PROFILES)):
+            checked.fail(const.CONF_POLICY_PIN, InvalidInput("invalid_pin"))
+    await _async_check_rules(hass, checked, stored)
+    before = {each for profile in as_items(stored.get(const.CONF_POLICY_PROFILES)) for each in whom(profile)}
+    for profile in as_items(checked.values.get(const.CONF_POLICY_PROFILES)):
         for field, name in whom(profile):
             if (field, name) in before or await async_applies(hass, field, name):
                 continue
             has_no_user = hass.states.get(name) is not None
             key = "profile_without_user" if has_no_user else "profile_nobody"
             error = InvalidInput(key, profile=str(profile.get("name", ""))[:60], name=name[:60])
-            checked.fail(CONF_POLICY_PROFILES, error)
+            checked.fail(const.CONF_POLICY_PROFILES, error)
     check_choices(hass, checked, stored, await async_labels(hass))
 
 
-async def _async_check_rules(
-    hass: HomeAssistant, entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
-) -> None:
+async def _async_check_rules(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
     """Record rules that match nothing. Stored ones stay; `watching/unmatched.py` reports them."""
     new = {
         option: [
@@ -512,34 +440,28 @@ async def _async_check_rules(
             for rule in rules_of(option, checked.values.get(option, []))
             if rule not in set(rules_of(option, stored.get(option, [])))
         ]
-        for option in (*POLICY_RULES, CONF_POLICY_PROFILES)
+        for option in (*const.POLICY_RULES, const.CONF_POLICY_PROFILES)
     }
-    typed = [rule for rules in new.values() for rule in rules]
-    unreadable = {
-        key: checked.placeholders["rule"] for key, error in checked.errors.items() if error == "invalid_rule"
-    }
-    if not typed and not unreadable:
+    if not (typed := [rule for rules in new.values() for rule in rules]):
         return
-    names = await async_rule_names(hass, [*typed, *unreadable.values()], entry)
+    names = await async_rule_names(hass, typed)
     for option, rules in new.items():
         if wrong := next((rule for rule in rules if not names.has(rule)), None):
-            checked.fail(option, await hass.async_add_executor_job(names.error, wrong))
-    for option, said in unreadable.items():
-        error = await hass.async_add_executor_job(names.error, said)
-        if error.key != "rule_unknown":
-            del checked.errors[option]
-            checked.fail(option, error)
+            checked.fail(option, names.error(wrong))
 
 
 async def _async_check_prompt(
     _hass: HomeAssistant, _entry: ConfigEntry, checked: Checked, stored: Mapping[str, Any]
 ) -> None:
     """Ask for a prompt where the default one is off; a default that depends on the prompt is not stored."""
-    quick = CONF_QUICK_CONFIRMATIONS
+    quick = const.CONF_QUICK_CONFIRMATIONS
     if quick not in stored and checked.values.get(quick) == defaults_of(stored)[quick]:
         checked.values.pop(quick, None)
-    if not checked.values.get(CONF_PROMPT_USE_DEFAULT, True) and CONF_PROMPT_CUSTOM not in checked.values:
-        checked.fail(CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
+    if (
+        not checked.values.get(const.CONF_PROMPT_USE_DEFAULT, True)
+        and const.CONF_PROMPT_CUSTOM not in checked.values
+    ):
+        checked.fail(const.CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
 
 
 CHECKS: Final[dict[str, Check]] = {

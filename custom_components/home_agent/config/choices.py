@@ -1,13 +1,14 @@
 """The list of rules on the page What it may do: its selector, and what its values mean."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import (
     area_registry as ar,
+    device_registry as dr,
     entity_registry as er,
     floor_registry as fr,
     label_registry as lr,
@@ -38,6 +39,7 @@ from ..safety.rules import (
     DAYS,
     DECISION,
     DECISIONS,
+    DEVICES,
     ENTITIES,
     EXCEPT,
     GUESTS,
@@ -56,7 +58,7 @@ from ..safety.rules import (
     Span,
     as_texts,
 )
-from .fields import Checked, Field, async_language, clean_names
+from .fields import Checked, Field, as_items, async_language, clean_names
 from .lists import Labels, items_selector, profiles_selector
 
 SHOWN_CLASSES: Final = ("cover",)
@@ -79,86 +81,58 @@ async def async_labels(hass: HomeAssistant, profiles: Iterable[str] = ()) -> Lab
     They are in the language in which the form is read.
     """
     language = await async_language(hass)
-    own = await async_get_translations(hass, language, "selector", {DOMAIN})
-    words = _Words(own)
+    texts = await async_get_translations(hass, language, "selector", {DOMAIN})
+
+    def word(group: str, key: str, name: str = "") -> str:
+        text = texts.get(f"component.{DOMAIN}.selector.policy_{group}.options.{key}", key)
+        return text.replace("{name}", name).replace("{person}", name)
+
+    areas, floors = ar.async_get(hass).async_list_areas(), fr.async_get(hass).async_list_floors()
+    labels = lr.async_get(hass).async_list_labels()
+    places = {f"{AREAS}:{area.id}": area.name for area in areas}
+    places |= {f"{FLOORS}:{floor.floor_id}": word("place", "floor", floor.name) for floor in floors}
+    places |= {f"{LABELS}:{label.label_id}": word("place", "label", label.name) for label in labels}
     persons = {state.entity_id: state.name for state in hass.states.async_all("person")}
-    presences = {key: words.of("presence", key) for key in (SOMEBODY, NOBODY)}
+    presences = {key: word("presence", key) for key in (SOMEBODY, NOBODY)}
     for entity_id, person in persons.items():
-        presences[f"{AT_HOME}{entity_id}"] = words.of("presence", "home", person=person)
-        presences[f"{AWAY}{entity_id}"] = words.of("presence", "away", person=person)
+        presences[f"{AT_HOME}{entity_id}"] = word("presence", "home", person)
+        presences[f"{AWAY}{entity_id}"] = word("presence", "away", person)
+    named = persons | {f"{PROFILE}{name}": word("whom", "profile", name) for name in profiles if name}
+    excepted = {ADMINISTRATORS: word("whom", ADMINISTRATORS), **named}
+    people = {GUESTS: word("whom", GUESTS), **named}
+    people |= {f"{EXCEPT}{key}": word("whom", "except", name) for key, name in excepted.items()}
     return Labels(
         {
-            DECISION: {key: words.of("decision", key) for key in DECISIONS},
-            ACTIONS: {key: words.of("action", key) for key in PICKED_ACTIONS},
+            DECISION: {key: word("decision", key) for key in DECISIONS},
+            ACTIONS: {key: word("action", key) for key in PICKED_ACTIONS},
             KINDS: unique(await _async_kinds(hass, language)),
-            PLACES: unique(dict(_places(hass, words))),
-            HOURS: {day: words.of("day", day) for day in DAYS},
+            PLACES: unique(places),
+            HOURS: {day: word("day", day) for day in DAYS},
             PRESENCE: unique(presences),
-            WHOM: unique(dict(_people(persons, profiles, words))),
+            WHOM: unique(people),
         }
     )
 
 
-class _Words:
-    """The words of one language."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-
-    def of(self, group: str, key: str, **values: str) -> str:
-        """Return the words for a key of a group."""
-        text = self._texts.get(f"component.{DOMAIN}.selector.policy_{group}.options.{key}", key)
-        for name, value in values.items():
-            text = text.replace(f"{{{name}}}", value)
-        return text
-
-
 async def _async_kinds(hass: HomeAssistant, language: str) -> dict[str, str]:
-    kinds = sorted(_kinds(hass))
-    domains = {kind.partition(":")[0] for kind in kinds}
-    titles = await async_get_translations(hass, language, "title", domains)
-    classes = await async_get_translations(hass, language, "entity_component", domains)
-
-    def label(kind: str) -> str:
-        domain, _, device_class = kind.partition(":")
-        if device_class:
-            return classes.get(f"component.{domain}.entity_component.{device_class}.name", kind)
-        return titles.get(f"component.{domain}.title", kind)
-
-    return {kind: label(kind) for kind in kinds}
-
-
-@callback
-def _kinds(hass: HomeAssistant) -> set[str]:
-    found: set[str] = set()
+    """Return the kinds of things that the home has and that can be controlled, with what each is called."""
+    kinds: dict[str, tuple[str, str]] = {}
     for state in hass.states.async_all():
-        if not DOMAINS[state.domain].actions:
+        domain = state.domain
+        if not DOMAINS[domain].actions:
             continue
-        found.add(state.domain)
-        if state.domain in SHOWN_CLASSES and (device_class := state.attributes.get("device_class")):
-            found.add(f"{state.domain}:{device_class}")
-    return found
-
-
-@callback
-def _places(hass: HomeAssistant, words: _Words) -> Iterator[tuple[str, str]]:
-    for area in ar.async_get(hass).async_list_areas():
-        yield f"{AREAS}:{area.id}", area.name
-    for floor in fr.async_get(hass).async_list_floors():
-        yield f"{FLOORS}:{floor.floor_id}", words.of("place", "floor", name=floor.name)
-    for label in lr.async_get(hass).async_list_labels():
-        yield f"{LABELS}:{label.label_id}", words.of("place", "label", name=label.name)
-
-
-def _people(persons: Mapping[str, str], profiles: Iterable[str], words: _Words) -> Iterator[tuple[str, str]]:
-    """Yield for whom a rule may be, and for whom not."""
-    named = dict(persons)
-    named |= {f"{PROFILE}{name}": words.of("whom", "profile", name=name) for name in profiles if name}
-    yield GUESTS, words.of("whom", GUESTS)
-    yield from named.items()
-    excepted = {ADMINISTRATORS: words.of("whom", ADMINISTRATORS), **named}
-    for key, name in excepted.items():
-        yield f"{EXCEPT}{key}", words.of("whom", "except", name=name)
+        kinds[domain] = ("title", f"component.{domain}.title")
+        if domain in SHOWN_CLASSES and (kind := state.attributes.get("device_class")):
+            kinds[f"{domain}:{kind}"] = (
+                "entity_component",
+                f"component.{domain}.entity_component.{kind}.name",
+            )
+    domains = {kind for kind in kinds if ":" not in kind}
+    texts = {
+        category: await async_get_translations(hass, language, category, domains)
+        for category in ("title", "entity_component")
+    }
+    return {kind: texts[category].get(path, kind) for kind, (category, path) in sorted(kinds.items())}
 
 
 def unique(labels: Mapping[str, str]) -> dict[str, str]:
@@ -170,11 +144,10 @@ def unique(labels: Mapping[str, str]) -> dict[str, str]:
 def in_form(value: object) -> list[dict[str, Any]]:
     """Return stored rules with their areas, floors and labels in the one field of the form."""
     found = []
-    for item in value if isinstance(value, list) else ():
-        if isinstance(item, Mapping):
-            places = [f"{key}:{name}" for key in OF_PLACES for name in item.get(key, ())]
-            rest = {key: kept for key, kept in item.items() if key not in OF_PLACES}
-            found.append({**rest, PLACES: places} if places else rest)
+    for item in as_items(value):
+        places = [f"{key}:{name}" for key in OF_PLACES for name in item.get(key, ())]
+        rest = {key: kept for key, kept in item.items() if key not in OF_PLACES}
+        found.append({**rest, PLACES: places} if places else rest)
     return found
 
 
@@ -224,9 +197,7 @@ async def async_labelled(hass: HomeAssistant, field: Field, options: Mapping[str
 
 def profile_names(options: Mapping[str, Any]) -> list[str]:
     """Return the names of the profiles in options."""
-    value = options.get(CONF_POLICY_PROFILES)
-    items = value if isinstance(value, list) else [value]
-    return [str(item[NAME]) for item in items if isinstance(item, Mapping) and item.get(NAME)]
+    return [str(item[NAME]) for item in as_items(options.get(CONF_POLICY_PROFILES)) if item.get(NAME)]
 
 
 def rule_options(labels: Labels) -> list[SelectOptionDict]:
@@ -239,13 +210,10 @@ def rule_options(labels: Labels) -> list[SelectOptionDict]:
 
 def clean_choices(value: Any) -> list[dict[str, Any]]:
     """Return the rules without empty fields. Raises InvalidInput for one that says nothing."""
-    items = value if isinstance(value, list) else [value]
-    if len(items) > MAX_CHOICES:
+    if len(items := as_items(value)) > MAX_CHOICES:
         raise InvalidInput("too_many_rules", limit=str(MAX_CHOICES))
     rules: list[dict[str, Any]] = []
     for item in items:
-        if not isinstance(item, Mapping):
-            continue
         fields = {key: clean_names(as_texts(item.get(key))) for key in (ACTIONS, KINDS, *TARGETS, WHOM)}
         unknown = [name for name in fields[ACTIONS] if name not in PICKED_ACTIONS]
         for place in as_texts(item.get(PLACES)):
@@ -322,7 +290,11 @@ def _problems(
         if state is None and entry is None:
             yield InvalidInput("choice_unknown", name=entity_id[:60])
             continue
-        domain, device_class = entity_id.partition(".")[0], _class(state, entry)
+        domain, device_class = entity_id.partition(".")[0], None
+        if state is not None:
+            device_class = state.attributes.get("device_class")
+        elif entry is not None:
+            device_class = entry.device_class or entry.original_device_class
         services = [Effect(domain, service, entity_id, device_class) for service in DOMAINS[domain].services]
         fitting = {
             KINDS: [kind for kind in item.get(KINDS, ()) if kind in (domain, f"{domain}:{device_class}")],
@@ -337,9 +309,10 @@ def _problems(
 
 @callback
 def has_place(hass: HomeAssistant, key: str, name: str) -> bool:
-    """Return whether there is such an area, floor or label."""
-    known = {
+    """Return whether there is such an area, device, floor or label."""
+    known: dict[str, Callable[[str], object]] = {
         AREAS: ar.async_get(hass).async_get_area,
+        DEVICES: dr.async_get(hass).async_get,
         FLOORS: fr.async_get(hass).async_get_floor,
         LABELS: lr.async_get(hass).async_get_label,
     }
@@ -356,9 +329,3 @@ def has_people(hass: HomeAssistant, name: str, options: Mapping[str, Any]) -> bo
     if name.startswith(PROFILE):
         return name.removeprefix(PROFILE) in profile_names(options)
     return hass.states.get(name) is not None or er.async_get(hass).async_get(name) is not None
-
-
-def _class(state: State | None, entry: er.RegistryEntry | None) -> str | None:
-    if state is not None:
-        return state.attributes.get("device_class")
-    return (entry.device_class or entry.original_device_class) if entry else None

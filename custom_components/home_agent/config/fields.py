@@ -172,43 +172,46 @@ def clean_duration(value: str) -> str:
     return duration
 
 
-def _matching(values: Iterable[str], pattern: re.Pattern[str], error: str, many: str) -> list[str]:
-    """Return names without blanks and doubles. Raises `many` for too many, `error` for a wrong one."""
-    names = clean_names(values)
-    if len(names) > MAX_PATTERNS:
-        raise InvalidInput(many, limit=str(MAX_PATTERNS))
-    for name in names:
-        if not pattern.match(name):
-            raise InvalidInput(error, **{error.removeprefix("invalid_"): name[:60]})
-    return names
+def _matching(
+    pattern: re.Pattern[str],
+    error: str,
+    many: str = "too_many_patterns",
+    tidy: Callable[[str], str] = str.strip,
+) -> Callable[[Iterable[str]], list[str]]:
+    """Return what cleans names: without blanks and doubles, each of one form.
+
+    It raises InvalidInput: `many` for too many, `error` for a wrong one.
+    """
+
+    def clean(values: Iterable[str]) -> list[str]:
+        names = clean_names(map(tidy, values))
+        if len(names) > MAX_PATTERNS:
+            raise InvalidInput(many, limit=str(MAX_PATTERNS))
+        for name in names:
+            if not pattern.match(name):
+                raise InvalidInput(error, **{error.removeprefix("invalid_"): name[:60]})
+        return names
+
+    return clean
 
 
-def clean_patterns(values: Iterable[str]) -> list[str]:
-    """Return entity patterns such as `climate.*`, in lower case."""
-    return _matching(map(str.lower, values), _PATTERN, "invalid_pattern", "too_many_patterns")
-
-
-def clean_attributes(values: Iterable[str]) -> list[str]:
-    """Return names and patterns of attributes, for all entities or, behind a pattern, for some."""
-    names = ("".join(value.lower().split()) for value in values)
-    return _matching(names, _ATTRIBUTE, "invalid_attribute", "too_many_patterns")
-
-
-def clean_rules(values: Iterable[str]) -> list[str]:
-    """Return rules of the policy, in lower case."""
-    return _matching(map(str.lower, values), RULE, "invalid_rule", "too_many_rules")
+clean_patterns: Final = _matching(_PATTERN, "invalid_pattern", tidy=str.lower)
+"""Entity patterns such as `climate.*`."""
+clean_attributes: Final = _matching(
+    _ATTRIBUTE, "invalid_attribute", tidy=lambda value: "".join(value.lower().split())
+)
+"""Names and patterns of attributes, for all entities or, behind a pattern, for some."""
+clean_rules: Final = _matching(RULE, "invalid_rule", "too_many_rules", str.lower)
+"""Rules of the policy."""
+clean_keywords: Final = _matching(_KEYWORD, "invalid_keyword")
+"""Words of the household's own; one that would hold back everything is none."""
 
 
 def clean_hosts(values: Iterable[str]) -> list[str]:
     """Return hosts with wildcards, in lower case, without scheme, port and path."""
     names = (value.lower().partition("://")[2] or value.lower() for value in values)
-    hosts = map(_ALLOWED_HOST.match, _matching(names, _ALLOWED_HOST, "invalid_host", "too_many_rules"))
-    return list(dict.fromkeys(host[1] for host in hosts if host))
-
-
-def clean_keywords(values: Iterable[str]) -> list[str]:
-    """Return words of the household's own; one that would hold back everything is none."""
-    return _matching(values, _KEYWORD, "invalid_keyword", "too_many_patterns")
+    written = _matching(_ALLOWED_HOST, "invalid_host", "too_many_rules")(names)
+    return list(dict.fromkeys(host[1] for host in map(_ALLOWED_HOST.match, written) if host))
 
 
 def clean_collection(value: str) -> str:
@@ -227,12 +230,15 @@ def clean_collections(values: Iterable[str]) -> list[str]:
     return [clean_collection(name) for name in names]
 
 
+def as_items(value: object) -> list[Mapping[str, Any]]:
+    """Return the items of an option that is a list of them, also of one that stands alone."""
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, Mapping)]
+
+
 def clean_profiles(value: object) -> list[dict[str, object]]:
     """Return the profiles with their rules checked; each needs a person, a device or an area."""
     profiles: list[dict[str, object]] = []
-    for item in value if isinstance(value, list) else [value]:
-        if not isinstance(item, Mapping):
-            continue
+    for item in as_items(value):
         name = str(item.get("name", "")).strip()
         whom = {key: clean_names(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS)}
         if not any(whom.values()):
@@ -245,8 +251,8 @@ def clean_profiles(value: object) -> list[dict[str, object]]:
 def clean_owners(value: object) -> list[dict[str, str]]:
     """Return the owners of devices; a device is listed once."""
     owners = {}
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, Mapping) and item.get(DEVICE) and item.get(PERSON):
+    for item in as_items(value):
+        if item.get(DEVICE) and item.get(PERSON):
             if item[DEVICE] in owners:
                 raise InvalidInput("device_owned_twice", person=str(item[PERSON]))
             owners[str(item[DEVICE])] = str(item[PERSON])
@@ -255,10 +261,9 @@ def clean_owners(value: object) -> list[dict[str, str]]:
 
 def clean_targets(value: object) -> list[dict[str, object]]:
     """Return persons with their notify targets; raises InvalidInput for an unknown notify target."""
-    items = value if isinstance(value, list) else [value]
     found: dict[str, list[str]] = {}
-    for item in items:
-        if isinstance(item, Mapping) and (person := str(item.get(PERSON, "")).strip()):
+    for item in as_items(value):
+        if person := str(item.get(PERSON, "")).strip():
             targets = clean_names(as_texts(item.get(TARGETS)))
             for target in targets:
                 if not _TARGET.match(target) or target in NO_PERSONS:
@@ -342,7 +347,6 @@ def in_section(name: str, *fields: Field) -> tuple[Field, ...]:
 
 
 def _holds(condition: Condition, typed: Mapping[str, Any]) -> bool:
-    """Return whether a condition is met, as Home Assistant decides it."""
     value = typed.get(condition["field"])
     return value in condition["value"] if "value" in condition else value not in (None, "")
 

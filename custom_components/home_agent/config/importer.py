@@ -3,9 +3,12 @@
 Nothing of the old agent is changed.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
+from itertools import count
 import json
 from pathlib import Path
 import re
@@ -19,35 +22,14 @@ from homeassistant.components import persistent_notification
 from homeassistant.components.homeassistant.exposed_entities import async_should_expose
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
-from homeassistant.helpers.redact import REDACTED
 from homeassistant.helpers.template import TemplateEnvironment
 
+from .. import const
 from ..agent.describe import async_phrase
 from ..agent.prompt import render
-from ..connection import is_template
-from ..const import (
-    CONF_API_KEY,
-    CONF_AZURE_API_VERSION,
-    CONF_BASE_URL,
-    CONF_DIALECT,
-    CONF_MAX_CONTEXT_TOKENS,
-    CONF_MAX_TOKENS,
-    CONF_NAME,
-    CONF_PROMPT_CUSTOM,
-    CONF_PROMPT_USE_DEFAULT,
-    CONF_PROXY_HEADERS,
-    CONF_REASONING_EFFORT,
-    CONF_TEMPERATURE,
-    CONF_TOOLS_MAX_CALLS,
-    CONF_TOP_P,
-    DEFAULTS,
-    DOMAIN,
-    EXTENDED_OPENAI,
-    LOGGER,
-)
+from ..const import DEFAULTS, DOMAIN, LOGGER
 from ..inference.models import Dialect
 from ..regex import lazy_regex
-from ..safety.redaction import is_secret
 from ..texts import without_embeds
 from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools
 from ..tools.custom.base import SINGLE
@@ -115,11 +97,16 @@ class NoTool(Exception):
 
 
 @dataclass(slots=True)
-class Functions:
-    """What becomes of an agent's functions."""
+class Imported:
+    """The result of the import, before anything is stored."""
 
+    old_id: str = ""
+    connection: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
     tools: list[dict[str, Any]] = field(default_factory=list)
     """The tools in the form of `custom_tools`."""
+    taken: list[Note] = field(default_factory=list)
     covered: list[Note] = field(default_factory=list)
     left: list[Note] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -139,21 +126,26 @@ def read_functions(text: str) -> list[Any]:
     return found or []
 
 
-def convert(functions: Iterable[Any]) -> Functions:
-    """Return the tools made of functions, and messages about the others."""
-    done = Functions()
+def convert(made: Imported, functions: Iterable[Any]) -> None:
+    """Make tools of functions, and messages about the others."""
     for number, entry in enumerate(functions, 1):
         name = f"#{number}"
         try:
             spec, function = _part(entry, "spec"), _part(entry, "function")
             name = str(spec.get("name") or name)
-            done.tools.append(_tool(name, spec, _handler(function)))
+            make = HANDLERS.get(str(function.get("type") or ""), _other)
+            tool: dict[str, Any] = {
+                "name": name,
+                "description": str(spec.get("description") or name.replace("_", " ")),
+            }
+            if isinstance(parameters := spec.get("parameters"), Mapping) and parameters:
+                tool["parameters"] = parameters
+            made.tools.append({**tool, "handler": make(function)})
         except NoTool as none:
-            said = Note(none.note.key, {"name": name, **none.note.details})
-            (done.covered if none.covered else done.left).append(said)
-            if tool := none.note.details.get("tool"):
-                done.renamed[name] = tool
-    return done
+            note = Note(none.note.key, {"name": name, **none.note.details})
+            (made.covered if none.covered else made.left).append(note)
+            if replaced_by := none.note.details.get("tool"):
+                made.renamed[name] = replaced_by
 
 
 def _part(entry: Any, key: str) -> Mapping[str, Any]:
@@ -163,30 +155,19 @@ def _part(entry: Any, key: str) -> Mapping[str, Any]:
     return part
 
 
-def _tool(name: str, spec: Mapping[str, Any], handler: dict[str, Any]) -> dict[str, Any]:
-    tool = {"name": name, "description": str(spec.get("description") or name.replace("_", " "))}
-    parameters = spec.get("parameters")
-    shown = {"parameters": parameters} if isinstance(parameters, Mapping) and parameters else {}
-    return {**tool, **shown, "handler": handler}
-
-
-def _handler(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the handler of a function. Raises NoTool."""
-    kind = str(function.get("type") or "")
-    if make := HANDLERS.get(kind):
-        return make(function)
-    if kind in REASONS:
-        raise NoTool(REASONS[kind])
-    raise NoTool("import_unknown_type", type=kind[:40])
-
-
 def _native(function: Mapping[str, Any]) -> dict[str, Any]:
     name = str(function.get("name") or "")
     if tool := OWN_TOOLS.get(name):
         raise NoTool("import_covered_by", covered=True, tool=tool)
-    if reason := REASONS.get(name):
+    return _other({"type": name})
+
+
+def _other(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Say why functions of a type do not become tools. Raises NoTool."""
+    kind = str(function.get("type") or "")
+    if reason := REASONS.get(kind):
         raise NoTool(reason, covered=reason == "import_speaker")
-    raise NoTool("import_unknown_type", type=name[:40])
+    raise NoTool("import_unknown_type", type=kind[:40])
 
 
 def _template(function: Mapping[str, Any]) -> dict[str, Any]:
@@ -302,18 +283,17 @@ SUBENTRY: Final = "conversation"
 """Newer releases keep each agent in a subentry of this type."""
 
 OPTIONS: Final[Mapping[str, tuple[str, Any]]] = {
-    "temperature": (CONF_TEMPERATURE, None),
-    "top_p": (CONF_TOP_P, None),
-    "reasoning_effort": (CONF_REASONING_EFFORT, None),
-    "max_tokens": (CONF_MAX_TOKENS, 150),
-    "context_threshold": (CONF_MAX_CONTEXT_TOKENS, 13_000),
-    "max_function_calls_per_conversation": (CONF_TOOLS_MAX_CALLS, 1),
+    "temperature": (const.CONF_TEMPERATURE, None),
+    "top_p": (const.CONF_TOP_P, None),
+    "reasoning_effort": (const.CONF_REASONING_EFFORT, None),
+    "max_tokens": (const.CONF_MAX_TOKENS, 150),
+    "context_threshold": (const.CONF_MAX_CONTEXT_TOKENS, 13_000),
+    "max_function_calls_per_conversation": (const.CONF_TOOLS_MAX_CALLS, 1),
 }
 """Its options, ours, and its default if that differs from an unset option."""
-RAISED_TO_OURS: Final = frozenset({CONF_TOOLS_MAX_CALLS})
+RAISED_TO_OURS: Final = frozenset({const.CONF_TOOLS_MAX_CALLS})
 """Limits that count something smaller here, so that a lower one would end too early."""
 
-VARIABLES: Final = ("user_message", "current_device_id", "ha_name", "exposed_entities")
 RENAMED: Final[Mapping[str, str]] = {
     "user_input.text": "user_message",
     "user_input.device_id": "current_device_id",
@@ -330,7 +310,6 @@ UNCHANGED: Final = frozenset(
 """Digests of its default prompts."""
 MAX_ERROR: Final = 200
 _SPACE = lazy_regex(r"\s+")
-_WORD = lazy_regex(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,26 +322,11 @@ class OldAgent:
     options: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class Imported:
-    """The result of the import, before anything is stored."""
-
-    old_id: str
-    connection: dict[str, Any]
-    model: str
-    options: dict[str, Any] = field(default_factory=dict)
-    functions: Functions = field(default_factory=Functions)
-    taken: list[Note] = field(default_factory=list)
-    left: list[Note] = field(default_factory=list)
-    file: str = ""
-    """Where the tools are to be written."""
-
-
 @callback
 def old_agents(hass: HomeAssistant) -> list[OldAgent]:
     """Return the agents that can be imported: one of each entry, or each of its subentries."""
     found = []
-    for entry in hass.config_entries.async_entries(EXTENDED_OPENAI, include_ignore=False):
+    for entry in hass.config_entries.async_entries(const.EXTENDED_OPENAI, include_ignore=False):
         parts = [part for part in entry.subentries.values() if part.subentry_type == SUBENTRY]
         found += [OldAgent(part.subentry_id, part.title, entry.data, part.data) for part in parts]
         if not parts:
@@ -375,7 +339,7 @@ def async_import(hass: HomeAssistant, old: OldAgent) -> Imported:
     """Return the import of an old agent."""
     made = Imported(old.id, _connection(old), str(old.options.get("chat_model") or ""))
     try:
-        made.functions = convert(read_functions(str(old.options.get("functions") or "")))
+        convert(made, read_functions(str(old.options.get("functions") or "")))
     except ValueError as err:
         made.left.append(Note("import_functions_unreadable", {"error": str(err)[:MAX_ERROR]}))
     if old.options.get("skills"):
@@ -388,12 +352,12 @@ def async_import(hass: HomeAssistant, old: OldAgent) -> Imported:
 def _connection(old: OldAgent) -> dict[str, Any]:
     organization = old.data.get("organization")
     values = {
-        CONF_NAME: old.title,
-        CONF_BASE_URL: old.data.get("base_url") or OPENAI_URL,
-        CONF_API_KEY: old.data.get("api_key"),
-        CONF_DIALECT: Dialect.AZURE if old.data.get("api_provider") == "azure" else None,
-        CONF_PROXY_HEADERS: f"OpenAI-Organization: {organization}" if organization else None,
-        CONF_AZURE_API_VERSION: old.data.get("api_version"),
+        const.CONF_NAME: old.title,
+        const.CONF_BASE_URL: old.data.get("base_url") or OPENAI_URL,
+        const.CONF_API_KEY: old.data.get("api_key"),
+        const.CONF_DIALECT: Dialect.AZURE if old.data.get("api_provider") == "azure" else None,
+        const.CONF_PROXY_HEADERS: f"OpenAI-Organization: {organization}" if organization else None,
+        const.CONF_AZURE_API_VERSION: old.data.get("api_version"),
     }
     return {key: value for key, value in values.items() if value}
 
@@ -423,15 +387,29 @@ def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
     if sha256(_SPACE.sub("", prompt).encode()).hexdigest() in UNCHANGED:
         made.taken.append(Note("import_prompt_default", {}))
         return
-    for old, new in {**RENAMED, **made.functions.renamed}.items():
-        prompt = _replaced(prompt, old, new)
+    for old, new in {**RENAMED, **made.renamed}.items():
+        if "_" in old:  # an everyday word stays
+            prompt = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new, prompt)
+    exposed = [
+        {"entity_id": state.entity_id, "name": state.name, "state": state.state, "aliases": []}
+        for state in hass.states.async_all()
+        if async_should_expose(hass, "conversation", state.entity_id)
+    ]
+    variables = {
+        "user_message": "",
+        "current_device_id": None,
+        "ha_name": hass.config.location_name,
+        "exposed_entities": exposed,
+    }
+    environment = TemplateEnvironment(hass)
     try:
-        unknown = _unknown_variables(hass, prompt)
-        render(hass, prompt, _variables(hass))
+        named = find_undeclared_variables(environment.parse(prompt))
+        unknown = sorted(named - environment.globals.keys() - variables.keys())
+        render(hass, prompt, variables)
     except (TemplateError, SyntaxProblem, RecursionError) as err:
         made.left.append(Note("import_prompt_broken", {"error": str(err)[:MAX_ERROR]}))
         return
-    made.options |= {CONF_PROMPT_USE_DEFAULT: False, CONF_PROMPT_CUSTOM: prompt}
+    made.options |= {const.CONF_PROMPT_USE_DEFAULT: False, const.CONF_PROMPT_CUSTOM: prompt}
     made.taken.append(Note("import_prompt", {}))
     if moving := [name for name in MOVING if name in prompt]:
         made.taken.append(Note("import_prompt_moving", {"names": _listed(moving)}))
@@ -439,50 +417,14 @@ def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
         made.left.append(Note("import_prompt_unknown", {"names": _listed(unknown)}))
 
 
-def _replaced(prompt: str, old: str, new: str) -> str:
-    """Return a prompt with one name for another; a name that is an everyday word stays."""
-    if "_" not in old:
-        return prompt
-    parts = prompt.split(old)
-    done = parts[0]
-    for part in parts[1:]:
-        inside = _WORD.match(done[-1:]) or _WORD.match(part[:1])
-        done += (old if inside else new) + part
-    return done
-
-
-def _unknown_variables(hass: HomeAssistant, prompt: str) -> list[str]:
-    """Return the variables that a prompt names and that are not there."""
-    environment = TemplateEnvironment(hass)
-    named = find_undeclared_variables(environment.parse(prompt))
-    return sorted(named - environment.globals.keys() - {*VARIABLES})
-
-
-def _variables(hass: HomeAssistant) -> dict[str, Any]:
-    exposed = [
-        {"entity_id": state.entity_id, "name": state.name, "state": state.state, "aliases": []}
-        for state in hass.states.async_all()
-        if async_should_expose(hass, "conversation", state.entity_id)
-    ]
-    texts = {"user_message": "", "current_device_id": None, "ha_name": hass.config.location_name}
-    return {**texts, "exposed_entities": exposed}
-
-
 def _listed(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
 FILE: Final = "home_agent_import"
-MAX_FILES: Final = 100
-MAX_SHOWN: Final = 20_000
-"""Characters of YAML in a dialog; the file has all."""
 HEADER: Final = "# Custom tools of Home Agent, made of the functions of Extended OpenAI Conversation.\n"
 SCRIPTED: Final = ("script.", "scene.")
 READING: Final = frozenset({"GET", "HEAD"})
-SECRET_PARAMETERS: Final = frozenset({"appid", "key", "sig", "signature"})
-"""Names in an address that are secret there and nowhere else."""
-_TICKS = lazy_regex(r"`+")
-_PARAMETER = lazy_regex(r"([?&])([^=&?{}]+)=([^&{}]+)")
 
 
 class _Dumper(yaml.SafeDumper):
@@ -514,42 +456,24 @@ async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
     taken = {*NATIVE, *(recipe.name for recipe in known.known())}
     kept = []
-    for tool in made.functions.tools:
+    for tool in made.tools:
         problems = async_problems(hass, yaml.safe_load(as_yaml([tool]))[CONF_CUSTOM_TOOLS][0], taken)
-        if not problems:
+        if problems:
+            made.left.append(Note("import_wrong", {"name": tool["name"], "problems": "; ".join(problems)}))
+        else:
             kept.append(tool)
             taken.add(tool["name"])
-            continue
-        made.functions.left.append(
-            Note("import_wrong", {"name": tool["name"], "problems": "; ".join(problems)})
-        )
-    made.functions.tools = kept
+    made.tools = kept
 
 
-async def async_find_file(hass: HomeAssistant, made: Imported) -> None:
-    """Choose a file that is not there yet."""
-    if made.functions.tools:
-        made.file = await hass.async_add_executor_job(_free_name, Path(hass.config.config_dir))
-
-
-def _free_name(folder: Path) -> str:
-    """Return the name of a file that is not there."""
-    names = (f"{FILE}{f'_{number}' if number > 1 else ''}.yaml" for number in range(1, MAX_FILES))
-    return next((name for name in names if not (folder / name).exists()), f"{FILE}_{MAX_FILES}.yaml")
-
-
-async def async_report(hass: HomeAssistant, made: Imported, *, failure: str = "") -> str:
-    """Return a report on the import, in the language in which it is read."""
-    language = await async_language(hass)
-
-    async def phrase(key: str, **details: str) -> str:
-        return await async_phrase(hass, language, key, **details)
-
-    connection = Note("import_connection", {"url": made.connection[CONF_BASE_URL]})
+async def async_report(hass: HomeAssistant, made: Imported, file: str = "") -> str:
+    """Return a report on the import, in the language in which it is read; with a `file`, what is next."""
+    phrase = partial(async_phrase, hass, await async_language(hass))
+    connection = Note("import_connection", {"url": made.connection[const.CONF_BASE_URL]})
     sections = {
-        "import_taken": [connection, *made.taken, *map(_of_tool, made.functions.tools)],
-        "import_covered": made.functions.covered,
-        "import_left": [*made.left, *made.functions.left],
+        "import_taken": [connection, *made.taken, *map(_of_tool, made.tools)],
+        "import_covered": made.covered,
+        "import_left": made.left,
     }
     lines = []
     for heading, notes in sections.items():
@@ -557,23 +481,13 @@ async def async_report(hass: HomeAssistant, made: Imported, *, failure: str = ""
             lines += [f"**{await phrase(heading)}**", ""]
             lines += [without_embeds(f"- {await phrase(note.key, **note.details)}") for note in notes]
             lines.append("")
-    if made.functions.tools:
-        lines += [line async for line in _steps(made, phrase, failure)]
+    if file:
+        lines += [
+            await phrase("import_file", file=file),
+            f"\n```yaml\n{DOMAIN}: !include {file}\n```\n",
+            await phrase("import_merge"),
+        ]
     return "\n".join([*lines, await phrase("import_next")])
-
-
-async def _steps(made: Imported, phrase: Callable[..., Awaitable[str]], failure: str) -> AsyncIterator[str]:
-    """Yield instructions for the tools, and the tools."""
-    key = "import_not_written" if failure else "import_file"
-    yield await phrase(key, file=made.file, error=failure)
-    yield f"\n```yaml\n{DOMAIN}: !include {made.file}\n```\n"
-    yield await phrase("import_merge")
-    masked = [_masked(tool) for tool in made.functions.tools]
-    if masked != made.functions.tools:
-        yield await phrase("import_secrets")
-    shown = as_yaml(masked)
-    fence = "`" * max(3, *(len(ticks) + 1 for ticks in _TICKS.findall(shown)), 0)
-    yield f"\n{fence}yaml\n{shown[:MAX_SHOWN]}{'…' if len(shown) > MAX_SHOWN else ''}\n{fence}\n"
 
 
 def _of_tool(tool: Mapping[str, Any]) -> Note:
@@ -584,52 +498,26 @@ def _of_tool(tool: Mapping[str, Any]) -> Note:
     return Note(key, {"name": tool["name"]})
 
 
-def _masked(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool without the keys in its handler; templates are none."""
-    return {**tool, "handler": _without_keys(tool["handler"], "")}
-
-
-def _without_keys(value: Any, key: str) -> Any:
-    """Return a part of a handler without keys."""
-    if isinstance(value, Mapping):
-        return {name: _without_keys(part, str(name)) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_without_keys(part, key) for part in value]
-    if key == "url":
-        return _PARAMETER.sub(_without_value, str(value))
-    is_key = is_secret(key) or key in SECRET_PARAMETERS
-    return REDACTED if is_key and value and not is_template(str(value)) else value
-
-
-def _without_value(found: re.Match[str]) -> str:
-    """Return a parameter of an address without its value, if that is a key."""
-    mark, name, value = found.groups()
-    is_key = is_secret(name) or name.lower() in SECRET_PARAMETERS
-    return f"{mark}{name}={REDACTED if is_key else value}"
-
-
 async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
     """Write the file, and leave a notification that can be read again."""
-    failure = ""
-    if made.functions.tools:
+    file = ""
+    if made.tools:
+        folder, text = Path(hass.config.config_dir), HEADER + as_yaml(made.tools)
         try:
-            made.file = await hass.async_add_executor_job(
-                _write, Path(hass.config.config_dir), made.file, as_yaml(made.functions.tools)
-            )
+            file = await hass.async_add_executor_job(_write, folder, text)
         except OSError as err:
             LOGGER.warning("The imported tools could not be written: %s", err)
-            failure = err.strerror or type(err).__name__
-    message = await async_report(hass, made, failure=failure)
+            problem = {"name": f"{FILE}.yaml", "problems": err.strerror or type(err).__name__}
+            made.tools, made.left = [], [*made.left, Note("import_wrong", problem)]
+    message = await async_report(hass, made, file)
     persistent_notification.async_create(hass, message, title, f"{DOMAIN}_import_{made.old_id}")
 
 
-def _write(folder: Path, name: str, text: str) -> str:
+def _write(folder: Path, text: str) -> str:
     """Write a new file, never over one that is there, and return its name. Raises OSError."""
-    try:
-        with (folder / name).open("x", encoding="utf-8") as file:
-            file.write(HEADER + text)
-    except FileExistsError:
-        name = _free_name(folder)
-        with (folder / name).open("x", encoding="utf-8") as file:
-            file.write(HEADER + text)
-    return name
+    for number in count(1):
+        name = f"{FILE}{f'_{number}' if number > 1 else ''}.yaml"
+        with suppress(FileExistsError), (folder / name).open("x", encoding="utf-8") as file:
+            file.write(text)
+            return name
+    raise AssertionError

@@ -48,7 +48,7 @@ from ..safety.rules import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..timespans import read_span
 from ..tools.control.planning import PROPOSED
 from ..tools.people import APP, NOTIFY, TARGETS
-from .fields import Field, clean_names, clean_span, shown_span
+from .fields import Field, as_items, clean_names, clean_span, shown_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,14 @@ class Labels:
 
     def show(self, value: Any) -> list[dict[str, Any]]:
         """Return the stored items with labels."""
-        return [self._mapped(item, self.by_field) for item in value if isinstance(item, Mapping)]
+        return [self._mapped(item, self.by_field) for item in as_items(value)]
 
     def values(self, value: Any) -> list[dict[str, Any]]:
         """Return the items of a form as they are stored; what is stored already stays."""
         meanings = {
             field: {label: key for key, label in labels.items()} for field, labels in self.by_field.items()
         }
-        items = value if isinstance(value, list) else [value]
-        return [self._mapped(item, meanings) for item in items if isinstance(item, Mapping)]
+        return [self._mapped(item, meanings) for item in as_items(value)]
 
     @staticmethod
     def _mapped(item: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
@@ -201,13 +200,10 @@ def clean_proactive(value: object) -> list[dict[str, object]]:
 
     Raises InvalidInput for one that could never be told.
     """
-    items = value if isinstance(value, list) else [value]
-    if len(items) > MAX_WATCHED:
+    if len(items := as_items(value)) > MAX_WATCHED:
         raise InvalidInput("too_many_rules", limit=str(MAX_WATCHED))
     rules: list[dict[str, object]] = []
     for item in items:
-        if not isinstance(item, Mapping):
-            continue
         name = str(item[RULE])
         template = TEMPLATES[name]
         entities = clean_names(as_texts(item.get(ENTITIES)))[:MAX_ENTITIES]
@@ -264,10 +260,9 @@ def chat_options(hass: HomeAssistant) -> list[SelectOptionDict]:
 
 def clean_chats(value: object) -> list[dict[str, object]]:
     """Return chats with their persons; raises InvalidInput for a chat that is not private."""
-    items = value if isinstance(value, list) else [value]
     found: dict[int, str] = {}
-    for item in items:
-        if not isinstance(item, Mapping) or not (person := str(item.get(PERSON, "")).strip()):
+    for item in as_items(value):
+        if not (person := str(item.get(PERSON, "")).strip()):
             continue
         said = str(item.get(CHAT, "")).strip()
         if not said.isdecimal() or not int(said):

@@ -1,8 +1,8 @@
 """The options: a menu with pages for households, and one with pages for experts."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Self, override
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, override
 
 import yarl
 
@@ -13,35 +13,15 @@ from homeassistant.helpers import llm
 from homeassistant.helpers.selector import SelectOptionDict, Selector, SelectSelector, SelectSelectorConfig
 from homeassistant.helpers.translation import async_get_translations
 
+from .. import const
 from ..connection import is_cloud
-from ..const import (
-    BACKEND_CHROMA,
-    CONF_BASE_URL,
-    CONF_DIALECT,
-    CONF_EMBEDDING_MODEL,
-    CONF_EMBEDDING_PROVIDER,
-    CONF_LLM_APIS,
-    CONF_MEMORY_COLLECTION,
-    CONF_NOTIFY_TARGETS,
-    CONF_PROACTIVE_RULES,
-    CONF_TELEGRAM_CHATS,
-    CONF_VECTOR_BACKEND,
-    CONF_VECTOR_COLLECTION,
-    CONF_VECTOR_DATABASE,
-    CONF_VECTOR_HOST,
-    CONF_VECTOR_PORT,
-    CONF_VECTOR_TENANT,
-    DEFAULTS,
-    DOMAIN,
-    EMBEDDING_BUILTIN,
-)
+from ..const import DEFAULTS, DOMAIN
 from ..errors import InvalidInput
 from ..inference.client import PRIMARY
 from ..inference.models import Dialect
 from ..knowledge.indexer import knowledge_collection, profile_collection
-from ..parts import async_part
 from ..safety.disclosure import DataPolicy
-from ..settings import is_own_api
+from ..settings import async_part, is_own_api
 from .choices import async_labelled
 from .fields import (
     Checked,
@@ -65,45 +45,35 @@ from .lists import (
 )
 from .schemas import EXAMPLES, EXPERT, HOUSEHOLD, PAGES, label_path
 
-DATABASE_KEYS = (CONF_VECTOR_HOST, CONF_VECTOR_PORT, CONF_VECTOR_TENANT, CONF_VECTOR_DATABASE)
+DATABASE_KEYS = (
+    const.CONF_VECTOR_HOST,
+    const.CONF_VECTOR_PORT,
+    const.CONF_VECTOR_TENANT,
+    const.CONF_VECTOR_DATABASE,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOptions:
-    """What an agent keeps in which Chroma database."""
+type Kept = dict[str, tuple[str, tuple[str, ...] | None]]
+"""By collection: its option, and what agents that share it have alike (None: nobody shares it)."""
 
-    database: Sequence[Any]
-    embedder: Sequence[str]
-    """Vectors of two embedders cannot be compared."""
-    house: Sequence[str]
-    own: Sequence[str]
-    """Collections of memories and of the profile, which each agent has for itself."""
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self | None:
-        """Read options, None if no Chroma server is chosen."""
-        settings = {**DEFAULTS, **options}
-        if settings[CONF_VECTOR_BACKEND] != BACKEND_CHROMA:
-            return None
-        provider, model = settings[CONF_EMBEDDING_PROVIDER], settings[CONF_EMBEDDING_MODEL]
-        house, memories = settings[CONF_VECTOR_COLLECTION], settings[CONF_MEMORY_COLLECTION]
-        return cls(
-            database=[settings[key] for key in DATABASE_KEYS],
-            embedder=[provider, "" if provider == EMBEDDING_BUILTIN else model],
-            house=[house, knowledge_collection(house)],
-            own=[memories, profile_collection(memories)],
-        )
+def _kept_in_chroma(options: Mapping[str, Any]) -> tuple[list[Any], Kept] | None:
+    """Return the Chroma database and the collections that an agent fills, None without a Chroma server.
 
-    def clash(self, other: Self) -> tuple[str, str] | None:
-        """Return the option and the collection that cannot be the other's too, None if all is well."""
-        same_house = self.house == other.house and self.embedder == other.embedder
-        for name in self.house:
-            if name in other.own or (name in other.house and not same_house):
-                return CONF_VECTOR_COLLECTION, name
-        for name in self.own:
-            if name in other.own or name in other.house:
-                return CONF_MEMORY_COLLECTION, name
+    Vectors of two embedders cannot be compared. Memories and the profile are each agent's own.
+    """
+    settings = {**DEFAULTS, **options}
+    if settings[const.CONF_VECTOR_BACKEND] != const.BACKEND_CHROMA:
         return None
+    provider = settings[const.CONF_EMBEDDING_PROVIDER]
+    model = "" if provider == const.EMBEDDING_BUILTIN else settings[const.CONF_EMBEDDING_MODEL]
+    house, memories = settings[const.CONF_VECTOR_COLLECTION], settings[const.CONF_MEMORY_COLLECTION]
+    return [settings[key] for key in DATABASE_KEYS], {
+        house: (const.CONF_VECTOR_COLLECTION, (house, provider, model)),
+        knowledge_collection(house): (const.CONF_VECTOR_COLLECTION, (house, provider, model)),
+        memories: (const.CONF_MEMORY_COLLECTION, None),
+        profile_collection(memories): (const.CONF_MEMORY_COLLECTION, None),
+    }
 
 
 def check_sharing(
@@ -113,26 +83,20 @@ def check_sharing(
 
     `page` are the fields that can be marked; what belongs to another page is said at the store.
     """
-    kept = StoredOptions.of(options)
-    if kept is None or not {CONF_VECTOR_BACKEND, CONF_MEMORY_COLLECTION}.intersection(page):
+    kept = _kept_in_chroma(options)
+    if kept is None or not {const.CONF_VECTOR_BACKEND, const.CONF_MEMORY_COLLECTION}.intersection(page):
         return
-    for title, other in _others(hass, entry):
-        if other.database != kept.database or (clash := kept.clash(other)) is None:
-            continue
-        option, collection = clash
-        told = {"agent": title, "collection": collection}
-        error = InvalidInput("collection_shared", **told)
-        if option == CONF_MEMORY_COLLECTION:
-            error = InvalidInput("memories_shared", **told)
-        field = option if option in page else CONF_VECTOR_BACKEND
-        if field in page:
-            checked.fail(field, error)
-
-
-def _others(hass: HomeAssistant, entry: ConfigEntry) -> Iterator[tuple[str, StoredOptions]]:
     for other in hass.config_entries.async_entries(DOMAIN):
-        if other.entry_id != entry.entry_id and (kept := StoredOptions.of(other.options)):
-            yield other.title, kept
+        theirs = _kept_in_chroma(other.options)
+        if other.entry_id == entry.entry_id or theirs is None or theirs[0] != kept[0]:
+            continue
+        for collection, (option, alike) in kept[1].items():
+            if collection in theirs[1] and (alike is None or theirs[1][collection][1] != alike):
+                key = "memories_shared" if option == const.CONF_MEMORY_COLLECTION else "collection_shared"
+                field = option if option in page else const.CONF_VECTOR_BACKEND
+                if field in page:
+                    checked.fail(field, InvalidInput(key, agent=other.title, collection=collection))
+                break
 
 
 HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
@@ -143,13 +107,13 @@ HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
 def may_be_ollama(entry: ConfigEntry) -> bool:
     """Return whether the agent's server can be one that has Ollama's own API."""
     settings = {**DEFAULTS, **entry.data}
-    if settings[CONF_DIALECT] != "auto":
-        return bool(settings[CONF_DIALECT] == Dialect.OLLAMA)
+    if settings[const.CONF_DIALECT] != "auto":
+        return bool(settings[const.CONF_DIALECT] == Dialect.OLLAMA)
     known = None
     if entry.state is ConfigEntryState.LOADED:
         client = entry.runtime_data.router.primary
         known = client.dialect
-    return known == Dialect.OLLAMA if known else not is_cloud(settings[CONF_BASE_URL])
+    return known == Dialect.OLLAMA if known else not is_cloud(settings[const.CONF_BASE_URL])
 
 
 async def async_with_choices(
@@ -157,33 +121,41 @@ async def async_with_choices(
 ) -> tuple[Field, ...]:
     """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
     texts = await async_get_translations(hass, await async_language(hass), "selector", {DOMAIN})
-    makers: dict[str, Callable[[HomeAssistant], Selector[Any]]] = {
-        CONF_LLM_APIS: _api_selector,
-        CONF_NOTIFY_TARGETS: lambda hass: notify_selector(notify_options(hass)),
-        CONF_TELEGRAM_CHATS: lambda hass: chats_selector(chat_options(hass)),
-    }
-    found = [
-        replace(field, selector=makers[field.key](hass)) if field.key in makers else field for field in fields
-    ]
-    labels = proactive_labels(texts)
-    found = [
-        with_proactive_labels(field, labels) if field.key == CONF_PROACTIVE_RULES else field
-        for field in found
-    ]
-    return tuple([await async_labelled(hass, field, options) for field in found])
-
-
-def _api_selector(hass: HomeAssistant) -> SelectSelector:
-    options = [
+    apis = [
         SelectOptionDict(value=api.id, label=api.name)
         for api in llm.async_get_apis(hass)
         if not is_own_api(api.id)
     ]
-    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
+    selectors: dict[str, Selector[Any]] = {
+        const.CONF_LLM_APIS: SelectSelector(
+            SelectSelectorConfig(options=apis, multiple=True, custom_value=True)
+        ),
+        const.CONF_NOTIFY_TARGETS: notify_selector(notify_options(hass)),
+        const.CONF_TELEGRAM_CHATS: chats_selector(chat_options(hass)),
+    }
+    offered = []
+    for field in fields:
+        if field.key in selectors:
+            offered.append(replace(field, selector=selectors[field.key]))
+        elif field.key == const.CONF_PROACTIVE_RULES:
+            offered.append(with_proactive_labels(field, proactive_labels(texts)))
+        else:
+            offered.append(await async_labelled(hass, field, options))
+    return tuple(offered)
+
+
+class Edited(NamedTuple):
+    """An agent whose options are changed."""
+
+    connection: ConfigEntry
+    name: str
+    stored: Mapping[str, Any]
 
 
 class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
     """Shows the pages of an agent; a page takes effect when it is saved, and the menu comes back."""
+
+    pages: Mapping[str, tuple[Field, ...]]
 
     def __init__(self) -> None:
         self._typed: dict[str, Any] = {}
@@ -192,23 +164,8 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         self._reports: list[tuple[str, dict[str, str]]] = []
         self._has_saved = False
 
-    @property
-    def connection(self) -> ConfigEntry:
-        """Return the entry with the connection."""
-        raise NotImplementedError
-
-    @property
-    def agent_name(self) -> str:
-        """Return the name of the agent whose pages these are."""
-        raise NotImplementedError
-
-    @property
-    def stored(self) -> Mapping[str, Any]:
-        """Return the stored options of the agent."""
-        raise NotImplementedError
-
-    def page_fields(self, page: str) -> tuple[Field, ...]:
-        """Return the fields of a page."""
+    def edited(self) -> Edited:
+        """Return the agent whose pages these are."""
         raise NotImplementedError
 
     async def async_save(self, options: Mapping[str, Any]) -> None:
@@ -224,15 +181,15 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         return self._report() if self._reports else await self._async_store()
 
     def _fields(self, page: str) -> tuple[Field, ...]:
-        ollama = may_be_ollama(self.connection)
-        return tuple(field for field in self.page_fields(page) if ollama or not field.only_ollama)
+        ollama = may_be_ollama(self.edited().connection)
+        return tuple(field for field in self.pages[page] if ollama or not field.only_ollama)
 
     async def async_page(self, page: str, user_input: dict[str, Any] | None) -> Any:
         """Show a page, or save its values; a check with findings asks first."""
-        entry, stored = self.connection, self.stored
+        entry, name, stored = self.edited()
         fields = with_removals(await async_with_choices(self.hass, self._fields(page), stored), stored)
         shown = stored_values(fields, stored)
-        notes = {**EXAMPLES, "agent": self.agent_name, "withheld": await self._async_withheld()}
+        notes = {**EXAMPLES, "agent": name, "withheld": await self._async_withheld()}
         if user_input is None:
             typed = self._typed if self._page == page else {}
             return self.async_show_form(
@@ -275,7 +232,7 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
     async def _async_store(self) -> Any:
         """Store the values of the page beside those of the others, and show the menu again."""
         of_page = {field.key for field in self._fields(self._page)}
-        others = {key: value for key, value in self.stored.items() if key not in of_page}
+        others = {key: value for key, value in self.edited().stored.items() if key not in of_page}
         await self.async_save({**others, **self._tried})
         self._typed, self._page, self._has_saved = {}, "", True
         return await self.async_back()
@@ -289,6 +246,15 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
         texts = await async_get_translations(self.hass, language, "options", {DOMAIN})
         return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
 
+    async def async_show_pages(self, menu: str, pages: Iterable[str]) -> Any:
+        """Show a menu; after something was saved it says so and offers to end."""
+        saved = await self._async_note("saved") + "\n\n" if self._has_saved else ""
+        return self.async_show_menu(
+            step_id=menu,
+            menu_options=[*pages, *([DONE] if self._has_saved else [])],
+            description_placeholders={"agent": self.edited().name, "saved": saved},
+        )
+
     async def _async_note(self, name: str) -> str:
         language = await async_language(self.hass)
         texts = await async_get_translations(self.hass, language, "selector", {DOMAIN})
@@ -296,20 +262,25 @@ class OptionPages(data_entry_flow.FlowHandler[Any, Any, Any]):
 
     async def _async_withheld(self) -> str:
         """Return a paragraph about data that an external model does not receive, or an empty text."""
-        settings = {**DEFAULTS, **self.connection.data, **self.connection.options}
+        entry = self.edited().connection
+        settings = {**DEFAULTS, **entry.data, **entry.options}
         if DataPolicy(settings).of(PRIMARY).people:
             return ""
         note = await self._async_note("withheld")
-        return "\n\n" + note.replace("{host}", yarl.URL(settings[CONF_BASE_URL]).host or "")
+        return "\n\n" + note.replace("{host}", yarl.URL(settings[const.CONF_BASE_URL]).host or "")
 
 
-def page_step(page: str) -> Callable[..., Awaitable[Any]]:
-    """Return the step of a page, as Home Assistant looks for it."""
+def add_page_steps(flow: type[OptionPages], pages: Iterable[str]) -> None:
+    """Give a flow the step of each page, which Home Assistant looks for by its name."""
 
-    async def show_or_save(self: OptionPages, user_input: dict[str, Any] | None = None) -> Any:
-        return await self.async_page(page, user_input)
+    def step(page: str) -> Callable[..., Awaitable[Any]]:
+        async def show_or_save(self: OptionPages, user_input: dict[str, Any] | None = None) -> Any:
+            return await self.async_page(page, user_input)
 
-    return show_or_save
+        return show_or_save
+
+    for page in pages:
+        setattr(flow, f"async_step_{page}", step(page))
 
 
 SOURCE_REPAIR: Final = "repair"
@@ -322,6 +293,8 @@ MENUS: Final = {"init": (*HOUSEHOLD, "expert"), "expert": (*EXPERT, "init")}
 
 class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
     """Show the menus, and the pages that are chosen; a page takes effect when it is saved."""
+
+    pages = PAGES
 
     def __init__(self) -> None:
         super().__init__()
@@ -351,61 +324,20 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
         ended: ConfigFlowResult = self.async_create_entry(data=dict(self.config_entry.options))
         return ended
 
-    # Home Assistant requires a step for each menu and for each page.
+    # Home Assistant requires a step for each menu.
     async_step_vector_checked = async_step_vector_missing = OptionPages.async_step_vector_save
     async_step_fallback_cloud = async_step_external_cloud = OptionPages.async_step_vector_save
     async_step_vector_cloud = OptionPages.async_step_vector_save
-    async_step_answers = page_step("answers")
-    async_step_permissions = page_step("permissions")
-    async_step_memory = page_step("memory")
-    async_step_messages = page_step("messages")
-    async_step_web = page_step("web")
-    async_step_llm = page_step("llm")
-    async_step_prompt = page_step("prompt")
-    async_step_context = page_step("context")
-    async_step_vector_store = page_step("vector_store")
-    async_step_history = page_step("history")
-    async_step_memory_details = page_step("memory_details")
-    async_step_tools = page_step("tools")
-    async_step_safety = page_step("safety")
-    async_step_debug = page_step("debug")
 
     async def _async_menu(self, menu: str) -> ConfigFlowResult:
-        """Show a menu; after something was saved it says so and offers to end."""
-        self._menu, options = menu, list(MENUS[menu])
-        saved = ""
-        if self._has_saved:
-            options.append(DONE)
-            saved = await self._async_note("saved") + "\n\n"
-        shown: ConfigFlowResult = self.async_show_menu(
-            step_id=menu,
-            menu_options=options,
-            description_placeholders={"agent": self.config_entry.title, "saved": saved},
-        )
+        self._menu = menu
+        shown: ConfigFlowResult = await self.async_show_pages(menu, MENUS[menu])
         return shown
 
-    @property
     @override
-    def connection(self) -> ConfigEntry:
+    def edited(self) -> Edited:
         """Return the entry, which is the agent as well."""
-        return self.config_entry
-
-    @property
-    @override
-    def agent_name(self) -> str:
-        """Return the name of the agent."""
-        return self.config_entry.title
-
-    @property
-    @override
-    def stored(self) -> Mapping[str, Any]:
-        """Return the stored options."""
-        return self.config_entry.options
-
-    @override
-    def page_fields(self, page: str) -> tuple[Field, ...]:
-        """Return the fields of a page."""
-        return PAGES[page]
+        return Edited(self.config_entry, self.config_entry.title, self.config_entry.options)
 
     @override
     async def async_save(self, options: Mapping[str, Any]) -> None:
@@ -416,3 +348,6 @@ class HomeAgentOptionsFlow(OptionPages, OptionsFlow):
     async def async_back(self) -> ConfigFlowResult:
         """Show the menu that the page was chosen from."""
         return await self._async_menu(self._menu)
+
+
+add_page_steps(HomeAgentOptionsFlow, PAGES)

@@ -1,14 +1,13 @@
 """Reaching a model server from a form: which address answers, which models it has, what a model can do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 import json
 from math import ceil
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yarl
 
@@ -19,7 +18,6 @@ from homeassistant.helpers.selector import SelectOptionDict
 from homeassistant.setup import async_setup_component
 
 from ..agent.describe import async_phrase
-from ..agents.starting import build
 from ..connection import endpoint
 from ..const import CONF_MODEL, DOMAIN
 from ..errors import InvalidInput
@@ -27,12 +25,8 @@ from ..inference.client import ModelClient
 from ..inference.dialects.base import join_address, without_path
 from ..inference.models import Dialect, Endpoint, ErrorKind, ModelServerError, Probe
 from ..inference.probing import probe
-from ..parts import async_load_parts, async_part
 from ..regex import lazy_regex
 from ..runtime import DATA_SHARED, SharedData
-from ..self_test_reports import Report
-from ..settings import settings_of
-from ..store import EntryStore
 
 GOOD, USABLE = 85, 70
 """Means of the three measurements, in percent, from which a model is recommended, and makes few mistakes."""
@@ -46,28 +40,15 @@ _FILE: Final = json.loads(Path(__file__).with_name("recommended_models.json").re
 """Read with the module, which the import executor loads. The source is named in docs/install.md."""
 
 
-class Grade(IntEnum):
-    """How well a model does, the best first."""
-
-    GOOD = 0
-    USABLE = 1
-    UNKNOWN = 2
-    WEAK = 3
+GRADES: Final = ("good", "usable", "unknown", "weak")
+"""How well a model does, the best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """What was measured of a model, and the memory in gigabytes that it needs, None if that is unknown."""
 
     score: float
     gigabytes: int | None
-
-    @property
-    def grade(self) -> Grade:
-        """Return how well it does."""
-        if self.score >= GOOD:
-            return Grade.GOOD
-        return Grade.USABLE if self.score >= USABLE else Grade.WEAK
 
 
 def _words(name: str) -> tuple[str, ...]:
@@ -75,38 +56,34 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(_WORDS.findall(name.lower()))
 
 
-def _table() -> dict[tuple[str, ...], Measured]:
-    """Return what is known by the words of the names, the longest first."""
-    rows = {
-        _words(name): Measured((row["commands"] + row["simple"] + row["questions"]) / 3, row.get("gigabytes"))
-        for row in _FILE
-        for name in row["names"]
-    }
-    return dict(sorted(rows.items(), key=lambda row: -len(row[0])))
+TABLE: Final = {
+    _words(name): Measured((row["commands"] + row["simple"] + row["questions"]) / 3, row.get("gigabytes"))
+    for row in _FILE
+    for name in row["names"]
+}
 
 
-TABLE: Final = _table()
-
-
-def known(model: str) -> Measured | None:
+def measured(model: str) -> Measured | None:
     """Return what is known about a model, by the family and size that its name begins with."""
     words = _words(model.rstrip("/").rpartition("/")[2])
-    return next((found for names, found in TABLE.items() if words[: len(names)] == names), None)
+    begun = (names for names in sorted(TABLE, key=len, reverse=True) if words[: len(names)] == names)
+    return TABLE.get(next(begun, ()))
 
 
-def is_chat_model(model: str) -> bool:
-    """Return whether a name looks like that of a model one can talk to."""
-    return not any(part in model.lower() for part in NO_CHAT_MODELS)
+def _grade(row: Measured | None) -> str:
+    if row is None:
+        return "unknown"
+    return "good" if row.score >= GOOD else "usable" if row.score >= USABLE else "weak"
 
 
 def ranked(models: Iterable[str]) -> list[str]:
     """Return the models to offer, the best first; those that do not chat are left out if others do."""
     listed = list(models)
-    chat = [model for model in listed if is_chat_model(model)]
+    chat = [model for model in listed if not any(part in model.lower() for part in NO_CHAT_MODELS)]
 
     def place(model: str) -> tuple[int, float, str]:
-        found = known(model)
-        return (found.grade, -found.score, model) if found else (Grade.UNKNOWN, 0, model)
+        row = measured(model)
+        return GRADES.index(_grade(row)), -row.score if row else 0, model
 
     return sorted(chat or listed, key=place)
 
@@ -118,29 +95,17 @@ async def async_options(
 
     `sizes` are in bytes. How much memory a model needs matters only `at_home`.
     """
-    found: list[SelectOptionDict] = []
+    options: list[SelectOptionDict] = []
     for model in ranked(models):
-        gigabytes = _gigabytes(model, sizes) if at_home else None
-        found.append(
-            SelectOptionDict(value=model, label=await _async_label(hass, language, model, gigabytes))
-        )
-    return found
-
-
-def _gigabytes(model: str, sizes: Mapping[str, int]) -> int | None:
-    """Return how much memory a model needs, None if that is unknown."""
-    if (found := known(model)) and found.gigabytes:
-        return found.gigabytes
-    return ceil(sizes[model] / 1e9 * 1.1 + CONTEXT_GIGABYTES) if sizes.get(model) else None
-
-
-async def _async_label(hass: HomeAssistant, language: str, model: str, gigabytes: int | None) -> str:
-    found = known(model)
-    if found is None and gigabytes is None:
-        return model
-    grade = "unknown" if found is None else found.grade.name.lower()
-    key = f"model_{grade}" if gigabytes is None else f"model_{grade}_memory"
-    return await async_phrase(hass, language, key, model=model, gigabytes=str(gigabytes))
+        row, label = measured(model), model
+        gigabytes = row.gigabytes if row and at_home else None
+        if at_home and gigabytes is None and sizes.get(model):
+            gigabytes = ceil(sizes[model] / 1e9 * 1.1 + CONTEXT_GIGABYTES)
+        if row is not None or gigabytes is not None:
+            key = f"model_{_grade(row)}" if gigabytes is None else f"model_{_grade(row)}_memory"
+            label = await async_phrase(hass, language, key, model=model, gigabytes=str(gigabytes))
+        options.append(SelectOptionDict(value=model, label=label))
+    return options
 
 
 LIST_SECONDS: Final = 20
@@ -217,7 +182,9 @@ def candidates(typed: Endpoint) -> Iterator[str]:
 
 async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     """Return the server at an address as it was typed; raise InvalidInput that says why there is none."""
-    known = replace(typed, dialect=await _async_dialect(hass, typed))
+    async with _explained(typed, _LIST_ERROR_KEYS, LIST_SECONDS):
+        dialect = (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
+    known = replace(typed, dialect=dialect)
     failures: list[InvalidInput] = []
     for url in candidates(known):
         try:
@@ -232,14 +199,7 @@ async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     raise failure
 
 
-async def _async_dialect(hass: HomeAssistant, typed: Endpoint) -> str:
-    """Return the API of a server, found out where it was not chosen."""
-    async with _explained(typed, _LIST_ERROR_KEYS, LIST_SECONDS):
-        return (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
-
-
 async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> Server:
-    """Return the server at an address. Raises InvalidInput."""
     async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
         listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
     sizes = {model["id"]: model["size"] for model in listed if isinstance(model.get("size"), int)}
@@ -319,16 +279,6 @@ class ProbeSteps(FlowHandler[Any, Any, Any]):
         return task.result()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """An agent as the config flow has it so far."""
-
-    entry_id: str
-    title: str
-    data: Mapping[str, Any]
-    options: Mapping[str, Any]
-
-
 async def async_shared(hass: HomeAssistant) -> SharedData:
     """Return what all agents share, also before the first one is added.
 
@@ -337,24 +287,3 @@ async def async_shared(hass: HomeAssistant) -> SharedData:
     if DATA_SHARED not in hass.data:
         await async_setup_component(hass, DOMAIN, {})
     return hass.data[DATA_SHARED]
-
-
-async def async_try(
-    hass: HomeAssistant, shared: SharedData, draft: Draft, progress: Callable[[float], None], language: str
-) -> Report:
-    """Run the self-test of a draft, with advice in a language; `progress` gets the share that is done.
-
-    Raises LLMError if the server cannot be asked, and ServiceValidationError if options leave out tools that
-    the test needs.
-    """
-    await async_load_parts(hass, settings_of(draft))
-    runner = await async_part(hass, "self_test.runner")
-    try:
-        report: Report = await runner.SelfTest(hass, build(hass, draft)).async_run(
-            lambda done, total: progress(done / total), language
-        )
-    finally:
-        for store in shared.stores:
-            if isinstance(store, EntryStore):
-                store.forget(draft.entry_id)
-    return report

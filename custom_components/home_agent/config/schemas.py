@@ -16,7 +16,7 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
-from ..agent_options import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
+from ..const import CONF_ANNOUNCE_EXCLUDED, CONF_CONTROLLABLE, CONF_VISIBLE
 from ..errors import InvalidInput
 from ..knowledge.house import AREAS, DEVICES, ENTITIES, EXCLUDED, FLOORS, LABELS
 from ..safety.rules import as_texts, restricted_rules

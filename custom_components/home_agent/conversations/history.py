@@ -15,9 +15,8 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 from homeassistant.util.file import WriteError, write_utf8_file_atomic
 
-from ..const import DOMAIN, LOGGER
+from ..const import DOMAIN, LOGGER, EventData
 from ..context.window import messages_tokens
-from ..event_data import HistorySaved
 from ..inference.models import Message, MessageCall
 from ..safety.sanitizer.private_names import find_numbers, find_patterns, masked
 from ..store import UNREADABLE, Content, KeptStore, StoredFile, read_moment, read_text_or_none
@@ -516,7 +515,7 @@ class ConversationHistoryManager(StoredFile):
     There is one manager for the whole integration, so that no two entries write one file.
     """
 
-    def __init__(self, hass: HomeAssistant, on_saved: Callable[[HistorySaved], None] | None = None) -> None:
+    def __init__(self, hass: HomeAssistant, on_saved: Callable[[EventData], None] | None = None) -> None:
         self._hass = hass
         self._on_saved = on_saved
         self._entries: dict[str, Conversations] = {}

@@ -19,8 +19,7 @@ from homeassistant.helpers import (
 )
 from homeassistant.util import slugify
 
-from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
-from ..const import ASSISTANT
+from ..const import ASSISTANT, CONF_CONTROLLABLE, CONF_VISIBLE
 from ..domains import DOMAINS
 from ..domains.features import feature_bits
 from ..idle import in_slices

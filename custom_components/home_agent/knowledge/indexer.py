@@ -15,7 +15,6 @@ from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN, EVENT_INDEX_PROGRESS, LOGGER
-from ..event_data import IndexProgress
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..vector.lexical import Document, LexicalIndex
@@ -331,13 +330,13 @@ class Indexer:
         report = await self._semantic.async_sync(collection, documents)
         self._emitter.fire(
             EVENT_INDEX_PROGRESS,
-            IndexProgress(
-                collection=collection,
-                status="failed" if report.failed else "completed",
-                done=report.indexed + report.skipped,
-                total=report.total,
-                failed=report.failed,
-            ),
+            {
+                "collection": collection,
+                "status": "failed" if report.failed else "completed",
+                "done": report.indexed + report.skipped,
+                "total": report.total,
+                "failed": report.failed,
+            },
         )
         return report
 

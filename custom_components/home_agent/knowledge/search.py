@@ -37,8 +37,8 @@ from ..const import (
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
 from ..inference.models import ErrorKind, ModelServerError
-from ..parts import async_part
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
+from ..settings import async_part
 from ..texts import words
 from ..vector.embeddings import REQUIREMENTS, BuiltinModel, CachedEmbedder, EmbeddingError, Model
 from ..vector.lexical import fuse

@@ -15,7 +15,6 @@ from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.helpers.event import async_call_later
 
 from ..const import EVENT_VECTOR_QUERIED, LOGGER
-from ..event_data import VectorQueried
 from ..events import EventEmitter
 from ..idle import in_slices
 from ..issues import report, withdraw
@@ -444,12 +443,12 @@ class SemanticIndex:
         hits = [hit for hit in hits if hit.similarity >= threshold]
         self._emitter.fire(
             EVENT_VECTOR_QUERIED,
-            VectorQueried(
-                collection=collection,
-                results_count=len(hits),
-                top_k=limit,
-                entity_ids=[hit.id for hit in hits if hit.metadata.get("source") == TextSource.ENTITY],
-            ),
+            {
+                "collection": collection,
+                "results_count": len(hits),
+                "top_k": limit,
+                "entity_ids": [hit.id for hit in hits if hit.metadata.get("source") == TextSource.ENTITY],
+            },
         )
         return hits
 

@@ -13,7 +13,6 @@ from homeassistant.core import HomeAssistant, callback
 
 from ..const import EVENT_MEMORY_EXTRACTED, LOGGER
 from ..errors import HomeAgentError
-from ..event_data import MemoryExtracted
 from ..events import EventEmitter
 from ..idle import IdleQueue
 from ..inference.models import Message
@@ -339,9 +338,7 @@ class Extractor:
             )
         self._emitter.fire(
             EVENT_MEMORY_EXTRACTED,
-            MemoryExtracted(
-                conversation_id=conversation_id, memories_extracted=kept, extraction_llm=self.model
-            ),
+            {"conversation_id": conversation_id, "memories_extracted": kept, "extraction_llm": self.model},
             exchange.speaker.context,
         )
         return True

@@ -7,7 +7,6 @@ from enum import StrEnum
 from math import log1p
 from typing import Any, Final
 
-from ..event_data import MemoryStored
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..store import load
 from ..texts import fold_letters
@@ -214,7 +213,7 @@ def same_scope(one: Memory, other: Memory) -> bool:
     return one.person == other.person and one.private == other.private
 
 
-def stored_event(memory: Memory) -> MemoryStored:
+def stored_event(memory: Memory) -> dict[str, Any]:
     """Return the data of the event of a stored memory; events are recorded, so it has no content."""
     return {
         "memory_id": memory.id,

@@ -9,11 +9,11 @@ from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
-from ..parts import is_learning_enabled
 from ..proactive.state import SuggestionAnswer
 from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind, Ledger, RecordedAction
 from ..services.base import Response, row_of
 from ..services.tools import async_undo
+from ..settings import is_learning_enabled
 from ..tools.activity import last_changing_turn
 from .commands import EMPTY, CommandRow, PanelCommand, int_in_range
 
@@ -22,7 +22,6 @@ MAX_SUGGESTIONS: Final = 50
 
 
 async def _async_audit(command: PanelCommand) -> Response:
-    """Return the entries of the audit log, the newest first."""
     audit = command.data.handler.guard.journal.audit
     found = audit.entries(command.fields["limit"], command.fields.get("kind"))
     return {"entries": audit_rows(command, found, await command.async_names())}
@@ -105,7 +104,6 @@ async def _async_pending(command: PanelCommand) -> Response:
 
 
 async def _async_confirm(command: PanelCommand) -> Response:
-    """Confirm an action as the user of the panel. Raises ConfirmationRefused or HomeAgentError."""
     fields = command.fields
     await command.data.confirmations.async_approve(
         fields["action_id"], user=command.user, pin=fields.get("pin")
@@ -114,13 +112,11 @@ async def _async_confirm(command: PanelCommand) -> Response:
 
 
 async def _async_reject(command: PanelCommand) -> Response:
-    """Reject an action. Raises ConfirmationRefused."""
     await command.data.confirmations.async_reject(command.fields["action_id"], user=command.user)
     return EMPTY
 
 
 async def _async_suggestions(command: PanelCommand) -> Response:
-    """Return the suggestions, the newest first."""
     suggestions = (await command.data.async_proactive()).suggestions.all()
     return {
         "learning": is_learning_enabled(command.data.settings),
@@ -135,7 +131,6 @@ async def _async_suggestions(command: PanelCommand) -> Response:
 
 
 async def _async_answer(command: PanelCommand) -> Response:
-    """Take an answer to a suggestion. Raises AutomationRefusedError."""
     suggestions = (await command.data.async_proactive()).suggestions
     fields = command.fields
     item = await suggestions.async_answer(

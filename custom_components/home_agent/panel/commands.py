@@ -1,6 +1,6 @@
 """What all commands of the panel share, and those about the agent, its turns and its figures."""
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -8,32 +8,22 @@ from urllib.parse import urlsplit
 import probatio
 
 from homeassistant.auth.models import User
-from homeassistant.const import __version__
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from homeassistant.loader import async_get_integration
 from homeassistant.util import dt as dt_util
 
-from ..agent.record import MAX_TURNS, Row
+from .. import const
+from ..agent.record import MAX_TURNS
 from ..connection import queue_length
-from ..const import (
-    CONF_BASE_URL,
-    CONF_FALLBACK_MODEL,
-    CONF_LOCAL_FIRST,
-    CONF_MEMORY,
-    CONF_MODEL,
-    DOMAIN,
-)
+from ..const import DOMAIN
 from ..knowledge.speaker import USER_PREFIX, async_person_of_user, persons
-from ..parts import is_learning_enabled, is_proactive_enabled
 from ..runtime import HomeAgentData
 from ..services.base import Response, invalid
-from ..usage import MAX_DAYS, cost
+from ..settings import is_learning_enabled
+from .usage import MAX_DAYS, cost
 
 type PanelHandler = Callable[[PanelCommand], Coroutine[Any, Any, Response]]
 
-MAX_QUOTED: Final = 600
-"""Characters of an answer, and of the arguments and the result of a call, in a report."""
 EMPTY: Final[Response] = {}
 """The command worked, and there is nothing to show."""
 
@@ -80,12 +70,6 @@ class PanelCommand:
             known.setdefault(own.id, own.name)
         return [{"id": person_id, "name": name} for person_id, name in known.items()]
 
-    def turn(self) -> Row:
-        """Return the turn that is named, in all its parts. Raises HomeAssistantError if it is gone."""
-        if (turn := self.data.turn_log.whole(self.fields["turn_id"])) is None:
-            raise invalid("turn_unknown")
-        return {**turn}
-
 
 def int_in_range(least: int, most: int) -> probatio.All[Any]:
     """Return the check of a whole number."""
@@ -98,14 +82,14 @@ async def _async_overview(command: PanelCommand) -> Response:
     `reachable` is None until the server was asked, `cost` without prices.
     """
     data, settings = command.data, command.data.settings
-    address = urlsplit(settings.get(CONF_BASE_URL) or "")
+    address = urlsplit(settings.get(const.CONF_BASE_URL) or "")
     issues = ir.async_get(command.hass).issues.values()
     (today,) = data.shared.usage.of(data.entry_id).days(dt_util.now().date(), 1)
     return {
         "reachable": data.server_reachable,
         "server": f"{address.hostname or ''}{f':{address.port}' if address.port else ''}",
-        "model": settings[CONF_MODEL],
-        "fallback": settings.get(CONF_FALLBACK_MODEL) or "",
+        "model": settings[const.CONF_MODEL],
+        "fallback": settings.get(const.CONF_FALLBACK_MODEL) or "",
         "waiting": len(data.confirmations.pending),
         "suggestions": sum(item.state.value == "open" for item in data.suggested.suggestions.values()),
         "issues": sum(
@@ -115,23 +99,25 @@ async def _async_overview(command: PanelCommand) -> Response:
         "memories": len(data.memories.records()),
         "today": today,
         "cost": cost(today, settings),
-        "queue": queue_length(command.hass, settings[CONF_BASE_URL]),
+        "queue": queue_length(command.hass, settings[const.CONF_BASE_URL]),
         "features": {
-            "memory": bool(settings[CONF_MEMORY]),
+            "memory": bool(settings[const.CONF_MEMORY]),
             "learning": is_learning_enabled(settings),
-            "proactive": is_proactive_enabled(settings),
-            "local_first": bool(settings[CONF_LOCAL_FIRST]),
+            "proactive": bool(settings[const.CONF_PROACTIVE]),
+            "local_first": bool(settings[const.CONF_LOCAL_FIRST]),
         },
     }
 
 
 async def _async_turns(command: PanelCommand) -> Response:
-    """Return the last turns in short, the newest first, and how many are kept."""
     return {"most": MAX_TURNS, "turns": command.data.turn_log.short()}
 
 
 async def _async_turn(command: PanelCommand) -> Response:
-    return command.turn()
+    """Return a turn in all its parts. Raises HomeAssistantError if it is gone."""
+    if (turn := command.data.turn_log.whole(command.fields["turn_id"])) is None:
+        raise invalid("turn_unknown")
+    return {**turn}
 
 
 async def _async_usage(command: PanelCommand) -> Response:
@@ -142,50 +128,17 @@ async def _async_usage(command: PanelCommand) -> Response:
     return {"days": days, "costs": [each for each in costs if each is not None]}
 
 
-async def _async_report(command: PanelCommand) -> Response:
-    """Return the text of an issue about a turn. Raises HomeAssistantError for one that is no longer kept.
-
-    The requests are not part of it: they hold the names and the states of the whole home.
-    """
-    turn = command.turn()
-    integration = await async_get_integration(command.hass, DOMAIN)
-    text = await command.data.outgoing.async_mask("\n".join(_lines(turn)), turn["language"])
-    return {"report": f"Home Agent {integration.version}, Home Assistant {__version__}\n{text}"}
-
-
-def _lines(turn: Row) -> Iterator[str]:
-    models = dict.fromkeys(request["model"] for request in turn["requests"])
-    yield f"Model: {', '.join(models) or 'none was asked'}"
-    yield f"Language: {turn['language']}, {turn['surface']}"
-    yield f"Outcome: {turn['outcome']}{f' ({turn["error"]}: {turn["cause"]})' if turn['error'] else ''}"
-    yield ""
-    yield f"**Sentence:** {turn['sentence']}"
-    yield f"**Answer:** {turn['answer'][:MAX_QUOTED]}"
-    yield "**Expected:** "
-    yield ""
-    for request in turn["requests"]:
-        parts = ", ".join(f"{part['name']} {part['tokens']}" for part in request["parts"])
-        again = ", asked again" if request["again"] else ""
-        yield (
-            f"- request at {request['at']:.0f} ms{again}: waited {request['waited_ms']:.0f} ms, "
-            f"first token {request['first_ms'] or 0:.0f} ms, "
-            f"{request['ms']:.0f} ms, prompt {request['prompt']}, cached {request['cached']}, "
-            f"answer {request['completion']} ({parts})"
-        )
-    for call in turn["calls"]:
-        worked = "waits" if call["waits"] else "worked" if call["success"] else "failed"
-        fit = " ".join((call["fit"], *call["rules"]))
-        yield f"- call of {call['tool']} at {call['at']:.0f} ms: {worked}, {fit}"
-        yield f"  - arguments: {call['args'][:MAX_QUOTED]}"
-        yield f"  - result: {call['result'][:MAX_QUOTED]}"
+async def _async_self_test(command: PanelCommand) -> Response:
+    """Return the last report of the self-test, None if there is none; its model may be a former one."""
+    return {"result": command.data.shared.self_tests.of(command.data.entry_id).report}
 
 
 _TURN: Final = {probatio.Required("turn_id"): str}
 
 COMMANDS: Final[Mapping[str, CommandRow]] = {
     "overview": CommandRow(_async_overview),
+    "self_test/result": CommandRow(_async_self_test),
     "turns": CommandRow(_async_turns),
     "turn": CommandRow(_async_turn, _TURN),
     "usage": CommandRow(_async_usage, {probatio.Optional("days", default=30): int_in_range(1, MAX_DAYS)}),
-    "report": CommandRow(_async_report, _TURN),
 }

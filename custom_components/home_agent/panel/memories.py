@@ -94,7 +94,6 @@ async def _async_add(command: PanelCommand) -> Response:
 
 
 async def _async_delete(command: PanelCommand) -> Response:
-    """Forget a memory, everywhere and at once. Raises HomeAssistantError if it no longer exists."""
     if not await async_forget(command.data, [command.fields["memory_id"]]):
         raise invalid("memory_unknown", memory_id=command.fields["memory_id"])
     return EMPTY
@@ -116,13 +115,11 @@ async def _async_update_entry(command: PanelCommand) -> Response:
 
 
 async def _async_delete_entry(command: PanelCommand) -> Response:
-    """Forget a profile entry. Raises HomeAssistantError if it no longer exists."""
     await async_forget_profile(command.data, [_profile_entry(command).id])
     return EMPTY
 
 
 def _profile_entry(command: PanelCommand) -> ProfileEntry:
-    """Return the entry that is meant. Raises HomeAssistantError if it no longer exists."""
     entry = command.data.profile.get(command.fields["profile_id"])
     if entry is None:
         raise invalid("memory_unknown", memory_id=command.fields["profile_id"])
@@ -159,7 +156,6 @@ def _anybody(_record: object) -> bool:
 
 
 async def _async_mine(command: PanelCommand) -> Response:
-    """Return what is known about the user of the panel, and nothing of others."""
     data, user_id, own = command.data, command.user.id, await _async_own(command)
     person = await async_person_of_user(command.hass, user_id)
     names = {own: person.name if person else "", user_id: person.name if person else ""}

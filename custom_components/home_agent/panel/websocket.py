@@ -17,9 +17,10 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 
+from ..agent.describe import async_error_sentence
 from ..agents import async_agents, async_find_agent
 from ..const import CONF_PANEL, DOMAIN
-from ..parts import async_part
+from ..errors import HomeAgentError
 from ..runtime import (
     DATA_SHARED,
     Agent,
@@ -30,7 +31,7 @@ from ..runtime import (
     turn_signal,
 )
 from ..safety.confirmation import ActionOutcome, ConfirmationChannel, Confirmations, PendingAction
-from ..self_test.websocket import async_register_self_test
+from ..settings import async_part
 from . import activity, commands, memories
 from .commands import CommandRow, PanelCommand, PanelHandler
 
@@ -73,7 +74,7 @@ def async_register_commands(hass: HomeAssistant) -> None:
         _register(hass, name, {**ENTRY, **row.fields}, _answering(row.handler), everybody=row.everybody)
     _register(hass, "agents", {}, _agents, everybody=True)
     _register(hass, "subscribe", ENTRY, _subscribe, everybody=True)
-    async_register_self_test(hass)
+    _register(hass, "self_test/run", ENTRY, _run_self_test, everybody=False)
 
 
 def _register(
@@ -159,6 +160,38 @@ def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str,
 
     connection.subscriptions[msg["id"]] = stop
     connection.send_result(msg["id"])
+
+
+@callback
+def _run_self_test(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
+    """Run the self-test, or join the one that runs, and report how far it is and what it found.
+
+    Unsubscribing ends the test, unless somebody else waits for it.
+    """
+    if (data := _data(hass, msg["entry_id"])) is None:
+        connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
+        return
+
+    @callback
+    def send(kind: str, **fields: Any) -> None:
+        connection.send_event(msg["id"], {"type": kind, **fields})
+
+    async def run() -> None:
+        runner = await async_part(hass, "self_test.runner")
+        try:
+            report = await runner.async_run_self_test(
+                hass, data, lambda done, total: send("progress", done=done, total=total)
+            )
+        except HomeAgentError as err:
+            send("error", message=await async_error_sentence(hass, hass.config.language, err))
+        except HomeAssistantError as err:
+            send("error", message=str(err))
+        else:
+            send("result", result=report)
+
+    connection.send_result(msg["id"])
+    task = hass.async_create_background_task(run(), "home_agent self-test on the websocket")
+    connection.subscriptions[msg["id"]] = task.cancel
 
 
 def _data(hass: HomeAssistant, entry_id: str) -> HomeAgentData | None:

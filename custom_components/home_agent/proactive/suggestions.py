@@ -26,7 +26,6 @@ from ..agent.describe import async_phrase
 from ..channels.phones import async_on_press
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..domains import DOMAINS
-from ..event_data import SuggestionRequested, SuggestionResolved
 from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker, async_person_of_user, persons
@@ -314,7 +313,7 @@ class Suggestions:
         suggestion.state, suggestion.settled_at = state, dt_util.utcnow()
         self._state.changed()
         self._emitter.fire(
-            EVENT_SUGGESTION_RESOLVED, SuggestionResolved(suggestion_id=suggestion.id, outcome=state.value)
+            EVENT_SUGGESTION_RESOLVED, {"suggestion_id": suggestion.id, "outcome": state.value}
         )
         self._take_away(suggestion)
 
@@ -355,11 +354,11 @@ class Suggestions:
         self._show(suggestion)
         self._emitter.fire(
             EVENT_SUGGESTION_REQUESTED,
-            SuggestionRequested(
-                suggestion_id=suggestion.id,
-                summary=suggestion.text if whose is None else "",
-                expires_at=suggestion.expires_at.isoformat(),
-            ),
+            {
+                "suggestion_id": suggestion.id,
+                "summary": suggestion.text if whose is None else "",
+                "expires_at": suggestion.expires_at.isoformat(),
+            },
         )
         await self._messenger.async_send(
             _tag(suggestion),

@@ -27,7 +27,6 @@ from ..const import (
     LOGGER,
 )
 from ..errors import HomeAgentError
-from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
 from ..store import UNREADABLE, KeptStore, StoredFile, dump, load, read_moment
@@ -395,7 +394,7 @@ class Confirmations:
             self._journal.note(AuditKind.CONFIRMATION, **audited)
             self._emitter.fire(
                 EVENT_CONFIRMATION_RESOLVED,
-                ConfirmationResolved(action_id=lost.action_id, outcome=ActionOutcome.RESTARTED.value),
+                {"action_id": lost.action_id, "outcome": ActionOutcome.RESTARTED.value},
             )
 
     async def async_stop(self) -> None:
@@ -446,14 +445,14 @@ class Confirmations:
         self._journal.note(AuditKind.CONFIRMATION, **action.audited("requested"))
         self._emitter.fire(
             EVENT_CONFIRMATION_REQUESTED,
-            ConfirmationRequested(
-                action_id=action.id,
-                summary=without_embeds(action.question),
-                expires_at=action.expires_at.isoformat(),
-                conversation_id=action.owner.conversation_id,
-                user_id=action.owner.user_id,
-                person=action.speaker.person_id,
-            ),
+            {
+                "action_id": action.id,
+                "summary": without_embeds(action.question),
+                "expires_at": action.expires_at.isoformat(),
+                "conversation_id": action.owner.conversation_id,
+                "user_id": action.owner.user_id,
+                "person": action.speaker.person_id,
+            },
             action.speaker.context,
         )
         await self._async_tell(lambda channel: channel.async_ask(action))
@@ -601,7 +600,7 @@ class Confirmations:
         self._journal.note(AuditKind.CONFIRMATION, **action.audited(outcome.value))
         self._emitter.fire(
             EVENT_CONFIRMATION_RESOLVED,
-            ConfirmationResolved(action_id=action.id, outcome=outcome.value),
+            {"action_id": action.id, "outcome": outcome.value},
             action.speaker.context,
         )
         await self._async_tell(lambda channel: channel.async_settled(action, outcome))

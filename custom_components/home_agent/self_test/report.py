@@ -9,8 +9,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..agent.describe import async_phrase
-from ..self_test_reports import CaseReport, Report, Score
 from .cases import Capability, Case
+from .kept import Report
 
 GOOD, USABLE, WEAK = 0.9, 0.7, 0.6
 """Shares of cases: for the verdicts, and of one capability, below which it is named as weak."""
@@ -33,7 +33,7 @@ class Result:
     late: bool
     """Whether it was broken off because it took too long."""
 
-    def as_dict(self) -> CaseReport:
+    def as_dict(self) -> dict[str, Any]:
         """Return it as the report shows it."""
         return {
             "name": self.case.name,
@@ -47,21 +47,31 @@ class Result:
         }
 
 
-async def async_report(
-    hass: HomeAssistant, language: str, model: str, results: Sequence[Result], planned: int
-) -> Report:
+async def async_report(hass: HomeAssistant, model: str, results: Sequence[Result], planned: int) -> Report:
     """Return the report about the results, of which there is at least one."""
     seconds = median(result.seconds for result in results)
     firsts = [result.first_seconds for result in results if result.first_seconds is not None]
-    scores = _scores(results)
+    scores: dict[str, dict[str, int]] = {}
+    for capability in Capability:
+        if of_it := [result for result in results if result.case.capability is capability]:
+            right = sum(result.problem is None for result in of_it)
+            scores[capability.value] = {"passed": right, "total": len(of_it)}
     weak = [name for name, score in scores.items() if score["passed"] < WEAK * score["total"]]
     passed = sum(result.problem is None for result in results)
-    verdict = _verdict(passed / len(results), weak)
+    share = passed / len(results)
     if len(results) < planned or seconds > TOO_SLOW_SECONDS:
-        verdict = "slow"
+        verdict, keys = "slow", ["self_test_too_slow"]
+    else:
+        verdict = "usable" if share >= USABLE else "poor"
+        # A model that acts without being asked is never a good one.
+        if share >= GOOD and Capability.ABSTAINING not in weak:
+            verdict = "good"
+        keys = [f"self_test_{verdict}", *(["self_test_slow"] if seconds > SLOW_SECONDS else [])]
+        keys += [f"self_test_weak_{name}" for name in weak] if verdict != "poor" else []
+    language, rounded = hass.config.language, f"{seconds:.0f}"
     return {
         "verdict": verdict,
-        "advice": await _async_advice(hass, language, verdict, weak, seconds),
+        "advice": " ".join([await async_phrase(hass, language, key, seconds=rounded) for key in keys]),
         "model": model,
         "at": dt_util.utcnow().isoformat(),
         "passed": passed,
@@ -73,32 +83,3 @@ async def async_report(
         "median_first_token_seconds": round(median(firsts), 2) if firsts else None,
         "cases": [result.as_dict() for result in results],
     }
-
-
-def _scores(results: Sequence[Result]) -> dict[str, Score]:
-    scores: dict[str, Score] = {}
-    for capability in Capability:
-        of_it = [result for result in results if result.case.capability is capability]
-        if of_it:
-            right = sum(result.problem is None for result in of_it)
-            scores[capability.value] = {"passed": right, "total": len(of_it)}
-    return scores
-
-
-def _verdict(share: float, weak: Sequence[str]) -> str:
-    """Return the verdict; a model that acts without being asked is never a good one."""
-    if share >= GOOD and Capability.ABSTAINING not in weak:
-        return "good"
-    return "usable" if share >= USABLE else "poor"
-
-
-async def _async_advice(
-    hass: HomeAssistant, language: str, verdict: str, weak: Sequence[str], seconds: float
-) -> str:
-    if verdict == "slow":
-        keys = ["self_test_too_slow"]
-    else:
-        keys = [f"self_test_{verdict}", *(["self_test_slow"] if seconds > SLOW_SECONDS else [])]
-        keys += [f"self_test_weak_{name}" for name in weak] if verdict != "poor" else []
-    told: dict[str, Any] = {"seconds": f"{seconds:.0f}"}
-    return " ".join([await async_phrase(hass, language, key, **told) for key in keys])

@@ -8,20 +8,13 @@ import json
 from time import monotonic
 from typing import Any, Final
 
-from homeassistant.core import Context, HomeAssistant, State
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import llm
 
+from .. import const
 from ..agent.llm import as_tool_input, filter_for, may_answer_order, written_calls
-from ..const import (
-    CONF_KEEP_ALIVE,
-    CONF_MODEL,
-    CONF_NUM_CTX,
-    CONF_TEMPERATURE,
-    CONF_THINKING,
-    CONF_TOP_P,
-    DOMAIN,
-)
+from ..const import DOMAIN
 from ..context.catalogue import build_catalogue
 from ..context.manager import AssembledContext
 from ..context.window import RequestDraft, Slot, fit
@@ -30,7 +23,6 @@ from ..errors import HomeAgentError
 from ..inference.models import (
     Caller,
     ChatRequest,
-    Delta,
     ErrorKind,
     FunctionCall,
     Message,
@@ -39,10 +31,8 @@ from ..inference.models import (
     Priority,
     as_agent_error,
 )
-from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..runtime import HomeAgentData
-from ..self_test_reports import Progress, Report, SelfTestResult
 from ..texts import plain
 from ..tools.base import HomeAgentTool
 from ..tools.calls.repair import fit as fit_call
@@ -53,6 +43,7 @@ from ..tools.ha_control import ControlTool
 from ..tools.ha_query import QueryTool
 from ..tools.resolving.resolver import Target, resolve
 from .cases import Case, cases, house, lines, states
+from .kept import Progress, Report
 from .report import Result, async_report
 
 MAX_TOKENS: Final = 160
@@ -87,10 +78,9 @@ class SelfTest:
         self._house = house()
         self._tools: dict[str, llm.Tool] = dict(data.handler.tools)
         self._speaker = Speaker(context=Context(), language="en")
-        self._checker = Checker(self._house, states(), self._tools, self._speaker)
 
-    async def async_run(self, progress: Progress | None = None, language: str | None = None) -> Report:
-        """Return the report, with advice in a language. Raises LLMError if the server cannot be asked.
+    async def async_run(self, progress: Progress) -> Report:
+        """Return the report. Raises LLMError if the server cannot be asked.
 
         A model that is too slow is not asked every case.
         """
@@ -98,14 +88,12 @@ class SelfTest:
         results: list[Result] = []
         started = monotonic()
         for case in asked:
-            if progress is not None:
-                progress(len(results), len(asked))
+            progress(len(results), len(asked))
             results.append(await self._async_case(case, CASE_SECONDS if results else FIRST_SECONDS))
             late = sum(result.late for result in results)
             if late >= MAX_LATE or monotonic() - started > TOTAL_SECONDS:
                 break
-        spoken = language or self._hass.config.language
-        return await async_report(self._hass, spoken, self._data.settings[CONF_MODEL], results, len(asked))
+        return await async_report(self._hass, self._data.settings[const.CONF_MODEL], results, len(asked))
 
     async def _async_case(self, case: Case, seconds: float) -> Result:
         """Return the result of one case that may take so many seconds. Raises LLMError."""
@@ -138,11 +126,9 @@ class SelfTest:
         """
         messages: list[Message] = [{"role": "user", "content": case.said}]
         turn.answer, turn.first = await self._async_ask(messages, case)
-        problem = self._checker.problem(case, turn.answer)
-        return problem or await self._async_afterwards(case, messages, turn.answer)
-
-    async def _async_afterwards(self, case: Case, messages: list[Message], answer: ModelAnswer) -> str | None:
-        """Return the problem of the model's final answer, or None if it is right."""
+        answer = turn.answer
+        if problem := self._wrong(case, answer):
+            return problem
         if case.refused:
             told = answer
             if answer.calls:
@@ -156,7 +142,7 @@ class SelfTest:
             read = {"success": True, "result": list(lines(self._house)), "error": None}
             told = await self._async_told(case, messages, answer, read)
             words = f"{words} {told.words}"
-        return self._checker.unsaid(case, words)
+        return unsaid(case, words)
 
     async def _async_told(
         self, case: Case, messages: list[Message], answer: ModelAnswer, result: Mapping[str, Any]
@@ -176,7 +162,7 @@ class SelfTest:
         words, calls, first = "", [], None
         async with aclosing(self._data.router.primary.stream(self._request(messages, case))) as deltas:
             async for delta in deltas:
-                if first is None and _holds_something(delta):
+                if first is None and (delta.content or delta.thinking or delta.tool_calls):
                     first = monotonic()
                 words += speech.feed(delta.content).text
                 calls += [as_tool_input(call) for call in delta.tool_calls]
@@ -194,13 +180,16 @@ class SelfTest:
             [],
         )
         shown = Slot(heading="States now:", lines=tuple(lines(self._house)))
+        history: list[Message] = []
+        for said, answered in case.before:
+            history += [{"role": "user", "content": said}, {"role": "assistant", "content": answered}]
         tools = data.tool_schemas.beside(self._house, catalogue)
         tools_budget = budget.chosen.get("tools")
         draft = RequestDraft(
             systems=systems,
             tools=tools,
             tools_budget=tools_budget,
-            history=_history(case),
+            history=history,
             slots=(shown,),
         )
         fitted = fit(draft, messages, window.request_tokens(MAX_TOKENS))
@@ -208,95 +197,16 @@ class SelfTest:
         return ChatRequest(
             messages=fitted.messages,
             tools=fitted.tools,
-            temperature=settings[CONF_TEMPERATURE],
-            top_p=settings[CONF_TOP_P],
+            temperature=settings[const.CONF_TEMPERATURE],
+            top_p=settings[const.CONF_TOP_P],
             max_tokens=MAX_TOKENS,
-            keep_alive=settings[CONF_KEEP_ALIVE],
-            num_ctx=settings.get(CONF_NUM_CTX),
-            thinking=settings[CONF_THINKING],
+            keep_alive=settings[const.CONF_KEEP_ALIVE],
+            num_ctx=settings.get(const.CONF_NUM_CTX),
+            thinking=settings[const.CONF_THINKING],
             caller=Caller("self-test", Priority.TASK),
         )
 
-
-@dataclass(slots=True)
-class _Turn:
-    """What is known of a case when it is broken off."""
-
-    started: float
-    answer: ModelAnswer = field(default_factory=lambda: ModelAnswer((), ""))
-    first: float | None = None
-
-
-def _history(case: Case) -> list[Message]:
-    messages: list[Message] = []
-    for said, answered in case.before:
-        messages += [{"role": "user", "content": said}, {"role": "assistant", "content": answered}]
-    return messages
-
-
-def _holds_something(delta: Delta) -> bool:
-    return bool(delta.content or delta.thinking or delta.tool_calls)
-
-
-async def async_run_self_test(hass: HomeAssistant, data: HomeAgentData, watch: Progress) -> Report:
-    """Run the self-test of an agent, keep its report and return it; `watch` is told how far it is.
-
-    Who cancels this stops waiting; the test ends when nobody waits any more. Raises LLMError if the server
-    cannot be asked, and ServiceValidationError if the options leave out a tool that the test needs.
-    """
-    kept = data.shared.self_tests.of(data.entry_id)
-    test = SelfTest(hass, data)
-    kept.watchers.append(watch)
-    if kept.task is None or kept.task.done():
-        kept.task = hass.async_create_background_task(_async_test(test, kept), "home_agent self-test")
-    running = kept.task
-    try:
-        return await asyncio.shield(running)
-    finally:
-        kept.watchers.remove(watch)
-        if not kept.watchers and not running.done():
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
-
-
-async def _async_test(test: SelfTest, kept: SelfTestResult) -> Report:
-    """Run a test, tell who watches, and keep the report. Raises LLMError."""
-
-    def tell(done: int, total: int) -> None:
-        for watch in kept.watchers:
-            watch(done, total)
-
-    report = await test.async_run(tell)
-    kept.keep(report)
-    return report
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
-    """What a model answered: its calls, and its words."""
-
-    calls: Sequence[llm.ToolInput]
-    words: str
-
-
-class Checker:
-    """Knows the imaginary home and the tools."""
-
-    def __init__(
-        self,
-        house: HouseSnapshot,
-        states: Mapping[str, State],
-        tools: Mapping[str, llm.Tool],
-        speaker: Speaker,
-    ) -> None:
-        self._house = house
-        self._states = states
-        self._tools = tools
-        self._speaker = speaker
-
-    def problem(self, case: Case, answer: ModelAnswer) -> str | None:
-        """Return the problem of an answer; None if it is right."""
+    def _wrong(self, case: Case, answer: ModelAnswer) -> str | None:
         try:
             done = self._done(case, answer.calls)
             read = self._read(case, answer.calls)
@@ -310,14 +220,6 @@ class Checker:
             return f"did not read the history of {case.reads}"
         return None
 
-    def unsaid(self, case: Case, words: str) -> str | None:
-        """Return the missing part of an answer, or None if the answer is complete."""
-        if said := [wrong for wrong in case.wrong if _says(words, wrong)]:
-            return f"says {said[0]}"
-        if case.answers and not any(_says(words, wanted) for wanted in case.answers):
-            return f"does not say {' or '.join(case.answers)}"
-        return None
-
     def _unasked(self, case: Case, calls: Sequence[llm.ToolInput]) -> str | None:
         for call in calls:
             tool = self._tools.get(call.tool_name)
@@ -329,7 +231,6 @@ class Checker:
         return None
 
     def _done(self, case: Case, calls: Sequence[llm.ToolInput]) -> dict[str, list[tuple[str, Any]]]:
-        """Return the services that calls come down to, by entity. Raises HomeAgentError."""
         done: dict[str, list[tuple[str, Any]]] = {}
         for call in calls:
             if call.tool_name != ControlTool.name:
@@ -337,12 +238,11 @@ class Checker:
             fitted, _ = fit_call(self._tools[ControlTool.name], call.tool_args)
             verb, target, given = read_args(fitted)
             for record in self._meant(case, target, domains_of(verb)):
-                made = plan(self._states[record], verb, given, Units())
+                made = plan(states()[record], verb, given, Units())
                 done.setdefault(record, []).extend((step.service, step.data) for step in made.calls)
         return done
 
     def _read(self, case: Case, calls: Sequence[llm.ToolInput]) -> set[str]:
-        """Return the entities whose history is read. Raises HomeAgentError."""
         found: set[str] = set()
         for call in calls:
             if call.tool_name == QueryTool.name and case.reads:
@@ -352,7 +252,6 @@ class Checker:
         return found
 
     def _meant(self, case: Case, target: Target, domains: Any) -> list[str]:
-        """Return the entities that a target means. Raises ValidationError."""
         found = resolve(
             self._house,
             target,
@@ -362,6 +261,55 @@ class Checker:
             exists=lambda _entity_id: False,
         )
         return [record.entity_id for record in found]
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What is known of a case when it is broken off."""
+
+    started: float
+    answer: ModelAnswer = field(default_factory=lambda: ModelAnswer((), ""))
+    first: float | None = None
+
+
+async def async_run_self_test(hass: HomeAssistant, data: HomeAgentData, watch: Progress) -> Report:
+    """Run the self-test of an agent, keep its report and return it; `watch` is told how far it is.
+
+    Who cancels this stops waiting; the test ends when nobody waits any more. Raises LLMError if the server
+    cannot be asked, and ServiceValidationError if the options leave out a tool that the test needs.
+    """
+    kept = data.shared.self_tests.of(data.entry_id)
+    test = SelfTest(hass, data)
+
+    def tell(done: int, total: int) -> None:
+        for each in kept.watchers:
+            each(done, total)
+
+    async def run() -> Report:
+        report = await test.async_run(tell)
+        kept.keep(report)
+        return report
+
+    kept.watchers.append(watch)
+    if kept.task is None or kept.task.done():
+        kept.task = hass.async_create_background_task(run(), "home_agent self-test")
+    running = kept.task
+    try:
+        return await asyncio.shield(running)
+    finally:
+        kept.watchers.remove(watch)
+        if not kept.watchers and not running.done():
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What a model answered: its calls, and its words."""
+
+    calls: Sequence[llm.ToolInput]
+    words: str
 
 
 def _difference(case: Case, done: Mapping[str, list[tuple[str, Any]]], answer: ModelAnswer) -> str | None:
@@ -385,5 +333,11 @@ def claims_success(case: Case, words: str) -> bool:
     return bool(words.strip()) and not may_answer_order(words, case.language)
 
 
-def _says(words: str, wanted: str) -> bool:
-    return f" {plain(wanted)} " in f" {plain(words)} "
+def unsaid(case: Case, words: str) -> str | None:
+    """Return what an answer says wrongly or leaves out, None if it is right."""
+    spoken = f" {plain(words)} "
+    if wrong := next((word for word in case.wrong if f" {plain(word)} " in spoken), None):
+        return f"says {wrong}"
+    if case.answers and not any(f" {plain(wanted)} " in spoken for wanted in case.answers):
+        return f"does not say {' or '.join(case.answers)}"
+    return None

@@ -76,7 +76,6 @@ async def _async_ask(call: ServiceCall, entry: Agent) -> Response:
 
 
 async def _async_settle(call: ServiceCall, entry: Agent) -> Response:
-    """Confirm or reject an action."""
     user, action_id = await async_caller(call), call.data["action_id"]
     confirmations = entry.runtime_data.confirmations
     try:
@@ -90,7 +89,6 @@ async def _async_settle(call: ServiceCall, entry: Agent) -> Response:
 
 
 async def _async_list(call: ServiceCall, entry: Agent) -> Response:
-    """Return the suggestions, the newest first."""
     wanted = call.data.get("state")
     suggestions = (await entry.runtime_data.async_proactive()).suggestions
     found = [item for item in suggestions.all() if wanted in (None, item.state)]

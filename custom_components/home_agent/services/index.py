@@ -25,7 +25,6 @@ async def _async_reload_context(call: ServiceCall, entry: Agent) -> Response:
 
 
 async def _async_reindex_entities(call: ServiceCall, entry: Agent) -> Response:
-    """Update the index, and report what was done."""
     _require_index(entry)
     report = await entry.runtime_data.async_sync()
     if not call.return_response:
@@ -43,7 +42,6 @@ async def _async_index_entity(call: ServiceCall, entry: Agent) -> Response:
 
 
 def _require_index(entry: Agent) -> None:
-    """Raise ServiceValidationError if there is no index."""
     if not entry.runtime_data.semantic.configured:
         raise invalid("index_off")
 

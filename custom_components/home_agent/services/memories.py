@@ -24,7 +24,6 @@ MAX_MEMORIES: Final = 1_000
 
 
 async def _async_list(call: ServiceCall, entry: Agent) -> Response:
-    """Return the memories, the newest first."""
     may_see = await _async_may_see(call)
     kind = call.data.get("memory_type")
     found = [
@@ -37,7 +36,6 @@ async def _async_list(call: ServiceCall, entry: Agent) -> Response:
 
 
 async def _async_search(call: ServiceCall, entry: Agent) -> Response:
-    """Return the memories that match a query, the most relevant first."""
     found = await entry.runtime_data.memories.async_search(
         call.data["query"],
         call.data["limit"],
@@ -92,7 +90,6 @@ async def async_remember(
 
 
 async def _async_delete(call: ServiceCall, entry: Agent) -> Response:
-    """Forget one memory, everywhere and at once."""
     memories = entry.runtime_data.memories
     may_see = await _async_may_see(call)
     memory = memories.get(call.data["memory_id"])

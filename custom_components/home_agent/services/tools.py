@@ -19,9 +19,9 @@ from ..agents import agents_of
 from ..agents.llm_api import async_one_call
 from ..const import DOMAIN, LOGGER
 from ..issues import report, withdraw
-from ..parts import async_part
 from ..runtime import Agent
 from ..safety.journal import MAX_ENTRIES, AuditKind, Ledger, RecordedAction
+from ..settings import async_part
 from ..tools.activity import ActivityTool, last_changing_turn
 from ..tools.calls.schema import MAX_TOOL_NAME
 from ..tools.custom import DATA_CUSTOM_TOOLS, CustomTools
@@ -104,7 +104,6 @@ async def _async_log(call: ServiceCall, entry: Agent) -> Response:
 
 
 async def _async_self_test(call: ServiceCall, entry: Agent) -> Response:
-    """Ask the model sentences about an imaginary home; nothing is called. Raises LLMError."""
     running = await async_part(call.hass, "self_test.runner")
     report: Response = await running.async_run_self_test(call.hass, entry.runtime_data, lambda *_: None)
     return report

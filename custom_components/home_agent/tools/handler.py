@@ -31,7 +31,6 @@ from ..errors import (
     ToolNotFound,
     ValidationError,
 )
-from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..knowledge.house import Snapshots
 from ..safety.confirmation import Confirmations, PendingAction
@@ -247,15 +246,15 @@ class ToolHandler:
             self._progress(turn, record, status, success=record.success, error=error)
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
-            ToolExecuted(
-                tool_name=record.tool_name,
-                parameters=dict.fromkeys(record.args, REDACTED) if hidden else record.args,
-                result=REDACTED if hidden else record.said,
-                success=record.success,
-                waiting=record.waits,
-                duration_ms=round(record.duration_ms, 1),
-                conversation_id=turn.conversation_id,
-            ),
+            {
+                "tool_name": record.tool_name,
+                "parameters": dict.fromkeys(record.args, REDACTED) if hidden else record.args,
+                "result": REDACTED if hidden else record.said,
+                "success": record.success,
+                "waiting": record.waits,
+                "duration_ms": round(record.duration_ms, 1),
+                "conversation_id": turn.conversation_id,
+            },
             turn.speaker.context,
         )
 
@@ -270,14 +269,14 @@ class ToolHandler:
     ) -> None:
         self._emitter.fire(
             EVENT_TOOL_PROGRESS,
-            ToolProgress(
-                tool_name=record.tool_name,
-                tool_call_id=record.id,
-                status=status,
-                success=success,
-                error=error,
-                error_type=record.error_type if error else None,
-            ),
+            {
+                "tool_name": record.tool_name,
+                "tool_call_id": record.id,
+                "status": status,
+                "success": success,
+                "error": error,
+                "error_type": record.error_type if error else None,
+            },
             turn.speaker.context,
         )
 

@@ -13,7 +13,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.util import dt as dt_util
 from homeassistant.util.language import matches
 
-from ..agent_options import CONF_ANNOUNCE_EXCLUDED
+from ..const import CONF_ANNOUNCE_EXCLUDED
 from ..domains.features import supports
 from ..errors import NotPermitted, PermissionDenied
 from ..knowledge.house import AgentView

@@ -16,7 +16,6 @@ from homeassistant.util.json import JsonValueType
 from ..const import EVENT_PLANNED_RUN, LOGGER
 from ..domains.showing import GONE
 from ..errors import NotExposed, PermissionDenied, ToolExecutionError
-from ..event_data import PlannedRun
 from ..events import EventEmitter
 from ..planned.records import Held, PlannedItem
 from ..planned.scheduler import Run, Scheduler, is_missed
@@ -126,16 +125,16 @@ class PlannedRuns:
         context: Context | None = None,
     ) -> None:
         """Fire the event of a run, and tell a person of a problem."""
-        data = PlannedRun(
-            command_id=item.id,
-            action=item.verb,
-            entity_ids=list(item.entity_ids),
-            due=due.isoformat(),
-            outcome=outcome.value,
-            failed=list(failed_ids),
-            user_id=item.owner.user_id,
-            person=item.owner.person_id,
-        )
+        data = {
+            "command_id": item.id,
+            "action": item.verb,
+            "entity_ids": list(item.entity_ids),
+            "due": due.isoformat(),
+            "outcome": outcome.value,
+            "failed": list(failed_ids),
+            "user_id": item.owner.user_id,
+            "person": item.owner.person_id,
+        }
         self._emitter.fire(EVENT_PLANNED_RUN, data, context)
         if outcome is not RunOutcome.DONE:
             await self._tell(item, due, f"planned_{outcome}", failed_ids, why)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 import json
 from time import monotonic
-from typing import Any, Final, NotRequired, Self, TypedDict, cast
+from typing import Any, Final, NotRequired, Self, TypedDict
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, valid_entity_id
@@ -15,7 +15,6 @@ from homeassistant.helpers import llm
 
 from ..const import ASSISTANT, DOMAIN
 from ..errors import HomeAgentError, PermissionDenied, RefusedByRule, ValidationError
-from ..event_data import FitCounts, TurnQuality
 from ..inference.models import Caller, TokenUsage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
@@ -204,7 +203,7 @@ class Quality:
         }
 
 
-def turn_quality(records: Iterable[CallRecord]) -> TurnQuality:
+def turn_quality(records: Iterable[CallRecord]) -> dict[str, Any]:
     """Return the counters of one turn, in all and by tool."""
     by_tool: dict[str, Counter[Fit]] = {}
     rules: Counter[str] = Counter()
@@ -218,8 +217,8 @@ def turn_quality(records: Iterable[CallRecord]) -> TurnQuality:
     }
 
 
-def _named(counts: Counter[Fit]) -> FitCounts:
-    return cast("FitCounts", {fit.value: counts[fit] for fit in Fit})
+def _named(counts: Counter[Fit]) -> dict[str, int]:
+    return {fit.value: counts[fit] for fit in Fit}
 
 
 @dataclass(slots=True)

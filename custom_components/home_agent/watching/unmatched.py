@@ -38,12 +38,12 @@ from homeassistant.helpers.event import async_call_later, async_track_state_chan
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
 
-from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from ..agents import stored_options
 from ..config.choices import has_people
 from ..config.rule_names import RuleNames, async_applies, async_rule_names
 from ..config.schemas import label_path, page_of
 from ..const import (
+    CONF_CONTROLLABLE,
     CONF_DEVICE_PERSONS,
     CONF_NOTIFY_TARGETS,
     CONF_POLICY_CHOICES,
@@ -52,13 +52,13 @@ from ..const import (
     CONF_PROACTIVE_RULES,
     CONF_TELEGRAM,
     CONF_TELEGRAM_CHATS,
+    CONF_VISIBLE,
     DEFAULTS,
     DOMAIN,
 )
 from ..issues import report, withdraw
 from ..knowledge.house import EXCLUDED, FLOORS, LISTED
 from ..knowledge.speaker import DEVICE, PERSON
-from ..parts import NAMING
 from ..proactive.rules import ENTITIES, PERSONS as TOLD
 from ..runtime import Agent
 from ..safety.rules import (
@@ -80,6 +80,7 @@ from ..safety.rules import (
     WHOM,
     as_texts,
 )
+from ..settings import NAMING
 from ..tools.people import TARGETS
 
 CALM_SECONDS: Final = 30
@@ -291,7 +292,7 @@ class _NameWatch:
         async with self._lock:
             all_named = [one for each in self._named.values() for one in each]
             rules = [one.name for one in all_named if one.field not in (*PLACES, *PEOPLE)]
-            names = await async_rule_names(self._hass, rules, self._entry)
+            names = await async_rule_names(self._hass, rules)
             now = replace(names, loading=False)
             for key, each in self._named.items():
                 gone = [one for one in each if not await self._async_matches(now, one)]
@@ -320,7 +321,6 @@ class _NameWatch:
         """Tell what no longer matches, and what it is called now."""
         missing = {one.name for one in gone}
         renamed = {old: new for old, new in self._renamed.items() if old in missing and names.has(new)}
-        nearest = await self._hass.async_add_executor_job(_nearest, names, missing - renamed.keys())
         labels = await async_get_translations(self._hass, self._hass.config.language, "options", {DOMAIN})
         lines = []
         for one in dict.fromkeys(gone):
@@ -328,8 +328,6 @@ class _NameWatch:
             line = f"- {label}: `{one.name}`"
             if one.name in renamed:
                 line += f" → `{renamed[one.name]}`"
-            elif suggestion := nearest.get(one.name):
-                line += f" (`{suggestion}`?)"
             lines.append(line)
         left = [one for one in gone if one.name not in renamed]
         page = page_of(left[0].option) if left else ""
@@ -343,8 +341,3 @@ class _NameWatch:
             title=self._entry.title,
             names="\n".join(lines[:MAX_LISTED]),
         )
-
-
-def _nearest(names: RuleNames, missing: Iterable[str]) -> dict[str, str]:
-    """Return which rule may be meant by each. Runs in a worker thread."""
-    return {name: found for name in missing if (found := names.nearest(name))}

@@ -12,7 +12,6 @@ from typing import Final, override
 
 from homeassistant.core import HomeAssistant, State
 
-from ...agent_options import CONF_VISIBLE
 from ...const import (
     CONF_CONTEXT_FORMAT,
     CONF_CONTEXT_MODE,
@@ -21,6 +20,7 @@ from ...const import (
     CONF_VECTOR_COLLECTION,
     CONF_VECTOR_THRESHOLD,
     CONF_VECTOR_TOP_K,
+    CONF_VISIBLE,
     MODE_VECTOR,
 )
 from ...domains import DOMAINS

@@ -92,8 +92,6 @@ summary { cursor: pointer; padding: 6px 0; }
 .row { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center; margin: 0 0 12px; }
 .grow { flex: 1 1 0; min-width: 0; }
 .row.end { margin: 12px 0 0; justify-content: flex-end; }
-.row.end > .report { flex: 1 1 100%; order: 2; }
-.report:empty { display: none; }
 `;
 
 const PAGES = `

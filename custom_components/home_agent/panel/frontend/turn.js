@@ -1,6 +1,6 @@
 // One turn in all its parts: what happened when, what was sent, called and found.
 
-import { button, card, folded, icon, link } from "./controls.js";
+import { card, folded, icon, link } from "./controls.js";
 import { copied } from "./copy.js";
 import { answerText, dotted, h, mark, nothing, table } from "./dom.js";
 import { waterfall } from "./waterfall.js";
@@ -40,20 +40,7 @@ function said(turn, context) {
       turn.kept_home && mark(t("kept_home"), "good"),
       turn.listens && mark(t("listens")),
     ),
-    h("div", { class: "row end" }, report(turn, context)),
   ];
-}
-
-// Makes the text of an issue, to be read before it is sent to anybody.
-function report(turn, context) {
-  const { t, call } = context;
-  const shown = h("div", { class: "report" });
-  const make = () =>
-    context.guarded(async () => {
-      const { report: text } = await call("report", { turn_id: turn.id });
-      shown.replaceChildren(h("p", { class: "quiet" }, t("report_read")), h("pre", { tabindex: "0" }, text), copied(t("copy"), () => text, context));
-    });
-  return [button(t("report"), make), shown];
 }
 
 function asked(request, index, context) {

@@ -33,7 +33,6 @@ from .private_names import (
     build_finder,
     find_numbers,
     find_patterns,
-    masked,
     ordinary_words,
     schedule_phrases,
 )
@@ -333,16 +332,6 @@ class Sanitizer:
             return _held_back(kinds) if kinds else Sanitized(whole)
 
         return await self._hass.async_add_executor_job(check)
-
-    async def async_mask(self, lines: Iterable[str], language: str) -> list[str]:
-        """Return lines for a text that a person publishes, with the kind in place of everything private."""
-        finder = await self._async_finder()
-        sending = Sending(language=language)
-
-        def mask() -> list[str]:
-            return [masked(line[:MAX_TEXT], self._find(line[:MAX_TEXT], finder, sending)) for line in lines]
-
-        return await self._hass.async_add_executor_job(mask)
 
     async def async_shorten(self, text: str, data: Any, untold: Untold, sending: Sending) -> Shortened:
         """Return a question for a model: sentences that tell too much are left out, names are replaced."""

@@ -63,10 +63,6 @@ class Outgoing:
             raise ToolExecutionError(sent.advice)
         return sent
 
-    async def async_mask(self, text: str, language: str) -> str:
-        """Return a text that a person is going to publish, with the kind in place of everything private."""
-        return "\n".join(await self._sanitizer.async_mask(text.split("\n"), language))
-
     async def async_check(self, call: Leaving, run: ToolRun) -> None:
         """Let the arguments of a call through as they are. Raises PermissionDenied.
 

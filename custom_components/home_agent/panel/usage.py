@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import callback
 
-from .const import CONF_PRICE_ANSWER, CONF_PRICE_CACHED, CONF_PRICE_PROMPT, DOMAIN
-from .event_data import FitCounts
-from .store import LARGEST, EntryStore
-from .tools.turn_calls import Fit
+from ..const import CONF_PRICE_ANSWER, CONF_PRICE_CACHED, CONF_PRICE_PROMPT
+from ..store import LARGEST
+from ..tools.turn_calls import Fit
 
-STORE_KEY: Final = f"{DOMAIN}.usage"
 MAX_DAYS: Final = 90
 _TOKENS_OF_A_PRICE: Final = 1_000_000
 COUNTERS: Final = (
@@ -30,18 +28,8 @@ COUNTERS: Final = (
 type Day = dict[str, int]
 
 
-class UsageDay(FitCounts):
-    """All counters of a day, which is an ISO date."""
-
-    day: str
-    turns: int
-    failed: int
-    ms: int
-    prompt: int
-    completion: int
-    cached: int
-    external: int
-    calls: int
+type UsageDay = dict[str, Any]
+"""All counters of a day, which is the ISO date `day`."""
 
 
 def cost(day: UsageDay, settings: Mapping[str, Any]) -> float | None:
@@ -56,7 +44,8 @@ def cost(day: UsageDay, settings: Mapping[str, Any]) -> float | None:
     cached = settings.get(CONF_PRICE_CACHED)
     new = (day["prompt"] - day["cached"]) * (prompt or 0)
     read = day["cached"] * ((prompt or 0) if cached is None else cached)
-    return (new + read + day["completion"] * (answer or 0)) / _TOKENS_OF_A_PRICE
+    total: float = new + read + day["completion"] * (answer or 0)
+    return total / _TOKENS_OF_A_PRICE
 
 
 class Usage:
@@ -80,11 +69,10 @@ class Usage:
     def days(self, last: date, count: int) -> list[UsageDay]:
         """Return so many days up to this one, also those on which nothing was said."""
         wanted = [last - timedelta(days=back) for back in reversed(range(count))]
-        found = [
+        return [
             {"day": day.isoformat(), **{name: self._days.get(day, {}).get(name, 0) for name in COUNTERS}}
             for day in wanted
         ]
-        return cast("list[UsageDay]", found)
 
     def stored(self) -> dict[str, Day]:
         """Return all that is to be written; called in a worker thread."""
@@ -105,10 +93,3 @@ def _count(value: Any) -> int:
     if not 0 <= value <= LARGEST:
         raise ValueError("not a count")
     return int(value)
-
-
-class UsageStore(EntryStore[Usage]):
-    """Keeps the days by entry."""
-
-    def __init__(self, hass: HomeAssistant) -> None:
-        super().__init__(hass, STORE_KEY, Usage)
