@@ -29,9 +29,9 @@ from .control.scripts import (
     schema_in_words,
     scripts_as_tools,
 )
-from .guard import STILL_RUNNING, script_service
 from .outside.other_apis import wire_name
 from .results import ToldAct, to_json
+from .run import STILL_RUNNING, script_service
 
 MAX_DESCRIPTION: Final = 200
 MAX_RESPONSE: Final = 6000

@@ -11,7 +11,7 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.redact import REDACTED
 
 from ..domains import DOMAINS
-from ..errors import ChangedSinceAsked, PermissionDenied
+from ..errors import ChangedSinceAsked, NotConfirmed, PermissionDenied
 from ..regex import lazy_regex
 from ..safety.frozen import (
     MAX_THINGS,
@@ -62,11 +62,11 @@ class CallDescription:
 def freeze(hass: HomeAssistant, draft: CallDraft | None, call: Frozen) -> str:
     """Let a call wait, and return the id of the action that it belongs to.
 
-    Raises PermissionDenied without a draft and for what one question cannot tell, TooMuchAtOnce for what
-    it cannot name.
+    Raises NotConfirmed without a draft, PermissionDenied for what one question cannot tell, TooMuchAtOnce
+    for what it cannot name.
     """
     if draft is None:
-        raise PermissionDenied("This needs a person's confirmation")
+        raise NotConfirmed("This needs a person's confirmation")
     if isinstance(call, FrozenAutomation) and "```" in call.yaml:
         raise PermissionDenied("An automation with three back-ticks cannot be shown in a question")
     # A person can judge untrusted text only after hearing or reading all of it.
