@@ -75,7 +75,7 @@ def names_things(settings: Settings) -> bool:
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
     "memory.learner.learner": is_learning_enabled,
     "panel.websocket": is_panel_enabled,
-    "tools.search": is_search_enabled,
+    "tools.outside.search_services": is_search_enabled,
     "watching.unmatched": names_things,
 }
 """Modules, and which options want them. What they alone import loads with them."""

@@ -207,7 +207,7 @@ class AgentParts:
         if self.external:
             tools += external_tools(self.external, self.outgoing, self.settings)
         if is_search_enabled(self.settings):
-            from ..tools.search import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
+            from ..tools.outside.search_services import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
 
             if is_set_up(self.settings):
                 provider = partial(search_provider, self._hass, self.settings)

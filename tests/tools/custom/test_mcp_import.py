@@ -181,36 +181,22 @@ async def test_tools_that_speak_to_the_model(
     assert "foreign_tools_mcp_kitchen" not in issues(hass)
 
 
-@pytest.mark.parametrize(
-    ("name", "like"),
-    [
-        ("ha_control", True),
-        ("HA-Control", True),
-        ("hacontr0l", True),
-        ("h\u0430_control", True),
-        ("ha control", True),
-        ("search_web", True),
-        ("ha_controls", False),
-        ("web_search", False),
-    ],
-)
-def test_imitations(name: str, like: bool) -> None:
+def test_imitations() -> None:
     """Case, marks, gaps, figures and letters of other alphabets make no other name."""
-    assert imitates(name, ["ha_control", "search_web"]) is like
+    like = ("ha_control", "HA-Control", "hacontr0l", "h\u0430_control", "ha control", "search_web")
+    names = (*like, "ha_controls", "web_search")
+    assert [name for name in names if imitates(name, ["ha_control", "search_web"])] == list(like)
 
 
-@pytest.mark.parametrize(
-    "description",
-    [
+def test_what_tools_do_is_no_order() -> None:
+    """A short sentence about doors is an order in a title, and none in a description."""
+    for description in (
         "Opens the garage door.",
         "Store a fact in the knowledge graph so that it is remembered.",
         "Send an email with a password reset link.",
         "Turn off all lights. Use it when everybody has left.",
         "Sucht im Netz und gibt Titel, Text und Adresse zurück.",
-    ],
-)
-def test_what_tools_do_is_no_order(description: str) -> None:
-    """A short sentence about doors is an order in a title, and none in a description."""
-    told = sanitize({"name": "x", "description": description, "parameters": {}})
-    assert told is not None
-    assert told["description"] == description
+    ):
+        cleaned = sanitize({"name": "x", "description": description, "parameters": {}})
+        assert cleaned is not None
+        assert cleaned["description"] == description

@@ -26,7 +26,8 @@ from .base import (
     MAX_BYTES,
     TEXT,
     Connection,
-    CustomTool,
+    Recipe,
+    ServerTool,
     Templates,
     Text,
     UrlTemplate,
@@ -181,8 +182,8 @@ def _one_body(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-class RestTool(CustomTool):
-    """Calls a web service. Its results are untrusted."""
+class RestTool(ServerTool):
+    """Calls a web service."""
 
     schema = probatio.All(
         {
@@ -200,8 +201,7 @@ class RestTool(CustomTool):
         },
         _one_body,
     )
-    untrusted = True
-    _handler: RestHandler
+    handler: RestHandler
 
     @override
     @classmethod
@@ -223,23 +223,22 @@ class RestTool(CustomTool):
             content=templates.value({key: config[key] for key in CONTENT if key in config}),
         )
 
-    @override
-    def configure(self, handler: RestHandler) -> None:
-        self._handler = handler
-        self.ask_server(handler.url.host, handler.connection)
-        read_only = handler.connection.read_only
+    def __init__(self, recipe: Recipe, settings: Mapping[str, Any]) -> None:
+        super().__init__(recipe, settings)
+        self.host, self.connection = self.handler.url.host, self.handler.connection
+        read_only = self.connection.read_only
         if read_only is None:
-            read_only = handler.method in READING
+            read_only = self.handler.method in READING
         self.annotations = llm.ToolAnnotations(
             read_only=read_only,
             destructive=not read_only,
-            idempotent=handler.method not in ("POST", "PATCH"),
+            idempotent=self.handler.method not in ("POST", "PATCH"),
             open_world=True,
         )
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        handler, connection = self._handler, self._handler.connection
+        handler, connection = self.handler, self.connection
         auth = connection.auth
         secrets = {
             text.source
@@ -252,7 +251,7 @@ class RestTool(CustomTool):
 
         def connect(host: str) -> ClientSession:
             self.check_host(host)
-            return handler.connection.session(run.hass, host)
+            return connection.session(run.hass, host)
 
         async with connection.in_time("server"):
             session = connect(self.host)
@@ -273,7 +272,7 @@ class RestTool(CustomTool):
         return result
 
     def _request(self, variables: Variables) -> Request:
-        handler, content = self._handler, rendered(self._handler.content, variables)
+        handler, content = self.handler, rendered(self.handler.content, variables)
         headers = {"Accept": "application/json, text/*;q=0.8"}
         body: bytes | None = None
         if "json" in content:

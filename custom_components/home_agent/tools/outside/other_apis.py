@@ -7,8 +7,6 @@ from hashlib import blake2b
 import json
 from typing import Any, Final
 
-import probatio
-
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
@@ -23,7 +21,6 @@ from ...texts import clean, fold_letters, quoted
 from ..base import HomeAgentTool
 from ..intents import CALL_ANYTHING, CORE, OtherTool, inner_name, inner_tool
 from ..native import NATIVE
-from .outgoing import declared_by
 
 MAX_TOOL_NAME: Final = 128
 MAX_DESCRIPTION: Final = 1_000
@@ -245,14 +242,3 @@ def source_of(tool: llm.Tool) -> str | None:
     if written and (kind.__module__.startswith(CORE) or not kind.annotations.open_world):
         return None
     return f"api:{tool.api_id if isinstance(tool, OtherTool) else inner.integration}"
-
-
-def declared_by_tool(tool: llm.Tool) -> frozenset[str]:
-    """Return the names of fields and the values that a tool's schema offers."""
-    try:
-        schema = probatio.to_openapi(
-            tool.parameters, custom_serializer=llm.selector_serializer, openapi_version="3.1.0"
-        )
-    except Exception:  # noqa: BLE001 - somebody else's schema
-        return frozenset()
-    return declared_by(schema) | {tool.description or ""}

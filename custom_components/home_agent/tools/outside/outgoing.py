@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
 
 from ...const import CONF_SANITIZER_KEYWORDS
@@ -18,6 +19,7 @@ from ...safety.redaction import redacted
 from ...safety.sanitizer.private_names import PrivateKind
 from ...safety.sanitizer.sanitizer import LEFT_OUT, STATES, Sanitized, Sanitizer, Sending, Shortened, Untold
 from ..base import Leaving, ToolRun
+from ..calls.schema import json_schema
 
 OF_STATES: Final = frozenset({PrivateKind.ROOM, PrivateKind.PLACE, PrivateKind.DEVICE, PrivateKind.ENTITY_ID})
 """What a model that may read states knows anyway."""
@@ -161,8 +163,12 @@ def texts_of(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
         yield text
 
 
-def declared_by(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
-    """Return the names of fields, the values and the descriptions that a JSON schema offers."""
+def declared_by(tool: llm.Tool) -> frozenset[str]:
+    """Return the names of fields, the values and the descriptions that a tool's own schema offers."""
+    return _declared(json_schema(tool)) | {tool.description or ""}
+
+
+def _declared(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
     found: set[str] = set()
     if isinstance(schema, Mapping) and depth:
         for key, item in schema.items():
@@ -172,8 +178,8 @@ def declared_by(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
                 found.update(map(str, item))
             elif key in SPOKEN and isinstance(item, str | int | float):
                 found.add(str(item))
-            found |= declared_by(item, depth - 1)
+            found |= _declared(item, depth - 1)
     elif isinstance(schema, list | tuple) and depth:
         for item in schema:
-            found |= declared_by(item, depth - 1)
+            found |= _declared(item, depth - 1)
     return frozenset(found)

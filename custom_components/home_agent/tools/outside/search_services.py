@@ -1,4 +1,4 @@
-"""The search services that web_search can ask."""
+"""The search services that search_web can ask: one of them is loaded where one is chosen."""
 
 from abc import ABC, abstractmethod
 import asyncio
@@ -15,8 +15,8 @@ import yarl
 
 from homeassistant.core import HomeAssistant
 
-from ..connection import render_key
-from ..const import (
+from ...connection import render_key
+from ...const import (
     CONF_SEARCH_KEY,
     CONF_SEARCH_PROVIDER,
     CONF_SEARCH_URL,
@@ -24,10 +24,10 @@ from ..const import (
     SEARCH_SEARXNG,
     SEARCH_TAVILY,
 )
-from ..errors import ToolExecutionError
-from ..inference.models import retry_seconds, shorten
-from ..texts import clean
-from .outside.fetch import FetchError, HttpAnswer, Request, async_fetch, async_session, is_local_name
+from ...errors import ToolExecutionError
+from ...inference.models import shorten
+from ...texts import clean
+from .fetch import FetchError, HttpAnswer, Request, async_fetch, async_session, is_local_name
 
 SECONDS: Final = 15
 """For one question and its whole answer."""
@@ -38,10 +38,8 @@ MAX_RESULTS: Final = 5
 MAX_TITLE: Final = 150
 MAX_SNIPPET: Final = 500
 MAX_URL: Final = 300
-MAX_PAUSE: Final = 3
-"""The longest pause in seconds that a service may ask for before the query is repeated once."""
-USED_UP: Final = (432, 433)
-"""Statuses of an account whose plan or pay-as-you-go limit is used up."""
+BUSY: Final = (HTTPStatus.TOO_MANY_REQUESTS, 432, 433)
+"""Statuses of a service that is asked too often; the last two of an account whose plan is used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +107,9 @@ class SearchProvider(ABC):
         form: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> HttpAnswer:
-        """Return the answer of the service, once more where it names a short pause.
+        """Return the answer of the service; an address at home is asked only if a person typed it.
 
-        An address at home is asked only if a person typed it. Raises SearchError.
+        Raises SearchError.
         """
         if not self._typed and is_local_name(url.host or ""):
             raise SearchError(SearchTrouble.FAILED, AT_HOME)
@@ -125,22 +123,14 @@ class SearchProvider(ABC):
             sent["Content-Type"], data = "application/x-www-form-urlencoded", urlencode(form).encode()
         request = Request(method="GET" if data is None else "POST", url=str(url), headers=sent, body=data)
         session = async_session(self._hass, local=self._typed, verify_ssl=True)
-        for is_last in (False, True):
-            try:
-                async with asyncio.timeout(SECONDS):
-                    answer = await async_fetch(session, request, MAX_BYTES)
-            except TimeoutError:
-                raise SearchError(SearchTrouble.TIMEOUT, f"{SECONDS} seconds") from None
-            except FetchError as err:
-                trouble = SearchTrouble.UNREACHABLE if err.is_unreachable else SearchTrouble.FAILED
-                raise SearchError(trouble, str(err)) from None
-            is_busy = answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-            pause = retry_seconds(answer.headers) if is_busy else None
-            if is_last or pause is None:
-                break
-            if pause > MAX_PAUSE:
-                raise SearchError(SearchTrouble.RATE_LIMIT, f"in {pause:g} seconds")
-            await asyncio.sleep(pause)
+        try:
+            async with asyncio.timeout(SECONDS):
+                answer = await async_fetch(session, request, MAX_BYTES)
+        except TimeoutError:
+            raise SearchError(SearchTrouble.TIMEOUT, f"{SECONDS} seconds") from None
+        except FetchError as err:
+            trouble = SearchTrouble.UNREACHABLE if err.is_unreachable else SearchTrouble.FAILED
+            raise SearchError(trouble, str(err)) from None
         if answer.cut:
             raise SearchError(SearchTrouble.FAILED, "the answer is too large")
         return answer
@@ -151,7 +141,7 @@ def check_status(answer: HttpAnswer, detail: str = "") -> None:
     status = answer.status
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         raise SearchError(SearchTrouble.REFUSED, detail)
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
+    if status in BUSY:
         raise SearchError(SearchTrouble.RATE_LIMIT, detail)
     if status >= HTTPStatus.BAD_REQUEST:
         raise SearchError(SearchTrouble.FAILED, detail or f"answer {status}")
@@ -379,8 +369,6 @@ class Tavily(SearchProvider):
         base = self._url if self._url.name == "search" else self._url / "search"
         body = {"query": query, "max_results": MAX_RESULTS, "search_depth": "basic"}
         answer = await self._async_ask(base, body=body)
-        if answer.status in USED_UP:
-            raise SearchError(SearchTrouble.RATE_LIMIT, "the account is used up")
         if answer.status >= HTTPStatus.BAD_REQUEST:
             try:
                 detail = orjson.loads(answer.content)["detail"]

@@ -16,7 +16,7 @@ from ..base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
 
 if TYPE_CHECKING:
-    from ..search import SearchProvider, SearchResult
+    from .search_services import SearchProvider, SearchResult
 
 MAX_QUERY: Final = 400
 KEPT_SECONDS: Final = 600
