@@ -255,21 +255,13 @@ async def test_entities_are_bounded_and_told_apart(hass: HomeAssistant, model_se
 class Meanings:
     """An index of meanings that knows its answers."""
 
-    def __init__(self, *ids: str, available: bool = True) -> None:
-        self.available = available
-        self.asked: list[tuple[str, str, Any]] = []
+    available = True
+
+    def __init__(self, *ids: str) -> None:
         self._ids = ids
 
-    async def async_search(
-        self,
-        collection: str,
-        query: str,
-        limit: int,  # noqa: ARG002
-        threshold: float = 0.0,  # noqa: ARG002
-        where: Any = None,
-    ) -> list[Hit]:
+    async def async_search(self, *_asked: Any, **_options: Any) -> list[Hit]:
         """Return the answers."""
-        self.asked.append((collection, query, where))
         return [Hit(id=key, text="old text", similarity=0.9, metadata={}) for key in self._ids]
 
 
@@ -298,20 +290,6 @@ class Failing(OfPersons):
     async def async_documents(self) -> Sequence[KnowledgeDocument]:
         """Raise."""
         raise RuntimeError("broken")
-
-
-async def test_meanings_are_fused(demo: Agent) -> None:
-    """What only means the same is found; its text is that of now, and unknown ids are dropped."""
-    meanings = Meanings("automation:leak_in_the_kitchen", "automation:gone")
-    search = KnowledgeSearch(demo.hass, demo.hass.data[DATA_SHARED].knowledge, meanings, "mine")
-    question = KnowledgeQuery(text="flooding", source=TextSource.AUTOMATION)
-    (found,) = await search.async_search(question, lambda _: True)
-    assert found.id == "automation:leak_in_the_kitchen"
-    assert "Dishwasher Leak" in found.text
-    assert meanings.asked == [("mine", "flooding", {"source": "automation"})]
-    meanings.available = False
-    assert await search.async_search(KnowledgeQuery(text="xyzzy"), lambda _: True) == []
-    assert len(meanings.asked) == 1
 
 
 async def test_nobody_gets_what_is_somebody_elses(demo: Agent) -> None:

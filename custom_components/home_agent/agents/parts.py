@@ -63,7 +63,7 @@ from ..tools.handler import ToolHandler
 from ..tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from ..tools.messages import Messages
 from ..tools.native import hide_blocked
-from ..tools.outside.external_llm import ExternalModel, external_model, external_tools
+from ..tools.outside.external_llm import ExternalModel, ExternalModelTool, external_model
 from ..tools.outside.outgoing import Outgoing
 from ..tools.outside.web_search import SearchTool
 from ..tools.people import People
@@ -205,7 +205,7 @@ class AgentParts:
     def _asking_tools(self) -> list[HomeAgentTool]:
         tools: list[HomeAgentTool] = []
         if self.external:
-            tools += external_tools(self.external, self.outgoing, self.settings)
+            tools.append(ExternalModelTool(self.external, self.outgoing, self.settings))
         if is_search_enabled(self.settings):
             from ..tools.outside.search_services import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 import json
 import logging
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,18 +59,6 @@ def kitchen(
 def one_kitchen(socket_enabled: None, kitchens: Callable[[str], McpServer]) -> McpServer:
     """Return a real server that asks for a key."""
     return kitchens("token")
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent that calls a lot."""
-    return await async_agent(hass, model_server, {"automation_turns_per_minute": 1000})
-
-
-@pytest.fixture
-def own(agent: Agent, tmp_path: Path) -> OwnTools:
-    """Return an agent whose household writes tools."""
-    return OwnTools(agent, tmp_path)
 
 
 async def test_a_turn(
@@ -261,7 +248,7 @@ def hostile(socket_enabled: None) -> Iterator[Hostile]:
 
 
 HARMFUL: list[tuple[Reply | Callable[[Any], Reply], str]] = [
-    (endless, "says too much"),
+    (endless, "longer than is read"),
     (heartbeats, "longer than is read"),
     (rpc({"id": 999}, {"content": []}), "without a result"),
     (lambda body: events({"jsonrpc": "2.0", "id": str(body["id"]), "result": {}}), "without a result"),

@@ -2,39 +2,24 @@
 
 from collections.abc import Callable
 import json
-from pathlib import Path
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools.outside.other_apis import MAX_DESCRIPTION, imitates, sanitize
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_offer, async_use, reported
 from tests.helpers.mcp_changing import Changing, described
 from tests.helpers.mcp_kitchens import TOKEN, kitchens
 from tests.helpers.turns import tool_results
 from tests.servers.mcp_server import McpServer
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 from tests.servers.rest_server import RestServer
 
 __all__ = ["kitchens"]
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent that calls a lot."""
-    return await async_agent(hass, model_server, {"automation_turns_per_minute": 1000})
-
-
-@pytest.fixture
-def own(agent: Agent, tmp_path: Path) -> OwnTools:
-    """Return an agent whose household writes tools."""
-    return OwnTools(agent, tmp_path)
 
 
 def written(url: str, name: str = "kitchen", about: str = "", **handler: Any) -> str:

@@ -4,7 +4,6 @@ from base64 import b64encode
 import gzip
 import json
 import logging
-from pathlib import Path
 import socket
 from typing import Any
 from urllib.parse import parse_qs
@@ -15,11 +14,8 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.tools.outside import fetch
-from homeassistant.core import HomeAssistant
-from tests.helpers.agent import Agent, async_agent
 from tests.helpers.custom_tools import OwnTools, async_confirm, reported
 from tests.servers.loopback import Captured
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import Fault, Reply, text, tool_calls
 from tests.servers.rest_server import RestServer, data, redirect
 
@@ -36,18 +32,6 @@ def lookup(monkeypatch: pytest.MonkeyPatch) -> None:
         return [{**found, "flags": socket.AI_NUMERICHOST}]
 
     monkeypatch.setattr(fetch.PublicResolver, "resolve", resolve)
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a furnished house."""
-    return await async_agent(hass, model_server)
-
-
-@pytest.fixture
-def own(agent: Agent, tmp_path: Path) -> OwnTools:
-    """Return an agent whose household writes tools."""
-    return OwnTools(agent, tmp_path)
 
 
 def tool(

@@ -1,6 +1,5 @@
 """Custom tools: read from YAML one by one, reported where they are wrong, reloaded, offered, called."""
 
-from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -15,7 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.agent import async_add_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import (
     OwnTools,
@@ -101,18 +100,6 @@ TREES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | LEAVES, inner, max_size=6),
     max_leaves=25,
 )
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a furnished house."""
-    return await async_agent(hass, model_server)
-
-
-@pytest.fixture
-def own(agent: Agent, tmp_path: Path) -> OwnTools:
-    """Return an agent whose household writes tools."""
-    return OwnTools(agent, tmp_path)
 
 
 class TestReading:

@@ -53,12 +53,10 @@ LISTED_SECONDS: Final = 1800
 MAX_TOOLS: Final = 500
 MAX_PAGES: Final = 20
 MAX_BYTES: Final = 1_000_000
-MAX_MESSAGES: Final = 1000
 MAX_ANSWERED: Final = 5
 """Requests of a server that are answered within one of ours."""
 MAX_WORDS: Final = 300
 CLOSE_TIMEOUT: Final = 5
-MAX_SESSION_ID: Final = 512
 
 REFUSED_KEY: Final = "The MCP server refuses the credentials of this tool. The person has to correct them"
 SESSION_ID: Final = "Mcp-Session-Id"
@@ -70,12 +68,8 @@ type Session = dict[str, str]
 """The headers that a server wants to see in each request after the first."""
 
 
-class _SessionLost(Exception):
-    """The server does not know our session any more; what was asked was not done."""
-
-
-class Unauthorized(Exception):
-    """The server refuses who we say we are; what was asked was not done."""
+class _AskAgain(ToolExecutionError):
+    """The server does not know our session or our token any more; what was asked was not done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,21 +148,18 @@ class McpServer:
         return answer
 
     async def _in_time[T](self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the result in time; credentials that can be renewed get a second attempt."""
+        """Return the result in time, at the second attempt where session or token are no longer known."""
         try:
             async with self.connection.in_time("MCP server"):
-                for is_last in (not self.connection.renewable, True):
-                    try:
-                        return await ask()
-                    except Unauthorized:
-                        self._session, self._listed = None, float("-inf")
-                        if self.connection.auth is not None:
-                            self.connection.auth.forget(self._sent)
-                        if is_last:
-                            break
+                try:
+                    return await ask()
+                except _AskAgain:
+                    self._session, self._listed = None, float("-inf")
+                    if self.connection.auth is not None:
+                        self.connection.auth.forget(self._sent)
+                    return await ask()
         except ToolExecutionError as err:
             raise ToolExecutionError(without_keys(str(err), self._secrets())) from err
-        raise ToolExecutionError(REFUSED_KEY)
 
     def _secrets(self) -> set[str]:
         of_auth = self.connection.auth.secrets() if self.connection.auth is not None else []
@@ -205,13 +196,7 @@ class McpServer:
         return found
 
     async def _ask(self, method: str, params: Object) -> Object:
-        """Return the result of a request within a session; a lost session is started again once."""
-        for _ in range(2):
-            try:
-                return await self._request(method, params, await self._begun())
-            except _SessionLost:
-                self._session = None
-        raise ToolExecutionError("The MCP server loses its sessions")
+        return await self._request(method, params, await self._begun())
 
     async def _begun(self) -> Session:
         if self._session is None:
@@ -237,10 +222,6 @@ class McpServer:
         try:
             async with self._post(body, session) as response:
                 if method == "initialize" and (session_id := response.headers.get(SESSION_ID)):
-                    if len(session_id) > MAX_SESSION_ID or not (
-                        session_id.isascii() and session_id.isprintable()
-                    ):
-                        raise ToolExecutionError("The MCP server gives a session that cannot be used")
                     session[SESSION_ID] = session_id
                 async for message in _messages(response):
                     if message.get("method") == LIST_CHANGED:
@@ -268,7 +249,7 @@ class McpServer:
     async def _cancel(self, number: int, session: Session) -> None:
         params = {"requestId": number, "reason": "no longer needed"}
         body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
-        with suppress(ToolExecutionError, TimeoutError, _SessionLost, Unauthorized):
+        with suppress(ToolExecutionError, TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._tell(body, session)
 
@@ -288,9 +269,9 @@ class McpServer:
         request = Request(method="POST", url=self.url, headers=headers, body=json_bytes(body))
         async with async_open(connect(self.host), request) as response:
             if response.status == HTTPStatus.NOT_FOUND and SESSION_ID in session:
-                raise _SessionLost
-            if response.status == HTTPStatus.UNAUTHORIZED:
-                raise Unauthorized
+                raise _AskAgain("The MCP server loses its sessions")
+            if response.status == HTTPStatus.UNAUTHORIZED and self.connection.renewable:
+                raise _AskAgain(REFUSED_KEY)
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 answered = f"The MCP server answered with status {response.status}"
                 raise ToolExecutionError(REFUSALS.get(response.status, answered))
@@ -299,22 +280,17 @@ class McpServer:
 
 async def _messages(response: ClientResponse) -> AsyncIterator[Object]:
     """Yield a server's documents, one or a stream. Raises ToolExecutionError if they are too long."""
-    reader = JSONReader(line_bytes=MAX_BYTES, body_bytes=MAX_BYTES)
-    seen = 0
-    pieces = read_pieces(response, MAX_BYTES)
+    reader, pieces = JSONReader(line_bytes=MAX_BYTES, body_bytes=MAX_BYTES), read_pieces(response, MAX_BYTES)
     while True:
         piece = await anext(pieces, None)
         for found in reader.close() if piece is None else reader.feed(piece):
             for message in found if isinstance(found, list) else [found]:
-                seen += 1
-                if isinstance(message, dict) and seen <= MAX_MESSAGES:
+                if isinstance(message, dict):
                     yield message
         if reader.failure is not None:
             raise ToolExecutionError(
                 "The MCP server's answer is longer than is read, or is no JSON: ask for less"
             )
-        if seen > MAX_MESSAGES:
-            raise ToolExecutionError("The MCP server says too much and gives no result")
         if piece is None:
             return
 
@@ -334,7 +310,7 @@ REFUSALS: Final[Mapping[int, str]] = {
         (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED),
         "There is no MCP server with streamable HTTP at this address. The person has to correct it",
     ),
-    HTTPStatus.FORBIDDEN: REFUSED_KEY,
+    **dict.fromkeys((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN), REFUSED_KEY),
 }
 DEFAULT_SECONDS: Final = 15.0
 MAX_SECONDS: Final = 120

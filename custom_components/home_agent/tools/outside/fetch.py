@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from http import HTTPStatus
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Network, ip_address
 import socket
 from typing import Final, override
 import zlib
@@ -58,10 +58,8 @@ def leads_home(err: BaseException | None) -> bool:
 
 def is_private(address: str) -> bool:
     """Return whether an address is none of the internet's."""
-    found: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    elif found in TRANSLATED:
+    found = ip_address(address.partition("%")[0])
+    if found in TRANSLATED:
         found = IPv4Address(int(found) & 0xFFFFFFFF)
     return not found.is_global or found.is_multicast
 
