@@ -301,32 +301,29 @@ async def test_the_server_is_reached_when_it_is_saved(
     assert not other_model_server.requests
 
 
-@pytest.mark.parametrize(
-    ("typed", "reply", "errors"),
-    [
-        ({"external_llm_base_url": ""}, None, {"external": "external_incomplete"}),
-        ({"external_llm_model": ""}, None, {"external": "external_incomplete"}),
-        ({"external_llm_base_url": "ftp://x"}, None, {"external": "invalid_url"}),
-        ({}, ("/models", status(401, "no")), {"external": "key_needed"}),
-        ({}, ("/chat/completions", status(404, "no such model")), {"external": "model_not_found"}),
-        ({}, ("/models", status(503, "starting")), {"external": "server_error"}),
-    ],
-)
 async def test_what_cannot_be_used_is_not_saved(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    other_model_server: ModelServer,
-    *,
-    typed: dict[str, str],
-    reply: tuple[str, Reply] | None,
-    errors: dict[str, str],
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:
     """Unless it is switched off."""
     agent = await async_agent(hass, model_server)
-    if reply:
-        other_model_server.on(on_path(reply[0]), reply[1])
-    filled = {"external_llm_base_url": other_model_server.url, "external_llm_model": "test-model", **typed}
-    result = await save(agent, external_llm_enabled=True, **filled)
-    assert result["errors"] == errors
-    if "ftp" not in filled["external_llm_base_url"]:
-        assert is_saved(await save(agent, external_llm_enabled=False, **filled))
+    wrong: list[tuple[dict[str, str], tuple[str, Reply] | None, str]] = [
+        ({"external_llm_base_url": ""}, None, "external_incomplete"),
+        ({"external_llm_model": ""}, None, "external_incomplete"),
+        ({"external_llm_base_url": "ftp://x"}, None, "invalid_url"),
+        ({}, ("/models", status(401, "no")), "key_needed"),
+        ({}, ("/chat/completions", status(404, "no such model")), "model_not_found"),
+        ({}, ("/models", status(503, "starting")), "server_error"),
+    ]
+    for typed, reply, error in wrong:
+        other_model_server.clear()
+        if reply:
+            other_model_server.on(on_path(reply[0]), reply[1])
+        filled = {
+            "external_llm_base_url": other_model_server.url,
+            "external_llm_model": "test-model",
+            **typed,
+        }
+        result = await save(agent, external_llm_enabled=True, **filled)
+        assert result["errors"] == {"external": error}
+    filled["external_llm_model"] = "another"
+    assert is_saved(await save(agent, external_llm_enabled=False, **filled))

@@ -342,15 +342,3 @@ async def test_a_thousand_calls(hass: HomeAssistant, model_server: ModelServer) 
     assert len(called) == len(set(called))
     assert len(executed) == 5
     assert not services
-
-
-async def test_arguments_that_are_missing_or_wrong(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Every problem is named, in few words, and nothing runs."""
-    agent = await async_agent(hass, model_server)
-    probe = give(agent, returning("fine"))
-    probe.parameters = probatio.Schema({probatio.Required("level"): int, probatio.Required("room"): str})
-    _, envelope = await run_probe(agent, ("probe", {"level": "high", "colour": None}))
-    assert "level" in envelope["error"]
-    assert "room" in envelope["error"]
-    assert len(envelope["error"]) <= 300
-    assert probe.runs == 0

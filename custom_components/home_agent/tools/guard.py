@@ -1,7 +1,9 @@
 """The guard: every service call and every third-party tool passes it, and is judged when it is called.
 
-The checks of a call stand in `Guard.__init__`, in their order. What they let through is made in `run.py`,
-what needs a person's yes is frozen in `waiting.py`.
+A call passes its checks in this order: repeats and the budget of the turn (`turn_calls.py`), a tool of this
+name and arguments that fit it (`calls/`), what the tool itself refuses, what may leave the home, what the
+household says of the tool (`ToolHandler._async_check`), and then, for each service that it calls, the list in
+`Guard.__init__`. What needs a person's yes is frozen in `waiting.py`, what is let through made in `run.py`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -83,7 +85,7 @@ def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:
     return service in facts.services and (gated or not facts.is_gated)
 
 
-def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:
+def may_be_called(domain: str, service: str, *, gated: bool = False) -> bool:
     """Return whether any tool may call a service on entities; `gated` lets scripts and scenes through."""
     return service in DOMAINS[domain].writes or is_vetted(domain, service, gated=gated)
 
@@ -256,7 +258,7 @@ class Guard:
 
     def _is_offered(self, judged: Judged) -> Verdict:
         call = judged.call
-        if not is_offered(call.domain, call.service, gated=self._gated):
+        if not may_be_called(call.domain, call.service, gated=self._gated):
             off = DOMAINS[call.domain].is_gated and not self._gated
             raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
         return Verdict.ALLOW
@@ -333,7 +335,7 @@ class Guard:
         if not call.tool:
             return Verdict.ALLOW
         # The author of the tool allowed its service, but not what an outsider does with it.
-        vetted = is_offered(call.domain, call.service, gated=self._gated)
+        vetted = may_be_called(call.domain, call.service, gated=self._gated)
         harmless = not speaker.tainted or (vetted and call.service not in DOMAINS[call.domain].reaching)
         return self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker, user=judged.user)
 

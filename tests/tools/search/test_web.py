@@ -190,18 +190,19 @@ ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("provider", PROVIDERS)
 async def test_what_a_service_answers(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, name: str
+    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, provider: str
 ) -> None:
     """The model reads what is wrong; the key is in no answer."""
-    provider, replies, expected = ANSWERS[name]
     agent = await async_agent(hass, model_server, options(provider, search_server))
-    search_server.replies = list(replies)
-    answer = await searched(agent, "weather in Kiel")
-    assert expected in answer
-    assert ('"success":true' in answer) is (expected in ("Kiel harbour", "nothing was found"))
-    assert KEY not in answer
+    for name, (asked, replies, expected) in ANSWERS.items():
+        if asked == provider:
+            search_server.replies = list(replies)
+            answer = await searched(agent, f"weather in Kiel {name}")
+            assert expected in answer, name
+            assert ('"success":true' in answer) is (expected in ("Kiel harbour", "nothing was found"))
+            assert KEY not in answer
 
 
 async def test_an_own_server_without_json(
@@ -314,48 +315,34 @@ async def test_a_service_is_tried_when_saved(
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
-@pytest.mark.parametrize(
-    ("values", "reply", "errors"),
-    [
-        ({"web_search_provider": "tavily"}, None, {"web_search_api_key": "search_key_missing"}),
-        ({"web_search_provider": "searxng"}, None, {"web_search_url": "search_url_missing"}),
-        (
-            {"web_search_provider": "tavily", "web_search_api_key": "schl\u00fcssel"},
-            None,
-            {"web_search_api_key": "invalid_key"},
-        ),
-        (
-            {"web_search_provider": "tavily", "web_search_api_key": "{{ nothing( }}"},
-            None,
-            {"web_search_api_key": "invalid_key_template"},
-        ),
-        (
-            {"web_search_provider": "searxng", "web_search_url": "http://127.0.0.1:9"},
-            None,
-            {"web_search_url": "cannot_connect"},
-        ),
-        ({"sanitizer_keywords": ["a*"]}, None, {"privacy": "invalid_keyword"}),
-        ({"tavily": ""}, Reply(status=401), {"web_search_api_key": "invalid_auth"}),
-        ({"tavily": ""}, Reply(status=429), {"web_search_provider": "rate_limited"}),
-        ({"tavily": ""}, page("<html></html>"), {"web_search_url": "search_failed"}),
-        ({"duckduckgo": ""}, page(RIDDLE), {"web_search_provider": "search_blocked"}),
-    ],
-)
 async def test_what_is_wrong_is_said(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    search_server: SearchServer,
-    values: dict[str, Any],
-    reply: Reply | None,
-    errors: dict[str, str],
+    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
 ) -> None:
     agent = await async_agent(hass, model_server)
-    search_server.replies = [reply] if reply else []
-    if reply:
-        values = options(next(iter(values)), search_server)
-    result = await save(hass, agent.entry, "web", values)
-    assert result["type"] is FlowResultType.FORM
-    assert result["errors"] == errors
+
+    def typed(provider: str, **more: str) -> dict[str, Any]:
+        return {
+            "web_search_provider": provider,
+            **{f"web_search_{key}": value for key, value in more.items()},
+        }
+
+    wrong: list[tuple[dict[str, Any], Reply | None, dict[str, str]]] = [
+        (typed("tavily"), None, {"web_search_api_key": "search_key_missing"}),
+        (typed("searxng"), None, {"web_search_url": "search_url_missing"}),
+        (typed("tavily", api_key="schl\u00fcssel"), None, {"web_search_api_key": "invalid_key"}),
+        (typed("tavily", api_key="{{ nothing( }}"), None, {"web_search_api_key": "invalid_key_template"}),
+        (typed("searxng", url="http://127.0.0.1:9"), None, {"web_search_url": "cannot_connect"}),
+        ({"sanitizer_keywords": ["a*"]}, None, {"privacy": "invalid_keyword"}),
+        (options("tavily", search_server), Reply(status=401), {"web_search_api_key": "invalid_auth"}),
+        (options("tavily", search_server), Reply(status=429), {"web_search_provider": "rate_limited"}),
+        (options("tavily", search_server), page("<html></html>"), {"web_search_url": "search_failed"}),
+        (options("duckduckgo", search_server), page(RIDDLE), {"web_search_provider": "search_blocked"}),
+    ]
+    for values, reply, errors in wrong:
+        search_server.replies = [reply] if reply else []
+        result = await save(hass, agent.entry, "web", values)
+        assert result["type"] is FlowResultType.FORM
+        assert result["errors"] == errors
 
 
 # Any home
