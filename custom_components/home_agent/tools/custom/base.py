@@ -3,8 +3,7 @@
 from abc import abstractmethod
 import asyncio
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 import re
@@ -346,6 +345,10 @@ class Auth:
         self._expires = monotonic() + max(valid - EARLY_SECONDS, valid / 2)
 
 
+class AskAgain(ToolExecutionError):
+    """A server no longer knows our session or our token; nothing was done, and a new one is asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """How a tool reaches its servers, who it says it is, and what the household says of it."""
@@ -375,22 +378,19 @@ class Connection:
             read_only=config.get("read_only"),
         )
 
-    @property
-    def renewable(self) -> bool:
-        """Return whether a request that is refused may be made again with a new token."""
-        return self.auth is not None and self.auth.renewable
-
     def session(self, hass: HomeAssistant, host: str) -> ClientSession:
         """Return a session; private addresses are reached only if the configuration names them."""
         local = self.private_network or is_local_name(host)
         return async_session(hass, local=local, verify_ssl=self.verify_ssl)
 
-    @asynccontextmanager
-    async def in_time(self, server: str) -> AsyncIterator[None]:
-        """Do something within the time limit. Raises ToolExecutionError after it."""
+    async def async_ask[T](self, server: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return what `ask` returns in time; it may raise AskAgain once. Raises ToolExecutionError."""
         try:
             async with asyncio.timeout(self.timeout) as limit:
-                yield
+                try:
+                    return await ask()
+                except AskAgain:
+                    return await ask()
         except TimeoutError as err:
             if not limit.expired():
                 raise

@@ -36,6 +36,7 @@ from .base import (
     FIXED_ADDRESS,
     FORBIDDEN_HEADERS,
     TEXT,
+    AskAgain,
     Connection,
     Recipe,
     ServerTool,
@@ -66,10 +67,6 @@ _METHOD_NOT_FOUND: Final = -32601
 type Object = dict[str, Any]
 type Session = dict[str, str]
 """The headers that a server wants to see in each request after the first."""
-
-
-class _AskAgain(ToolExecutionError):
-    """The server does not know our session or our token any more; what was asked was not done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,16 +145,8 @@ class McpServer:
         return answer
 
     async def _in_time[T](self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the result in time, at the second attempt where session or token are no longer known."""
         try:
-            async with self.connection.in_time("MCP server"):
-                try:
-                    return await ask()
-                except _AskAgain:
-                    self._session, self._listed = None, float("-inf")
-                    if self.connection.auth is not None:
-                        self.connection.auth.forget(self._sent)
-                    return await ask()
+            return await self.connection.async_ask("MCP server", ask)
         except ToolExecutionError as err:
             raise ToolExecutionError(without_keys(str(err), self._secrets())) from err
 
@@ -269,9 +258,12 @@ class McpServer:
         request = Request(method="POST", url=self.url, headers=headers, body=json_bytes(body))
         async with async_open(connect(self.host), request) as response:
             if response.status == HTTPStatus.NOT_FOUND and SESSION_ID in session:
-                raise _AskAgain("The MCP server loses its sessions")
-            if response.status == HTTPStatus.UNAUTHORIZED and self.connection.renewable:
-                raise _AskAgain(REFUSED_KEY)
+                self._session = None
+                raise AskAgain("The MCP server loses its sessions")
+            if response.status == HTTPStatus.UNAUTHORIZED and auth is not None and auth.renewable:
+                self._session = None
+                auth.forget(self._sent)
+                raise AskAgain(REFUSED_KEY)
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 answered = f"The MCP server answered with status {response.status}"
                 raise ToolExecutionError(REFUSALS.get(response.status, answered))

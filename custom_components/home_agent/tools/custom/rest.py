@@ -25,6 +25,7 @@ from .base import (
     FORBIDDEN_HEADERS,
     MAX_BYTES,
     TEXT,
+    AskAgain,
     Connection,
     Recipe,
     ServerTool,
@@ -253,21 +254,24 @@ class RestTool(ServerTool):
             self.check_host(host)
             return connection.session(run.hass, host)
 
-        async with connection.in_time("server"):
+        async def ask() -> HttpAnswer:
             session = connect(self.host)
-            for is_last in (not connection.renewable, True):
-                if auth is not None:
-                    header = await auth.async_header(connect, variables)
-                    secrets |= {*auth.secrets(), header, header.partition(" ")[2]}
-                    request.headers["Authorization"] = CONTROL.sub("", header)
-                answer = await async_fetch(session, request, MAX_BYTES)
-                if auth is None or answer.status != HTTPStatus.UNAUTHORIZED or is_last:
-                    break
-                auth.forget(header)
-        if answer.status >= HTTPStatus.BAD_REQUEST:
+            if auth is not None:
+                header = await auth.async_header(connect, variables)
+                secrets.update((*auth.secrets(), header, header.partition(" ")[2]))
+                request.headers["Authorization"] = CONTROL.sub("", header)
+            answer = await async_fetch(session, request, MAX_BYTES)
+            if answer.status < HTTPStatus.BAD_REQUEST:
+                return answer
             is_broken = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
             advice = ADVICE.get(answer.status, ": try again later" if is_broken else "")
-            raise ToolExecutionError(f"The server answered with status {answer.status}{advice}")
+            problem = f"The server answered with status {answer.status}{advice}"
+            if auth is not None and auth.renewable and answer.status == HTTPStatus.UNAUTHORIZED:
+                auth.forget(header)
+                raise AskAgain(problem)
+            raise ToolExecutionError(problem)
+
+        answer = await connection.async_ask("server", ask)
         result: JsonValueType = without_keys(handler.response.read(answer, variables), secrets)
         return result
 
