@@ -13,6 +13,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, floor_registry as fr
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.custom_tools import async_use
 from tests.helpers.options_pages import is_saved, save
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
@@ -154,8 +155,7 @@ async def test_the_same_query_again_is_not_sent(
     assert await searched(agent, "Weather in  Kiel") == first
     assert len(search_server.requests) == 1
     for number in range(40):
-        data = {"tool_name": "search_web", "parameters": {"query": f"topic {number}"}}
-        await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True)
+        await async_use(hass, "search_web", query=f"topic {number}")
     (tool,) = (tool for tool in agent.entry.runtime_data.handler.tools.values() if tool.name == "search_web")
     assert len(tool._kept) == 32
 
@@ -371,18 +371,11 @@ async def test_nothing_of_a_home_leaves_the_process(
     fr.async_get(hass).async_create(floor)
     MockUser(name=user).add_to_hass(hass)
     numbers = (f"+49 171 {rng.randrange(10**6, 10**7)}", f"{person.lower()}@example.org", "light.one")
-    frames = (
-        "{}",
-        "news about {}",
-        "{}'s best ideas for dinner",
-        "Wetter bei {} morgen",
-        "buy {} online cheap",
-    )
+    frames = ("{}", "news about {}", "{}'s best ideas for dinner", "Wetter bei {} morgen", "buy {} online")
     for word in (*private, *numbers):
         for frame in frames:
             written = rng.choice((word, word.lower(), word.upper()))
-            data = {"tool_name": "search_web", "parameters": {"query": frame.format(written)}}
-            await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True, return_response=True)
+            await async_use(hass, "search_web", query=frame.format(written))
     assert search_server.requests, "what keeps its sense is sent"
     left = unquote_plus(search_server.sent).casefold()
     assert [word for word in (*private, *numbers) if word.casefold() in left] == []
