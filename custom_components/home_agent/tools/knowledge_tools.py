@@ -28,8 +28,8 @@ from .resolving.resolver import Target
 
 MAX_DOCUMENTS: Final = 8
 MAX_TITLES: Final = 20
-MAX_QUERY: Final = 1_000
 """Documents of which only the title is told."""
+MAX_QUERY: Final = 1_000
 MAX_CHARS: Final = 4000
 MAX_PASSAGES_CHARS: Final = 2400
 """Of the household's own texts, beside what is known of the home."""

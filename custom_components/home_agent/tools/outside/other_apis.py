@@ -1,8 +1,8 @@
 """Tools of other LLM APIs: named so that every server accepts them, and known for what they are."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 import json
 from typing import Any, Final
@@ -39,35 +39,31 @@ _CAMEL: Final = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_\-.:/]+")
 type Function = Mapping[str, Any]
 """A tool as a request carries it: `name`, `description`, `parameters`."""
 
-_judged: Final[OrderedDict[str, Function | None]] = OrderedDict()
-"""The cleaned functions, None for refused ones."""
-
 
 async def async_sanitize(hass: HomeAssistant, functions: Sequence[Function]) -> list[Function | None]:
     """Return functions cleaned for the model, in the same order; None for those that are refused.
 
-    Known functions are cached; the firewall reads new ones in a worker thread.
+    The firewall reads in a worker thread what it has not read before.
     """
-    keys = [json.dumps(function, sort_keys=True, default=str) for function in functions]
-    new = {key: function for key, function in zip(keys, functions, strict=True) if key not in _judged}
-    if new:
-        cleaned = await hass.async_add_executor_job(lambda: [sanitize(function) for function in new.values()])
-        _judged.update(zip(new, cleaned, strict=True))
-    judged = [_judged[key] for key in keys]
-    for key in dict.fromkeys(keys):
-        _judged.move_to_end(key)
-    while len(_judged) > max(MAX_KEPT, len(keys)):
-        _judged.popitem(last=False)
-    return judged
+    if not functions:
+        return []
+    written = [json.dumps(function, default=str) for function in functions]
+    return await hass.async_add_executor_job(lambda: [*map(_sanitized, written)])
 
 
 async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
     """Return an API's description of its tools, cleaned for a prompt."""
-    if (known := _judged.get(text)) is None:
-        cut = text.strip()[:MAX_PROMPT]
-        cleaned = await hass.async_add_executor_job(lambda: firewall.clean(cut, describes=True))
-        known = _judged[text] = {"description": str(cleaned.value)}
-    return str(known["description"])
+    return await hass.async_add_executor_job(_sanitized_text, text.strip()[:MAX_PROMPT])
+
+
+@lru_cache(MAX_KEPT)
+def _sanitized(written: str) -> Function | None:
+    return sanitize(json.loads(written))
+
+
+@lru_cache(MAX_KEPT)
+def _sanitized_text(text: str) -> str:
+    return str(firewall.clean(text, describes=True).value)
 
 
 @callback
