@@ -134,7 +134,7 @@ class Guard:
         self.written: Mapping[str, tuple[str, str]] = {}
         """The service of each custom tool, as written in the household's YAML."""
         self._messages = messages
-        targets = (self._is_aimed, self._is_for_administrators, self._is_exposed, self._is_permitted)
+        targets = (self._is_aimed, self._is_for_administrators, self._is_exposed_and_permitted)
         self._checks: Mapping[CallKind, Sequence[Callable[[Judged], Verdict]]] = {
             CallKind.CONTROL: (self._is_offered, *targets, self._by_rules, self._by_tool, self._by_words),
             CallKind.WRITTEN: (*targets, self._by_rules, self._by_tool, self._by_words),
@@ -290,28 +290,20 @@ class Guard:
                 raise PermissionDenied(ADMINISTRATOR)
         return Verdict.ALLOW
 
-    def _is_exposed(self, judged: Judged) -> Verdict:
+    def _is_exposed_and_permitted(self, judged: Judged) -> Verdict:
+        right, verb = (POLICY_READ, "read") if judged.kind is CallKind.READ else (POLICY_CONTROL, "control")
         data = judged.call.data
-        for entity_id in self._named(judged.call):
+        for entity_id in (*judged.call.entity_ids, *(entities_in(self._hass, data) if data else ())):
             if not self.is_exposed(entity_id) or not valid_entity_id(entity_id):
                 raise NotExposed("A target does not exist or is not exposed to the assistant")
-        for reached in places_in(self._hass, data) if data else ():
-            if not any(map(self.is_exposed, reached)):
-                raise PermissionDenied("An area or a device has nothing in it that is exposed")
-        return Verdict.ALLOW
-
-    def _is_permitted(self, judged: Judged) -> Verdict:
-        right, verb = (POLICY_READ, "read") if judged.kind is CallKind.READ else (POLICY_CONTROL, "control")
-        for entity_id in self._named(judged.call):
             if right == POLICY_CONTROL and not self.policy.view.may_control(entity_id):
                 raise PermissionDenied(f"This agent may read {entity_id} but not control it")
             if judged.user is not None and not judged.user.permissions.check_entity(entity_id, right):
                 raise NotPermitted(f"The user may not {verb} {entity_id}")
+        for reached in places_in(self._hass, data) if data else ():
+            if not any(map(self.is_exposed, reached)):
+                raise PermissionDenied("An area or a device has nothing in it that is exposed")
         return Verdict.ALLOW
-
-    def _named(self, call: ServiceCall) -> Sequence[str]:
-        """Return the targets of a call, and the entities that its data name."""
-        return (*call.entity_ids, *(entities_in(self._hass, call.data) if call.data else ()))
 
     def _by_rules(self, judged: Judged) -> Verdict:
         call = judged.call

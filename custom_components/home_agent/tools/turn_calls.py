@@ -206,15 +206,12 @@ class Quality:
 
 def turn_quality(records: Iterable[CallRecord]) -> TurnQuality:
     """Return the counters of one turn, in all and by tool."""
-    by_tool: dict[str, Counter[Fit]] = {}
-    rules: Counter[str] = Counter()
-    for record in records:
-        by_tool.setdefault(record.counted_as, Counter())[record.fit] += 1
-        rules.update(record.rules)
+    quality = Quality()
+    quality.add("", records)
     return {
-        **_named(sum(by_tool.values(), Counter())),
-        "rules": dict(rules),
-        "tools": {tool: _named(counts) for tool, counts in by_tool.items()},
+        **_named(sum(quality.counts.values(), Counter())),
+        "rules": dict(quality.rules),
+        "tools": {tool: _named(counts) for (_model, tool), counts in quality.counts.items()},
     }
 
 

@@ -1,6 +1,6 @@
 """Requests to servers outside, for searches, REST and MCP: which hosts are reached, and how much is read."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -168,7 +168,6 @@ class HttpAnswer:
     """What came back, decompressed."""
 
     status: int
-    headers: Mapping[str, str]
     content_type: str
     charset: str
     content: bytes
@@ -249,7 +248,6 @@ async def async_fetch(session: ClientSession, request: Request, max_bytes: int) 
         body = b"".join([piece async for piece in read_pieces(response, max_bytes)])
         return HttpAnswer(
             status=response.status,
-            headers=response.headers,
             content_type=response.content_type.casefold(),
             charset=(response.charset or "utf-8").casefold(),
             content=body[:max_bytes],
