@@ -171,7 +171,7 @@ class AgentParts:
     @cached_property
     def outgoing(self) -> Outgoing:
         """What leaves the home in arguments of tools."""
-        return Outgoing.of(self._hass, self.settings, self.memories, self.profile)
+        return Outgoing(self._hass, self.settings, self.memories, self.profile)
 
     @cached_property
     def own_tools(self) -> list[HomeAgentTool]:

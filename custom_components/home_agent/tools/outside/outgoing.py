@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
@@ -33,23 +33,18 @@ SPOKEN: Final = frozenset({"const", "default", "description", "example"})
 class Outgoing:
     """Sanitises queries, arguments and questions of one agent before they leave, and notes them."""
 
-    def __init__(self, sanitizer: Sanitizer, memories: Memories, profile: Profile) -> None:
-        self._sanitizer = sanitizer
+    def __init__(
+        self, hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
+    ) -> None:
+        """Take the options of the agent; private memories do not leave either."""
         self._memories = memories
         self._profile = profile
+        self._sanitizer = Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], self._private_texts)
 
-    @classmethod
-    def of(
-        cls, hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
-    ) -> Self:
-        """Return the sanitiser for the options; private memories do not leave either."""
-
-        def private_texts() -> Iterator[str]:
-            yield from (memory.content for memory in memories.all() if memory.private)
-            hidden = profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
-            yield from (entry.value for entry in hidden)
-
-        return cls(Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts), memories, profile)
+    def _private_texts(self) -> Iterator[str]:
+        yield from (memory.content for memory in self._memories.all() if memory.private)
+        hidden = self._profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
+        yield from (entry.value for entry in hidden)
 
     async def async_query(self, tool: str, query: str, run: ToolRun) -> Sanitized:
         """Return what is searched for; the caller notes it. Raises ToolExecutionError for a held one."""

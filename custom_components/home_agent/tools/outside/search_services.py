@@ -157,21 +157,16 @@ async def async_parsed[T](parse: Callable[[bytes], T], content: bytes) -> T:
         ) from err
 
 
-def best(rows: Iterable[tuple[object, object, object]]) -> list[SearchResult]:
-    """Return the first few results of titles, texts and addresses: one-line texts, each address once."""
+def best(items: Iterable[Mapping[str, Any]]) -> list[SearchResult]:
+    """Return the first results of `title`, `content` and `url`: one-line texts, each address once."""
     results: dict[str, SearchResult] = {}
-    for title, snippet, url in rows:
-        address, shown = str(url or "").strip(), clean(str(title or ""), MAX_TITLE)
+    for item in items:
+        address, title = str(item.get("url") or "").strip(), clean(str(item.get("title") or ""), MAX_TITLE)
         is_web = address.startswith(("http://", "https://")) and len(address) <= MAX_URL * 4
-        if is_web and shown and len(results) < MAX_RESULTS:
-            address = clean(address, MAX_URL)
-            results.setdefault(address, SearchResult(shown, clean(str(snippet or ""), MAX_SNIPPET), address))
+        if is_web and title and len(results) < MAX_RESULTS:
+            address, snippet = clean(address, MAX_URL), clean(str(item.get("content") or ""), MAX_SNIPPET)
+            results.setdefault(address, SearchResult(title, snippet, address))
     return list(results.values())
-
-
-def listed(items: Iterable[Mapping[str, Any]]) -> list[SearchResult]:
-    """Return the results of a list of objects."""
-    return best((item.get("title"), item.get("content"), item.get("url")) for item in items)
 
 
 VOID: Final = frozenset(
@@ -183,15 +178,6 @@ MAX_TEXT: Final = 4_000
 MAX_TAGS: Final = 50_000
 MAX_DEPTH: Final = 500
 """Beyond these a page is read no further."""
-
-
-@dataclass(slots=True)
-class PageResult:
-    """A result as the page shows it."""
-
-    url: str
-    title: str = ""
-    snippet: str = ""
 
 
 class ResultPage(HTMLParser):
@@ -210,7 +196,8 @@ class ResultPage(HTMLParser):
     ) -> None:
         super().__init__()
         self._titles, self._headings, self._snippets = {*titles}, {*headings}, {*snippets}
-        self.found: list[PageResult] = []
+        self.results: list[dict[str, str]] = []
+        """`url`, `title` and `content` as the page shows them."""
         self.classes: set[str] = set()
         """All classes and ids on the page."""
         self._into = ""
@@ -235,10 +222,10 @@ class ResultPage(HTMLParser):
             return
         self._stack.append(tag)
         if tag == "a" and (classes & self._titles or self._headings.intersection(self._stack)):
-            self.found.append(PageResult(given.get("href", "")))
+            self.results.append({"url": given.get("href", ""), "title": "", "content": ""})
             self._into, self._depth = "title", len(self._stack)
-        elif classes & self._snippets and self.found:
-            self._into, self._depth = "snippet", len(self._stack)
+        elif classes & self._snippets and self.results:
+            self._into, self._depth = "content", len(self._stack)
 
     @override
     def handle_endtag(self, tag: str) -> None:
@@ -252,8 +239,8 @@ class ResultPage(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Keep text that belongs to a result."""
         if self._into and HIDDEN.isdisjoint(self._stack):
-            text = getattr(self.found[-1], self._into) + data
-            setattr(self.found[-1], self._into, text[:MAX_TEXT])
+            text = self.results[-1][self._into] + data
+            self.results[-1][self._into] = text[:MAX_TEXT]
 
 
 PAGES: Final = ("https://html.duckduckgo.com/html", "https://lite.duckduckgo.com/lite")
@@ -292,20 +279,19 @@ def _duckduckgo_results(content: bytes) -> list[SearchResult] | None:
         content, titles=("result__a", "result-link"), snippets=("result__snippet", "result-snippet")
     )
     rows = []
-    for item in page.found:
+    for item in page.results:
         try:
-            url = yarl.URL(f"https:{item.url}" if item.url.startswith("//") else item.url)
+            url = yarl.URL(f"https:{item['url']}" if item["url"].startswith("//") else item["url"])
         except ValueError:
             continue
-        target = item.url
         if (url.host or "").endswith("duckduckgo.com"):  # a link to the result, or an advertisement
-            target = url.query.get("uddg", "") if url.path.startswith("/l/") else ""
-        rows.append((item.title, item.snippet, target))
+            item["url"] = url.query.get("uddg", "") if url.path.startswith("/l/") else ""
+        rows.append(item)
     if results := best(rows):
         return results
     if any(name.startswith(RIDDLES) for name in page.classes):
         return None
-    if page.found or page.classes & DUCKDUCKGO_EXPECTED:
+    if page.results or page.classes & DUCKDUCKGO_EXPECTED:
         return []
     raise ValueError("no page of results")
 
@@ -340,7 +326,7 @@ class SearXNG(SearchProvider):
 def _searxng_results(content: bytes) -> list[SearchResult]:
     """Return the results of JSON. Raises SearchError if all engines behind the server failed."""
     answer: dict[str, Any] = orjson.loads(content)
-    results = listed(answer["results"])
+    results = best(answer["results"])
     failed = answer.get("unresponsive_engines") or []
     if failed and not results:
         reasons = ", ".join(sorted({str(item[1])[:60] for item in failed if len(item) > 1}))
@@ -351,7 +337,7 @@ def _searxng_results(content: bytes) -> list[SearchResult]:
 def _page_results(content: bytes) -> list[SearchResult]:
     """Return the results of a page. Raises ValueError for another page."""
     page = ResultPage(content, headings=("h3", "h4"), snippets=("content", "result-content"))
-    results = best((item.title, item.snippet, item.url) for item in page.found)
+    results = best(page.results)
     if not results and not page.classes & SEARXNG_EXPECTED:
         raise ValueError("no page of results")
     return results
@@ -376,7 +362,7 @@ class Tavily(SearchProvider):
             except ValueError, LookupError, TypeError:
                 reason = ""
             check_status(answer, shorten(reason, (self._key,) if self._key else ()))
-        return await async_parsed(lambda content: listed(orjson.loads(content)["results"]), answer.content)
+        return await async_parsed(lambda content: best(orjson.loads(content)["results"]), answer.content)
 
 
 PROVIDERS: Final[Mapping[str, type[SearchProvider]]] = {
