@@ -133,7 +133,7 @@ PARTS = (
     "tools.custom.mcp",
     "tools.custom.rest",
     "tools.custom.service",
-    "tools.search",
+    "tools.outside.search_services",
     "vector.chroma",
     "vector.embedded",
 )

@@ -73,7 +73,7 @@ from .tools.handler import ToolHandler
 from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .tools.messages import Messages
 from .tools.native import hide_blocked
-from .tools.outside.external_llm import ExternalModel, external_model, external_tools
+from .tools.outside.external_llm import ExternalModel, ExternalModelTool, external_model
 from .tools.outside.outgoing import Outgoing
 from .tools.outside.web_search import SearchTool
 from .tools.people import People
@@ -304,7 +304,7 @@ class HomeAgentData:
             self.memories.configure(MemorySettings.from_options(settings), people, self.emitter)
             self.profile = shared.profiles.of(self.entry_id)
             self.profile.take_index(people, profile_collection(settings[const.CONF_MEMORY_COLLECTION]))
-        self.outgoing = Outgoing.of(hass, settings, self.memories, self.profile)
+        self.outgoing = Outgoing(hass, settings, self.memories, self.profile)
         """What leaves the home in arguments of tools."""
 
         members = People(hass, connection_id, settings)
@@ -452,9 +452,9 @@ class HomeAgentData:
             *remembering_tools(memories, profile, disabled),
         ]
         if self._external:
-            tools += external_tools(self._external, self.outgoing, settings)
+            tools.append(ExternalModelTool(self._external, self.outgoing, settings))
         if settings[const.CONF_SEARCH_PROVIDER] != const.SEARCH_NONE:
-            from .tools.search import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
+            from .tools.outside.search_services import is_set_up, search_provider  # noqa: PLC0415 - loads where it is wanted
 
             if is_set_up(settings):
                 tools.append(SearchTool(hass, partial(search_provider, hass, settings), self.outgoing))

@@ -92,7 +92,9 @@ def names_things(settings: Settings) -> bool:
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
     "memory.learner.learner": is_learning_enabled,
     "panel.websocket": lambda settings: bool(settings[const.CONF_PANEL]),
-    "tools.search": lambda settings: bool(settings[const.CONF_SEARCH_PROVIDER] != const.SEARCH_NONE),
+    "tools.outside.search_services": lambda settings: bool(
+        settings[const.CONF_SEARCH_PROVIDER] != const.SEARCH_NONE
+    ),
     "watching.unmatched": names_things,
 }
 """Modules, and which options want them. What they alone import loads with them."""

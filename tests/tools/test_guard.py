@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Iterator
-import json
 from pathlib import Path
 from typing import Any
 
@@ -23,68 +22,85 @@ from homeassistant.core import Context, HomeAssistant, ServiceCall as ServiceCal
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent, speech
-from tests.helpers.checks import every
+from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import reset, text, tool_calls
 
 INTEGRATION = Path(const.__file__).parent
+FILES = {
+    file.relative_to(INTEGRATION).as_posix(): file.read_text(encoding="utf-8")
+    for file in sorted(INTEGRATION.rglob("*.py"))
+}
 LIGHT = "light.kitchen_ceiling"
-GUARD = "tools/guard.py"
+RUN = "tools/run.py"
 OWN = "tools/own_calls.py"
 """What no model has a part in: each domain stands there by name."""
 EVENTS = [value for name, value in vars(const).items() if name.startswith("EVENT_")]
 
 
-def attributes_called(source: str) -> Iterator[str]:
-    """Yield what is called in a file, as it is written."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Attribute):
-            yield ast.unparse(node)
+def nodes(source: str, *kinds: type[ast.AST]) -> Iterator[Any]:
+    """Yield the parts of a file that are of some kinds."""
+    yield from (node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds))
 
 
-def imported(source: str) -> set[str]:
-    """Return what a file imports from the calls without a model."""
+def using(*ways: str) -> set[str]:
+    """Return the files that name an attribute with one of these endings."""
+    endings = tuple(f".{way}" for way in ways)
     return {
-        alias.name
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("own_calls")
-        for alias in node.names
+        name
+        for name, source in FILES.items()
+        if any(f".{ast.unparse(node)}".endswith(endings) for node in nodes(source, ast.Attribute))
     }
 
 
-def files() -> Iterator[tuple[str, str]]:
-    """Yield the files of the integration with their source."""
-    for file in sorted(INTEGRATION.rglob("*.py")):
-        yield file.relative_to(INTEGRATION).as_posix(), file.read_text(encoding="utf-8")
+def importing(module: str) -> dict[str, set[str]]:
+    """Return what each file imports from a module."""
+    return {
+        name: {
+            alias.name
+            for node in nodes(source, ast.ImportFrom)
+            if (node.module or "").split(".")[-1] == module
+            for alias in node.names
+        }
+        for name, source in FILES.items()
+    }
 
 
 class TestOneWay:
     """What the source says."""
 
-    def test_services_are_called_in_one_file(self) -> None:
-        calling = {
-            name
-            for name, source in files()
-            if any(
-                attribute.endswith(
-                    ("services.async_call", "services.call", "services.async_call_from_config")
-                )
-                for attribute in attributes_called(source)
-            )
+    def test_services_are_called_in_two_files(self) -> None:
+        """Of what the guard let through, or in domains that stand there by name, always with a context."""
+        assert using("services.async_call", "services.call", "services.async_call_from_config") == {RUN, OWN}
+        calls = {
+            file: [
+                node
+                for node in nodes(FILES[file], ast.Call)
+                if ast.unparse(node.func).endswith("services.async_call")
+            ]
+            for file in (RUN, OWN)
         }
-        assert calling == {GUARD, OWN}
+        assert [ast.unparse(call.args[0]) for call in calls[RUN]] == ["call.domain"] * 2
+        assert len(calls[OWN]) == 1
+        for call in (call for file in calls for call in calls[file]):
+            given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+            assert given["blocking"] == "True"
+            assert "context" in given["context"].casefold()
 
-    def test_what_is_called_without_a_model(self) -> None:
-        """Messages, announcements, the automation that was approved, the bot; nothing else."""
-        assert set(own_calls.SECONDS) == {"notify", "assist_satellite", "automation", "telegram_bot"}
-        source = (INTEGRATION / OWN).read_text(encoding="utf-8")
-        assert source.count("services.async_call") == 1
+    def test_who_makes_calls(self) -> None:
+        """Only the guard and the handler, which have judged them."""
+        making = {"async_make", "async_read", "async_handle", "async_look"}
+        assert {name for name, names in importing("run").items() if names & making} == {
+            "tools/guard.py",
+            "tools/handler.py",
+        }
 
     def test_who_calls_without_a_model(self) -> None:
         """Timers, questions and proactive messages, approved automations, and the bot; nothing else."""
+        assert set(own_calls.SECONDS) == {"notify", "assist_satellite", "automation", "telegram_bot"}
+        imports = importing("own_calls")
         calls = [name for name in vars(own_calls) if name.startswith("async_")]
-        using = {call: {name for name, source in files() if call in imported(source)} for call in calls}
-        assert using == {
+        assert {call: {name for name, names in imports.items() if call in names} for call in calls} == {
             "async_notify": {"channels/phones.py"},
             "async_announce": {
                 "channels/announcing.py",
@@ -96,69 +112,21 @@ class TestOneWay:
             "async_telegram": {"channels/telegram.py"},
         }
 
-    def test_services_are_called_with_a_context(self) -> None:
-        """Two may be any service that was let through; the others name what they are for."""
-        source = (INTEGRATION / GUARD).read_text(encoding="utf-8")
-        calls = [
-            node
-            for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("services.async_call")
-        ]
-        assert [ast.unparse(call.args[0]) for call in calls].count("call.domain") == 2
-        for call in calls:
-            given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-            assert given["blocking"] == "True"
-            assert given["context"].endswith("context")
-
-    @pytest.mark.parametrize(
-        "way",
-        [
-            "intent.async_handle",
-            "script.async_run",
-            "Script",
-            "async_run_action",
-            "bus.async_fire",
-            "states.async_set",
-            "async_call_tool",
-        ],
-    )
-    def test_no_other_way_to_the_house(self, way: str) -> None:
+    def test_no_other_way_to_the_house(self) -> None:
         """Where a way is used at all, it is where it belongs."""
-        allowed = {
-            "bus.async_fire": {"events.py"},
-            "intent.async_handle": {GUARD},
-            "async_call_tool": {"agents/llm_api.py"},  # of the tools that it offers, which ask the handler
-        }.get(way, set())
-        using = {
-            name
-            for name, source in files()
-            if any(f".{attribute}".endswith(f".{way}") for attribute in attributes_called(source))
-        }
-        assert using == allowed
-
-    def test_intents_are_handled_once_and_only_as_they_were_confirmed(self) -> None:
-        """One call, with a context, in the method that runs a frozen intent."""
-        tree = ast.parse((INTEGRATION / GUARD).read_text(encoding="utf-8"))
-        calls = [
-            (function.name, node)
-            for function in ast.walk(tree)
-            if isinstance(function, ast.AsyncFunctionDef | ast.FunctionDef)
-            for node in ast.walk(function)
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "intent.async_handle"
-        ]
-        assert [name for name, _node in calls] == ["async_run_intent"]
-        given = {keyword.arg: ast.unparse(keyword.value) for keyword in calls[0][1].keywords}
-        assert given["context"] == "speaker.context"
+        assert using("bus.async_fire") == {"events.py"}
+        assert using("intent.async_handle") == {RUN}
+        assert using("async_call_tool") == {"agents/llm_api.py"}  # of its own tools, which ask the handler
+        assert using("script.async_run", "Script", "async_run_action", "states.async_set") == set()
 
     def test_the_imports_run_one_way(self) -> None:
         """The parts that know nothing of Home Assistant still do not."""
-        pure = [source for name, source in files() if name.startswith(("inference/", "vector/"))]
-        pure += [source for name, source in files() if name.startswith("agent/speech")]
-        for source in every(pure):
-            for node in ast.walk(ast.parse(source)):
-                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-                assert not [name for name in names if name.startswith("homeassistant")]
+        pure = {name for name in FILES if name.startswith(("inference/", "vector/", "agent/speech"))}
+        assert pure
+        for name in pure:
+            modules = [node.module or "" for node in nodes(FILES[name], ast.ImportFrom)]
+            modules += [alias.name for node in nodes(FILES[name], ast.Import) for alias in node.names]
+            assert not [module for module in modules if module.startswith("homeassistant")], name
 
 
 @pytest.mark.parametrize(
@@ -212,37 +180,34 @@ async def movie(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     return agent
 
 
-@pytest.mark.parametrize("entity_id", ["script.party", "scene.movie_night"])
-@pytest.mark.parametrize("action", ["turn_on", "activate", "toggle", "script.turn_on", "scene.turn_on"])
-async def test_scripts_and_scenes_do_not_run(movie: Agent, entity_id: str, action: str) -> None:
+async def test_scripts_and_scenes_do_not_run(movie: Agent) -> None:
     """Although they are exposed; the model is told in words that it can pass on."""
-    control = {"action": action, "entity_id": entity_id}
-    movie.server.script([tool_calls([("ha_control", control)]), text("I cannot do that.")])
-    await movie.say(f"{action} {entity_id}")
+    for entity_id in ("script.party", "scene.movie_night"):
+        for action in ("turn_on", "activate", "toggle", "script.turn_on", "scene.turn_on"):
+            movie.server.clear()
+            control = {"action": action, "entity_id": entity_id}
+            movie.server.script([tool_calls([("ha_control", control)]), text("I cannot do that.")])
+            await movie.say(f"{action} {entity_id}")
+            (envelope,) = results(movie)
+            assert envelope["success"] is False
+            assert 0 < len(envelope["error"]) <= 300
+            assert entity_id.partition(".")[0] in envelope["error"]
     assert movie.hass.states.get("light.secret_light").state == "off"
-    (envelope,) = results(movie)
-    assert envelope["success"] is False
-    assert 0 < len(envelope["error"]) <= 300
-    assert entity_id.partition(".")[0] in envelope["error"]
 
 
-@pytest.mark.parametrize(
-    "sentence", ["turn on party", "run party", "activate movie night", "turn on movie night"]
-)
-@pytest.mark.parametrize("options", [{"local_first_enabled": True}, {}])
-async def test_nor_by_home_assistants_own_sentences(
-    movie: Agent, sentence: str, options: dict[str, Any]
-) -> None:
-    await movie.set_options(**options)
+async def test_nor_by_home_assistants_own_sentences(movie: Agent) -> None:
+    """Neither before the model nor in its place."""
     movie.server.default = reset()
-    await movie.say(sentence)
+    for options in ({"local_first_enabled": True}, {"local_first_enabled": False}):
+        await movie.set_options(**options)
+        for sentence in ("turn on party", "run party", "activate movie night", "turn on movie night"):
+            await movie.say(sentence)
     assert movie.hass.states.get("light.secret_light").state == "off"
 
 
 def results(agent: Agent) -> list[dict[str, Any]]:
     """Return the envelopes of the newest request."""
-    newest = agent.server.chats[-1]
-    return [json.loads(message["content"]) for message in newest.messages if message["role"] == "tool"]
+    return tool_results(agent.server.chats[-1])
 
 
 class TestWhoMayDoWhat:
@@ -284,35 +249,28 @@ class TestCodes:
 
     CODE = "483920"
 
-    @pytest.mark.parametrize(
-        "arguments",
-        [
-            {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": CODE}},
-            {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": int(CODE)}},
-            {"action": "disarm", "entity_id": "alarm_control_panel.none", "parameters": {"pin": CODE}},
-            '{"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": "483920"',
-            {"action": "unlock", "entity_id": "lock.front_door", "parameters": [{"password": CODE}]},
-        ],
-        ids=str,
-    )
     async def test_no_code_in_events(
-        self,
-        hass: HomeAssistant,
-        model_server: ModelServer,
-        caplog: pytest.LogCaptureFixture,
-        arguments: Any,
+        self, hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
     ) -> None:
         """Neither in the arguments nor in what went wrong, nor in a trace, nor in the log."""
         caplog.set_level("INFO", "custom_components.home_agent")
         agent = await async_agent(hass, model_server)
         fired = [async_capture_events(hass, event) for event in EVENTS]
-        model_server.script([tool_calls([("ha_control", arguments)]), text("Hm.")])
-        await agent.say("Unlock the front door")
-        seen = str([event.data for events in fired for event in events])
-        assert "ha_control" in seen
-        assert self.CODE not in seen
-        assert self.CODE not in str(agent.entry.runtime_data.memory.calls)
-        assert self.CODE not in str([item.as_dict() for item in trace.async_get_traces()][-1:])
+        unlock = {"action": "unlock", "entity_id": "lock.front_door"}
+        wrong: list[Any] = [
+            {**unlock, "parameters": {"code": self.CODE}},
+            {**unlock, "parameters": {"code": int(self.CODE)}},
+            {"action": "disarm", "entity_id": "alarm_control_panel.none", "parameters": {"pin": self.CODE}},
+            f'{{"action": "unlock", "entity_id": "lock.front_door", "parameters": {{"code": "{self.CODE}"',
+            {**unlock, "parameters": [{"password": self.CODE}]},
+        ]
+        for arguments in wrong:
+            model_server.script([tool_calls([("ha_control", arguments)]), text("Hm.")])
+            await agent.say("Unlock the front door")
+        seen = [event.data for events in fired for event in events]
+        assert sum(data.get("tool_name") == "ha_control" for data in seen) >= len(wrong)
+        kept = agent.entry.runtime_data.memory.calls, [item.as_dict() for item in trace.async_get_traces()]
+        assert self.CODE not in str((seen, kept))
         assert self.CODE not in "".join(r.getMessage() for r in caplog.records if "home_agent" in r.name)
 
     @pytest.mark.parametrize("allowed", [[], ["lock"]], ids=["confirmed", "free"])
@@ -365,35 +323,25 @@ class TestCodes:
         ]
 
 
-class TestWhatIsOffered:
-    """The options of the tools."""
-
-    async def test_no_tools(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        """Switched off, none is offered and none is run."""
-        agent = await async_agent(hass, model_server, {"tools_enable_native": False})
-        call = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
-        model_server.script([tool_calls([call]), text("I cannot.")])
-        assert speech(await agent.say("On")) == "I cannot."
-        assert not model_server.chats[0].json.get("tools")
-        assert hass.states.get(LIGHT).state == "off"
-
-    async def test_one_tool_less(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        agent = await async_agent(hass, model_server, {"tools_disabled": ["ha_control"]})
-        call = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
-        model_server.script([tool_calls([call]), text("I cannot.")])
-        await agent.say("On")
-        offered = {tool["function"]["name"] for tool in model_server.chats[0].json["tools"]}
-        assert offered >= {"activity", "ha_query"}
-        assert "ha_control" not in offered
-        assert "ha_query" in results(agent)[0]["error"]
-        assert hass.states.get(LIGHT).state == "off"
-
-    async def test_without_events(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        """By option nothing is put on the bus."""
-        agent = await async_agent(hass, model_server, {"emit_events": False})
-        fired = [async_capture_events(hass, event) for event in EVENTS if event != const.EVENT_HISTORY_SAVED]
-        call = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
-        model_server.script([tool_calls([call]), text("On.")])
-        await agent.say("On")
-        assert hass.states.get(LIGHT).state == "on"
-        assert not [event for events in fired for event in events]
+async def test_what_is_switched_off(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It is neither offered nor run; without events nothing is put on the bus."""
+    agent = await async_agent(hass, model_server, {"tools_enable_native": False})
+    on = tool_calls([("ha_control", {"action": "turn_on", "entity_id": LIGHT})])
+    model_server.script([on, text("I cannot.")])
+    assert speech(await agent.say("On")) == "I cannot."
+    assert not model_server.chats[0].json.get("tools")
+    model_server.clear()
+    await agent.set_options(tools_enable_native=True, tools_disabled=["ha_control"])
+    model_server.script([on, text("I cannot.")])
+    await agent.say("On")
+    offered = {tool["function"]["name"] for tool in model_server.chats[0].json["tools"]}
+    assert offered >= {"activity", "ha_query"}
+    assert "ha_control" not in offered
+    assert "ha_query" in results(agent)[0]["error"]
+    assert hass.states.get(LIGHT).state == "off"
+    await agent.set_options(tools_disabled=[], emit_events=False)
+    fired = [async_capture_events(hass, event) for event in EVENTS if event != const.EVENT_HISTORY_SAVED]
+    model_server.script([on, text("On.")])
+    await agent.say("On")
+    assert hass.states.get(LIGHT).state == "on"
+    assert not [event for events in fired for event in events]

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from homeassistant.const import EVENT_CALL_SERVICE
@@ -23,18 +22,23 @@ async def run(agent: Agent, *answers: list[tuple[str, dict[str, Any]]]) -> list[
     return tool_results(agent.server.chats[-1])
 
 
-@pytest.mark.parametrize("answers", [[[ON], [OFF], [ON]], [[ON, OFF, ON]], [[ON, OFF], [ON, ON]]])
-async def test_on_off_on(
-    hass: HomeAssistant, model_server: ModelServer, answers: list[list[tuple[str, dict[str, Any]]]]
-) -> None:
+async def test_on_off_on(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Each change runs in its order, in one answer and in several, and the last one holds."""
     agent = await async_agent(hass, model_server)
-    services = async_capture_events(hass, EVENT_CALL_SERVICE)
-    results = await run(agent, *answers)
-    made = [event.data["service"] for event in services if event.data["domain"] == "light"]
-    assert made == ["turn_on", "turn_off", "turn_on"]
-    assert hass.states.get(LIGHT).state == "on"
-    assert "on" in results[2]["result"]["done"][LIGHT]
+    orders: list[list[list[tuple[str, dict[str, Any]]]]] = [
+        [[ON], [OFF], [ON]],
+        [[ON, OFF, ON]],
+        [[ON, OFF], [ON, ON]],
+    ]
+    for answers in orders:
+        model_server.clear()
+        await hass.services.async_call("light", "turn_off", {"entity_id": LIGHT}, blocking=True)
+        services = async_capture_events(hass, EVENT_CALL_SERVICE)
+        results = await run(agent, *answers)
+        made = [event.data["service"] for event in services if event.data["domain"] == "light"]
+        assert made == ["turn_on", "turn_off", "turn_on"]
+        assert hass.states.get(LIGHT).state == "on"
+        assert "on" in results[2]["result"]["done"][LIGHT]
 
 
 async def test_the_same_call_twice_in_a_row(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -1,39 +1,30 @@
 """The guard: every service call and every third-party tool passes it, and is judged when it is called.
 
-Vetted? Exposed now? May this user control it? What does the policy say? Nothing else in this integration
-calls a service for the model's sake.
+A call passes its checks in this order: repeats and the budget of the turn (`turn_calls.py`), a tool of this
+name and arguments that fit it (`calls/`), what the tool itself refuses, what may leave the home, what the
+household says of the tool (`ToolHandler._async_check`), and then, for each service that it calls, the list in
+`Guard.__init__`. What needs a person's yes is frozen in `waiting.py`, what is let through made in `run.py`.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Final
 
-import probatio
-
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
-from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import Context, Event, EventStateChangedData, HomeAssistant, callback, valid_entity_id
-from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
-from homeassistant.helpers import entity_registry as er, intent, llm
-from homeassistant.helpers.event import async_track_state_change_event
+from homeassistant.core import HomeAssistant, callback, valid_entity_id
+from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
-from homeassistant.util.hass_dict import HassKey
 
-from ..const import ASSISTANT, DOMAIN, LOGGER
 from ..domains import DOMAINS
 from ..errors import (
     ChangedSinceAsked,
     ConfirmationNeeded,
-    NotConfirmed,
     NotExposed,
     NotPermitted,
     PermissionDenied,
     RefusedByRule,
-    ToolExecutionError,
 )
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import (
@@ -48,9 +39,8 @@ from ..safety.frozen import (
     WaitingCalls,
     frozen_call,
 )
-from ..safety.journal import AuditKind, Journal
+from ..safety.journal import Journal
 from ..safety.policy import Policy, Reader
-from ..safety.redaction import without_secrets
 from ..safety.rules import Effect, Verdict
 from .intents import (
     CALL_ANYTHING,
@@ -63,8 +53,9 @@ from .intents import (
     tells_states,
     values_of,
 )
-from .messages import Messages, heard_on, judged_as
-from .people import is_message, is_spoken
+from .messages import Messages, judged_as
+from .people import is_message
+from .run import async_handle, async_look, async_make, async_read
 from .waiting import check_contents, entities_in, freeze, is_confirmed
 
 TARGET_KEYS: Final = frozenset(
@@ -94,7 +85,7 @@ def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:
     return service in facts.services and (gated or not facts.is_gated)
 
 
-def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:
+def may_be_called(domain: str, service: str, *, gated: bool = False) -> bool:
     """Return whether any tool may call a service on entities; `gated` lets scripts and scenes through."""
     return service in DOMAINS[domain].writes or is_vetted(domain, service, gated=gated)
 
@@ -170,53 +161,13 @@ class Guard:
         confirmation, and ToolExecutionError for a failed one.
         """
         user = await self.async_user(speaker)
-        verdict = self.check(call, user, speaker)
-        if verdict is Verdict.CONFIRM and not is_confirmed(
-            frozen := self.frozen(call, speaker, user), approved or ()
-        ):
-            if draft is None:
-                raise NotConfirmed(f"{call.domain}.{call.service} needs a person's confirmation")
-            if is_confirmed(frozen, draft.draft.confirmed):
-                return None  # done by the yes before these words: neither asked about nor done again
-            raise ConfirmationNeeded(freeze(self._hass, draft, frozen))
-        return await self.async_make(call, speaker)
-
-    async def async_foresee(
-        self, calls: Sequence[ServiceCall], speaker: Speaker
-    ) -> tuple[FrozenCall, ...] | None:
-        """Return calls to be made later if they need a confirmation, None if not. Raises PermissionDenied."""
-        user = await self.async_user(speaker)
-        verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
-        if verdict is not Verdict.CONFIRM:
-            return None
-        return tuple(self.frozen(call, speaker, user) for call in calls)
-
-    def contents(self, call: ServiceCall, speaker: Speaker, user: User | None) -> tuple[Effect, ...]:
-        """Return the effects of a call in groups, scripts and scenes that are not allowed freely."""
-        return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data, user)
-
-    def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
-        """Return a call as it waits for a confirmation, with the effects that the question lists."""
-        return frozen_call(call, self.contents(call, speaker, user))
-
-    async def async_make(self, call: ServiceCall, speaker: Speaker) -> Any:
-        """Make a call that was let through; return the response of a script that is waited for, else None.
-
-        Raises PermissionDenied or ToolExecutionError.
-        """
-        service, data = as_made(self._hass, call)
-        spoken = heard_on(call) if is_spoken(call.domain, call.service) else ()
-        async with taking_turns(self._hass, spoken):
-            with self.journal.acting(call, speaker, call.already), translate_service_errors(call):
-                made = self._hass.services.async_call(
-                    call.domain,
-                    service,
-                    data,
-                    blocking=True,
-                    context=speaker.context,
-                    return_response=call.waits,
-                )
-                return await async_waited(self._hass, call, made)
+        if self.check(call, user, speaker) is Verdict.CONFIRM:
+            frozen = self.frozen(call, speaker, user)
+            if not is_confirmed(frozen, approved or ()):
+                if draft is not None and is_confirmed(frozen, draft.draft.confirmed):
+                    return None  # done by the yes before these words: neither asked about nor done again
+                raise ConfirmationNeeded(freeze(self._hass, draft, frozen))
+        return await async_make(self._hass, self.journal, call, speaker)
 
     async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
         """Call a service that only answers and return what it says, by entity.
@@ -230,24 +181,34 @@ class Guard:
             # What is restricted is not read either.
             if self._strictest(Judged(call, user, speaker, CallKind.READ)) is not Verdict.ALLOW:
                 raise self._refused(call, user, speaker)
-        # Home Assistant wants the right to control for any service; to read, that to read is enough.
-        context = Context(parent_id=speaker.context.id)
-        with translate_service_errors(call):
-            answer = await self._hass.services.async_call(
-                call.domain,
-                call.service,
-                {**call.data, ATTR_ENTITY_ID: list(call.entity_ids)},
-                blocking=True,
-                context=context,
-                return_response=True,
-            )
-        return dict(answer or {})
+        return await async_read(self._hass, call, speaker)
 
-    def _refused(self, call: ServiceCall, user: User | None, speaker: Speaker) -> PermissionDenied:
-        service = call.domain, call.service, call.entity_ids
-        if refusal := self.policy.refusal(*service, speaker, call.data, user):
-            return RefusedByRule(refusal.key, refusal.detail, **refusal.placeholders)
-        return PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
+    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: CallDraft | None) -> str:
+        """Look through a camera and return what is seen.
+
+        Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits in `draft` for a
+        confirmation, and ToolExecutionError for a failed one.
+        """
+        if self.judge_look(look, await self.async_user(speaker), speaker) is Verdict.CONFIRM:
+            raise ConfirmationNeeded(freeze(self._hass, draft, look))
+        return await async_look(self._hass, self.journal, look, speaker)
+
+    async def async_foresee(
+        self, calls: Sequence[ServiceCall], speaker: Speaker
+    ) -> tuple[FrozenCall, ...] | None:
+        """Return calls to be made later if they need a confirmation, None if not. Raises PermissionDenied."""
+        user = await self.async_user(speaker)
+        if self._check_all(calls, user, speaker) is not Verdict.CONFIRM:
+            return None
+        return tuple(self.frozen(call, speaker, user) for call in calls)
+
+    def contents(self, call: ServiceCall, speaker: Speaker, user: User | None) -> tuple[Effect, ...]:
+        """Return the effects of a call in groups, scripts and scenes that are not allowed freely."""
+        return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data, user)
+
+    def frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
+        """Return a call as it waits for a confirmation, with the effects that the question lists."""
+        return frozen_call(call, self.contents(call, speaker, user))
 
     async def async_user(self, speaker: Speaker) -> User | None:
         """Return the Home Assistant user who speaks; None for a satellite or an automation.
@@ -265,16 +226,16 @@ class Guard:
         """Return what a speaker may be told of."""
         user_id = speaker.context.user_id
         user = await self._hass.auth.async_get_user(user_id) if user_id else None
-        return self._reader(user if user is not None and user.is_active else None, speaker)
-
-    def _reader(self, user: User | None, speaker: Speaker) -> Reader:
-        return Reader(self._hass, self.policy, speaker, user)
+        return Reader(self._hass, self.policy, speaker, user if user is not None and user.is_active else None)
 
     @callback
     def check(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
         """Return whether this call is free now or needs a confirmation. Raises PermissionDenied otherwise."""
         with self.journal.judging(call, speaker):
             return self._judge(call, user, speaker)
+
+    def _check_all(self, calls: Iterable[ServiceCall], user: User | None, speaker: Speaker) -> Verdict:
+        return max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
 
     def _judge(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
         kind = CallKind.MESSAGE if is_message(call.domain, call.service) else CallKind.CONTROL
@@ -289,9 +250,15 @@ class Guard:
             raise self._refused(judged.call, judged.user, judged.speaker)
         return verdict
 
+    def _refused(self, call: ServiceCall, user: User | None, speaker: Speaker) -> PermissionDenied:
+        service = call.domain, call.service, call.entity_ids
+        if refusal := self.policy.refusal(*service, speaker, call.data, user):
+            return RefusedByRule(refusal.key, refusal.detail, **refusal.placeholders)
+        return PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
+
     def _is_offered(self, judged: Judged) -> Verdict:
         call = judged.call
-        if not is_offered(call.domain, call.service, gated=self._gated):
+        if not may_be_called(call.domain, call.service, gated=self._gated):
             off = DOMAINS[call.domain].is_gated and not self._gated
             raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
         return Verdict.ALLOW
@@ -360,7 +327,7 @@ class Guard:
         if not call.tool:
             return Verdict.ALLOW
         # The author of the tool allowed its service, but not what an outsider does with it.
-        vetted = is_offered(call.domain, call.service, gated=self._gated)
+        vetted = may_be_called(call.domain, call.service, gated=self._gated)
         harmless = not speaker.tainted or (vetted and call.service not in DOMAINS[call.domain].reaching)
         return self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker, user=judged.user)
 
@@ -381,10 +348,7 @@ class Guard:
     async def async_verdict(self, calls: Sequence[ServiceCall], speaker: Speaker) -> Verdict:
         """Return whether somebody may have these calls made, and whether they are restricted."""
         try:
-            user = await self.async_user(speaker)
-            if all(self.is_free(call, user, speaker) for call in calls):
-                return Verdict.ALLOW
-            return max(self.check(call, user, speaker) for call in calls)
+            return self._check_all(calls, await self.async_user(speaker), speaker)
         except PermissionDenied:
             return Verdict.BLOCK
 
@@ -405,32 +369,27 @@ class Guard:
 
         None if that cannot be known. Raises PermissionDenied if one of them is not allowed.
         """
-        check_intent_slots(self._hass, self._reader(user, speaker), intent_type, slots)
+        reader = Reader(self._hass, self.policy, speaker, user)
+        check_intent_slots(self._hass, reader, intent_type, slots)
         calls = predicted_calls(self._hass, intent_type, slots, speaker)
         if calls is None:
             return None
-        verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
+        verdict = self._check_all(calls, user, speaker)
         frozen = tuple(self.frozen(call, speaker, user) for call in calls)
         return verdict, FrozenIntent(intent_type=intent_type, slots=dict(slots), calls=frozen)
 
     async def async_check_tool(
-        self,
-        tool: llm.Tool,
-        args: Mapping[str, Any],
-        speaker: Speaker,
-        llm_context: llm.LLMContext,
-        draft: CallDraft,
+        self, item: FrozenTool, speaker: Speaker, draft: CallDraft | None, *, confirmed: bool
     ) -> None:
-        """Let a call of a tool that is not ours through.
+        """Let a call of a tool through that the policy judges by the tool's name.
 
         Raises PermissionDenied for a refused call and ConfirmationNeeded for one that waits in `draft`.
         """
-        user = await self.async_user(speaker)
-        waiting = self.judge_tool(
-            FrozenTool(tool=tool, args=dict(args), llm_context=llm_context), user, speaker
-        )
-        if waiting is not None:
+        waiting = self._judge_tool(item, await self.async_user(speaker), speaker)
+        if not confirmed and waiting is not None:
             raise ConfirmationNeeded(freeze(self._hass, draft, waiting))
+        if isinstance(waiting, FrozenTool):
+            check_contents(item, waiting.contents)
 
     @callback
     def calls_of(self, tool: llm.Tool, args: Mapping[str, Any], speaker: Speaker) -> list[ServiceCall]:
@@ -447,8 +406,7 @@ class Guard:
         data = {"variables": values} if (values := values_of(tool, args)) else {}
         return ServiceCall(domain="script", service="turn_on", entity_ids=(script,), data=data)
 
-    @callback
-    def judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
+    def _judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
         """Return the call that waits for a confirmation, None if the tool may run at once.
 
         A tool of core's that is an intent or a script is judged by what it calls; any other that may change
@@ -460,7 +418,7 @@ class Guard:
         verdict = self.policy.judge_tool(name, read_only=read_only, speaker=speaker, user=user)
         if verdict is Verdict.BLOCK or name == CALL_ANYTHING:
             raise PermissionDenied(f"The household does not allow {name}")
-        if tells_states(tool) and self._reader(user, speaker).narrows:
+        if tells_states(tool) and Reader(self._hass, self.policy, speaker, user).narrows:
             raise PermissionDenied(f"{name} tells more than this person may read; use Home Agent's tools")
         if intent_type := intent_of(tool):
             judged = self.check_intent(intent_type, item.args, user, speaker)
@@ -485,171 +443,27 @@ class Guard:
         judged = self.check_intent(item.intent_type, item.slots, user, speaker)
         if judged is None or judged[1] != item:
             raise ChangedSinceAsked
-        with self.journal.acting_all(item.calls, speaker, item.slots):
-            await intent.async_handle(
-                self._hass,
-                DOMAIN,
-                item.intent_type,
-                {name: {"value": value} for name, value in item.slots.items()},
-                context=speaker.context,
-                language=speaker.language,
-                assistant=ASSISTANT,
-                device_id=speaker.device_id,
-            )
-
-    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: CallDraft | None) -> str:
-        """Look through a camera and return what is seen.
-
-        Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits in `draft` for a
-        confirmation, and ToolExecutionError for a failed one.
-        """
-        user = await self.async_user(speaker)
-        if self.judge_look(look, user, speaker) is Verdict.CONFIRM:
-            if draft is None:
-                raise PermissionDenied("A look through a camera needs a person's confirmation")
-            raise ConfirmationNeeded(freeze(self._hass, draft, look))
-        return await self.async_look_now(look, speaker)
+        await async_handle(self._hass, self.journal, item, speaker)
 
     def judge_look(self, look: FrozenLook, user: User | None, speaker: Speaker) -> Verdict:
         """Return the verdict on a look; raises PermissionDenied."""
         call = ServiceCall(domain="camera", service="snapshot", entity_ids=(look.entity_id,))
         with self.journal.judging(call, speaker):
             verdict = self._strictest(Judged(call, user, speaker, CallKind.READ))
-        return max(verdict, *(self.check(one, user, speaker) for one in look.sends), Verdict.ALLOW)
-
-    async def async_look_now(self, look: FrozenLook, speaker: Speaker) -> str:
-        """Look, keep in the audit log that it was done, and send the picture where that is wanted."""
-        seen = await look.look()
-        look.seen.append(seen)
-        self.journal.note(
-            AuditKind.ACTION,
-            speaker,
-            service="camera.snapshot",
-            targets=(look.entity_id,),
-            success=True,
-        )
-        for message in look.sends:
-            try:
-                await self.async_make(message, speaker)
-            except (ToolExecutionError, PermissionDenied) as err:
-                look.unsent.append(str(err))
-        return seen
-
-
-STILL_RUNNING: Final = object()
-"""What is returned for a call that goes on."""
-
-
-@contextmanager
-def translate_service_errors(call: ServiceCall) -> Iterator[None]:
-    """Raise what a service raises as PermissionDenied or ToolExecutionError."""
-    try:
-        yield
-    except (Unauthorized, UnknownUser) as err:
-        raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
-    except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
-        # A door may quote its code, and this goes into ledger, audit log and result.
-        problem = f"{call.domain}.{call.service} failed: {err}"
-        raise ToolExecutionError(without_secrets(problem, call.data)) from err
-
-
-PATIENCE: Final = 10
-"""Seconds for which an announcement waits for the end of a conversation."""
-BUSY: Final = frozenset({"listening", "processing", "responding"})
-"""States of a satellite that somebody talks to; an announcement would end that."""
-
-_LOCKS: Final[HassKey[dict[str, asyncio.Lock]]] = HassKey(f"{DOMAIN}.speaking")
-
-
-@asynccontextmanager
-async def taking_turns(hass: HomeAssistant, entity_ids: Iterable[str]) -> AsyncGenerator[None]:
-    """Let some devices speak, once each of them is free."""
-    locks = hass.data.setdefault(_LOCKS, {})
-    async with AsyncExitStack() as stack:
-        for entity_id in sorted(set(entity_ids)):
-            await stack.enter_async_context(locks.setdefault(entity_id, asyncio.Lock()))
-            free = asyncio.Event()
-
-            @callback
-            def note(event: Event[EventStateChangedData], free: asyncio.Event = free) -> None:
-                state = event.data["new_state"]
-                if state is None or state.state not in BUSY:
-                    free.set()
-
-            stop = async_track_state_change_event(hass, entity_id, note)
-            try:
-                state = hass.states.get(entity_id)
-                if state is not None and state.state in BUSY:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(PATIENCE):
-                            await free.wait()
-            finally:
-                stop()
-        yield
-
-
-SCRIPT_SECONDS: Final = 20
-"""The longest wait for a script with a response."""
-BEGIN_SECONDS: Final = 3
-"""The longest wait for what takes minutes, such as an update."""
-
-
-def as_made(hass: HomeAssistant, call: ServiceCall) -> tuple[str, dict[str, Any]]:
-    """Return service and data; a script that is waited for has a service of its own."""
-    if call.waits:
-        return script_service(hass, call.entity_ids[0]), dict(call.data.get("variables") or {})
-    targets = {ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else {}
-    return call.service, {**call.data, **targets}
-
-
-async def async_waited(hass: HomeAssistant, call: ServiceCall, made: Coroutine[Any, Any, Any]) -> Any:
-    """Return the response of a call, or STILL_RUNNING where it takes longer than can be waited for.
-
-    It goes on in that case, and also if the caller is cancelled. Raises what the call raises meanwhile.
-    """
-    if call.waits:
-        seconds, name = SCRIPT_SECONDS, call.entity_ids[0]
-    elif call.service in DOMAINS[call.domain].lasting:
-        seconds, name = BEGIN_SECONDS, f"{call.domain}.{call.service}"
-    else:
-        return await made
-    task = hass.async_create_background_task(made, f"home_agent {name}")
-    done, _ = await asyncio.wait({task}, timeout=seconds)
-    if done:
-        return task.result()
-
-    @callback
-    def note_failure(ended: asyncio.Task[Any]) -> None:
-        """Log what nobody waits for any more."""
-        if not ended.cancelled() and (err := ended.exception()) is not None:
-            LOGGER.warning("%s failed later: %s", name, err)
-
-    task.add_done_callback(note_failure)
-    return STILL_RUNNING
-
-
-def script_service(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the name of the service that runs a script."""
-    entry = er.async_get(hass).async_get(entity_id)
-    return entry.unique_id if entry and entry.unique_id else entity_id.partition(".")[2]
+        return max(verdict, self._check_all(look.sends, user, speaker))
 
 
 @callback
-def places_in(hass: HomeAssistant, value: Any) -> Iterator[frozenset[str]]:
+def places_in(hass: HomeAssistant, value: Any, depth: int = MAX_DEPTH) -> Iterator[frozenset[str]]:
     """Yield the entities of each area, device, floor and label that a value names as a target."""
-    for key, named in _targets(value, MAX_DEPTH):
-        for one in named if isinstance(named, list | tuple | set) else (named,):
-            found = async_extract_referenced_entity_ids(hass, TargetSelection({key: [str(one)]}))
-            yield frozenset(found.referenced | found.indirectly_referenced)
-
-
-def _targets(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and depth:
         for key, item in value.items():
-            if key in PLACES and item:
-                yield key, item
-            else:
-                yield from _targets(item, depth - 1)
+            if key not in PLACES or not item:
+                yield from places_in(hass, item, depth - 1)
+                continue
+            for place_id in item if isinstance(item, list | tuple | set) else (item,):
+                found = async_extract_referenced_entity_ids(hass, TargetSelection({key: [str(place_id)]}))
+                yield frozenset(found.referenced | found.indirectly_referenced)
     elif isinstance(value, list | tuple) and depth:
         for item in value:
-            yield from _targets(item, depth - 1)
+            yield from places_in(hass, item, depth - 1)

@@ -60,8 +60,8 @@ from .control.asked import check_calls, named_by_person
 from .guard import Guard
 from .intents import inner_name, intent_of
 from .native import disclosed_by
-from .outside.other_apis import declared_by_tool, source_of
-from .outside.outgoing import Outgoing, texts_of
+from .outside.other_apis import source_of
+from .outside.outgoing import Outgoing, declared_by, texts_of
 from .people import is_spoken
 from .results import (
     ControlResult,
@@ -73,8 +73,9 @@ from .results import (
     succeeded,
     together,
 )
+from .run import async_look, async_make
 from .turn_calls import UNKNOWN, CallRecord, TurnCalls, call_key, entities_of
-from .waiting import check_contents, check_unchanged
+from .waiting import check_unchanged
 
 NOT_JSON: Final = "The arguments were not valid JSON. Call again with a JSON object."
 MAX_CONTEXTS: Final = 256
@@ -193,7 +194,7 @@ class ToolHandler:
             round=turn.round,
             rules=[rule] if rule else [],
         )
-        self._progress(turn, record, "started", success=None)
+        self._progress(turn, record, "started")
         return record
 
     @callback
@@ -238,12 +239,11 @@ class ToolHandler:
         """
         tool = turn.tools.get(record.tool_name)
         hidden = tool is None or bool(getattr(tool, "private", False))
-        error = REDACTED if record.error and hidden else record.error
         if record.waits:
-            self._progress(turn, record, "waiting", success=None)
+            self._progress(turn, record, "waiting")
         else:
-            status = "completed" if record.success else "failed"
-            self._progress(turn, record, status, success=record.success, error=error)
+            error = REDACTED if record.error and hidden else record.error
+            self._progress(turn, record, "completed" if record.success else "failed", error)
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
             {
@@ -258,22 +258,14 @@ class ToolHandler:
             turn.speaker.context,
         )
 
-    def _progress(
-        self,
-        turn: TurnCalls,
-        record: CallRecord,
-        status: str,
-        *,
-        success: bool | None,
-        error: str | None = None,
-    ) -> None:
+    def _progress(self, turn: TurnCalls, record: CallRecord, status: str, error: str | None = None) -> None:
         self._emitter.fire(
             EVENT_TOOL_PROGRESS,
             {
                 "tool_name": record.tool_name,
                 "tool_call_id": record.id,
                 "status": status,
-                "success": success,
+                "success": {"completed": True, "failed": False}.get(status),
                 "error": error,
                 "error_type": record.error_type if error else None,
             },
@@ -335,12 +327,11 @@ class ToolHandler:
             turn.speaker = replace(turn.speaker, names=named_by_person(self.hass, house, turn))
         record.draft = turn.draft_of_call()
         run = await self._async_tool_run(turn, draft=record.draft, meanings=adapted.meanings)
-        await self._async_let_through(tool, args, run)
-        if not isinstance(tool, HomeAgentTool) or tool.judged:
-            await self.guard.async_check_tool(tool, args, turn.speaker, turn.llm_context, record.draft)
+        item = FrozenTool(tool=tool, args=args, llm_context=turn.llm_context)
+        await self._async_check(item, run)
         record.ran = True
         try:
-            result = await self._async_make(tool, replace(call, tool_args=args), run, turn.llm_context)
+            result = await self._async_run_tool(item, replace(call, tool_args=args), run)
         except PartlyFailed as err:
             done = err.result.get("done") if isinstance(err.result, Mapping) else None
             record.told = _told(tool, args, {"done": done} if isinstance(done, Mapping) else {}, run)
@@ -350,14 +341,22 @@ class ToolHandler:
         record.told = _told(tool, args, result, run)
         return succeeded(result)
 
-    async def _async_let_through(self, tool: llm.Tool, args: Mapping[str, Any], run: ToolRun) -> None:
-        """Refuse what no confirmation could allow, before a person is asked. Raises HomeAgentError."""
-        if isinstance(tool, HomeAgentTool):
-            await tool.async_check(args, run)
+    async def _async_check(self, item: FrozenTool, run: ToolRun) -> None:
+        """The checks of a call of a tool whose arguments fit, in their order.
+
+        What no confirmation could allow comes before the question. The services that the tool calls are
+        judged when it calls them, see `Guard`. Raises HomeAgentError.
+        """
+        tool, args = item.tool, item.args
+        own = tool if isinstance(tool, HomeAgentTool) else None
+        if own is not None:
+            await own.async_check(args, run)
         elif intent_of(tool) and not run.confirmed:
             check_calls(self.guard.calls_of(tool, args, run.speaker), run)
         if (leaving := self._leaving(tool, args)) is not None:
             await self._outgoing.async_check(leaving, run)
+        if own is None or own.judged or run.confirmed:
+            await self.guard.async_check_tool(item, run.speaker, run.draft, confirmed=run.confirmed)
 
     def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
         """Return the data that leaves the home with a call; None if nothing does."""
@@ -370,24 +369,24 @@ class ToolHandler:
             tool=name,
             args=args,
             source=source,
-            declared=declared_by_tool(tool),
+            declared=declared_by(tool),
             only_reads=reads,
             # Private words may go where a person is asked, or where the household allows the tool by name.
             private=not reads or self.guard.policy.trusts_tool(name),
             allowing=f"If this tool is to have it, the person adds tool:{name} to the rules without asking.",
         )
 
-    async def _async_make(
-        self, tool: llm.Tool, call: llm.ToolInput, run: ToolRun, context: llm.LLMContext
+    async def _async_run_tool(
+        self, item: FrozenTool, call: llm.ToolInput, run: ToolRun
     ) -> ToolOutput | llm.ToolResult:
         """Run a tool that was let through; what leaves the home, or acts outside it, is in the audit log."""
-        args, speaker = call.tool_args, run.speaker
+        tool, args, speaker = item.tool, call.tool_args, run.speaker
         if (leaving := self._leaving(tool, args)) is not None:
             self._outgoing.note_sent(leaving, run)
         if not isinstance(tool, HomeAgentTool):
             calls = self.guard.calls_of(tool, args, speaker)
             with self.guard.journal.acting_all(calls, speaker, args):
-                result = await tool.async_call(self.hass, call, context)
+                result = await tool.async_call(self.hass, call, item.llm_context)
                 return result if isinstance(result, llm.ToolResult) else llm.ToolResult(data=result)
         if not tool.judged or tool.only_reads(args):
             return await tool.async_run(args, run)
@@ -465,10 +464,10 @@ class ToolHandler:
         match item:
             case FrozenLook():
                 guard.judge_look(item, user, speaker)
-                await guard.async_look_now(item, speaker)
+                await async_look(self.hass, guard.journal, item, speaker)
             case FrozenCall():
                 guard.check_again(item, user, speaker)
-                await guard.async_make(item, speaker)
+                await async_make(self.hass, guard.journal, item, speaker)
             case FrozenPlan():
                 for call in item.calls:
                     guard.check_again(call, user, replace(speaker, due=item.due))
@@ -482,13 +481,10 @@ class ToolHandler:
             case FrozenIntent():
                 await guard.async_run_intent(item, user, speaker)
             case FrozenTool():
-                judged = guard.judge_tool(item, user, speaker)
-                if isinstance(judged, FrozenTool):
-                    check_contents(item, judged.contents)
                 run = await self.async_run_of(origin)
-                await self._async_let_through(item.tool, item.args, run)
+                await self._async_check(item, run)
                 made = llm.ToolInput(item.tool.name, dict(item.args))
-                result = await self._async_make(item.tool, made, run, item.llm_context)
+                result = await self._async_run_tool(item, made, run)
                 if isinstance(result, llm.ToolResult):
                     envelope(result, strict=True)
 

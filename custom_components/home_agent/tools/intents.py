@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, override
 
 from homeassistant.core import HomeAssistant, State, callback
-from homeassistant.helpers import entity_registry as er, intent, llm, selector
+from homeassistant.helpers import config_validation as cv, entity_registry as er, intent, llm, selector
 from homeassistant.util.json import JsonObjectType
 
 from ..const import ASSISTANT
@@ -16,6 +16,7 @@ from ..safety.frozen import ServiceCall
 from ..safety.policy import Reader
 
 COMMAND = "conversation_command"
+"""A sentence that core's own agent carries out later, past the guard."""
 INTENT_SCRIPT = "homeassistant.components.intent_script"
 
 TIMER_INTENTS = words(
@@ -50,7 +51,7 @@ def predicted_calls(
 
     `slots` maps slot names to plain values. An empty list means that nothing is called.
     """
-    if carries_command(slots):
+    if slots.get(COMMAND):
         return None
     handler = _handler(hass, intent_type)
     # Anybody may put another one in the place of Home Assistant's own.
@@ -95,7 +96,7 @@ def check_intent_slots(
     Home Assistant answers from everything that is exposed, so the model is asked instead where that is not
     all for the speaker, unless the targets are known and may be read.
     """
-    if carries_command(slots):
+    if slots.get(COMMAND):
         raise PermissionDenied(
             "A timer cannot carry a command, which nobody could confirm later. Set a timer without one"
         )
@@ -104,11 +105,6 @@ def check_intent_slots(
     states = _matched(hass, slots, reader.speaker, None) if intent_type == READING else []
     if not states or not all(reader.sees(state.entity_id) for state in states):
         raise PermissionDenied("The agent may not see all that this sentence is about")
-
-
-def carries_command(slots: Mapping[str, Any]) -> bool:
-    """Return whether an intent brings a sentence that core's own agent carries out later, past the guard."""
-    return bool(slots.get(COMMAND))
 
 
 @callback
@@ -136,19 +132,13 @@ def _matched(
         name=None if name == "all" else name,
         area_name=slots.get("area"),
         floor_name=slots.get("floor"),
-        domains=_as_set(slots.get("domain")) or domains,
-        device_classes=_as_set(slots.get("device_class")),
+        domains=set(cv.ensure_list(slots.get("domain"))) or domains,
+        device_classes=set(cv.ensure_list(slots.get("device_class"))) or None,
         assistant=ASSISTANT,
     )
     preferences = intent.MatchTargetsPreferences(area_id=speaker.area_id, floor_id=speaker.floor_id)
     result = intent.async_match_targets(hass, constraints, preferences)
     return result.states if result.is_match else []
-
-
-def _as_set(value: Any) -> set[str] | None:
-    if value is None:
-        return None
-    return {value} if isinstance(value, str) else set(value)
 
 
 CORE = "homeassistant.components."

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final, override
 
 import probatio
@@ -10,12 +11,11 @@ import probatio
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
-from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..context.named import async_surely_meant
 from ..context.retrieval import async_retrieve
-from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..knowledge.house import HouseSnapshot
 from ..knowledge.library import USE, HouseholdTexts, Passage
 from ..knowledge.search import KnowledgeQuery, KnowledgeSearch
 from ..knowledge.semantic import KnowledgeDocument, TextSource
@@ -28,8 +28,8 @@ from .resolving.resolver import Target
 
 MAX_DOCUMENTS: Final = 8
 MAX_TITLES: Final = 20
-MAX_QUERY: Final = 1_000
 """Documents of which only the title is told."""
+MAX_QUERY: Final = 1_000
 MAX_CHARS: Final = 4000
 MAX_PASSAGES_CHARS: Final = 2400
 """Of the household's own texts, beside what is known of the home."""
@@ -128,13 +128,36 @@ class GetEntitiesTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Return entity ids by name; entities that the speaker may not see do not exist."""
+        """Return entity ids by name; where names are alike the room is added, then the id.
+
+        Entities that the speaker may not see do not exist.
+        """
+        house = run.house
         target = Target.from_args(args)
         if target.is_empty:
-            records = [record for record in run.house.entities.values() if record.category is None]
+            records = [record for record in house.entities.values() if record.category is None]
         else:
-            records = find_all(run.house, target, speaker=run.speaker, sentence=run.sentence)
-        return _listed(run.house, [record for record in records if run.reader.sees(record.entity_id)])
+            records = [*find_all(house, target, speaker=run.speaker, sentence=run.sentence)]
+        records = [record for record in records if run.reader.sees(record.entity_id)]
+        names = Counter(record.name.casefold() for record in records)
+        entities: Told = {}
+        room = MAX_CHARS
+        for record in records[:MAX_LISTED]:
+            name = one_line(record.name, 80)
+            if names[record.name.casefold()] > 1:
+                area = house.areas.get(record.area_id or "")
+                name = f"{name} ({one_line(area.name, 80)})" if area else name
+            if name in entities:
+                name = f"{name} ({record.entity_id})"
+            room -= len(json_dumps({name: record.entity_id}))
+            if room < 0:
+                break
+            entities[name] = record.entity_id
+        answer: Told = {"entities": entities}
+        if left := len(records) - len(entities):
+            answer["left_out"] = left
+            answer["hint"] = "narrow it by domain or area"
+        return answer
 
 
 def _answer(
@@ -187,31 +210,6 @@ def _now(hass: HomeAssistant | None, document: KnowledgeDocument) -> Told:
     now: Told = {}
     if document.source is TextSource.AUTOMATION and state.state != "on":
         now["state"] = state.state
-    last = state.attributes.get("last_triggered")
-    if last is not None:
-        moment = dt_util.parse_datetime(str(last))
-        now["last_run"] = format_local(moment) if moment else one_line(str(last), 40)
+    if isinstance(last := state.attributes.get("last_triggered"), datetime):
+        now["last_run"] = format_local(last)
     return now
-
-
-def _listed(house: HouseSnapshot, records: Sequence[EntityRecord]) -> Told:
-    """Return entity ids by name; where names are alike the room is added, then the id."""
-    names = Counter(record.name.casefold() for record in records)
-    entities: Told = {}
-    room = MAX_CHARS
-    for record in records[:MAX_LISTED]:
-        name = one_line(record.name, 80)
-        if names[record.name.casefold()] > 1:
-            area = house.areas.get(record.area_id or "")
-            name = f"{name} ({one_line(area.name, 80)})" if area else name
-        if name in entities:
-            name = f"{name} ({record.entity_id})"
-        room -= len(json_dumps({name: record.entity_id}))
-        if room < 0:
-            break
-        entities[name] = record.entity_id
-    answer: Told = {"entities": entities}
-    if left := len(records) - len(entities):
-        answer["left_out"] = left
-        answer["hint"] = "narrow it by domain or area"
-    return answer

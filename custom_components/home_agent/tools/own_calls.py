@@ -11,7 +11,7 @@ from homeassistant.const import ATTR_ENTITY_ID, CONF_ID, SERVICE_RELOAD, SERVICE
 from homeassistant.core import Context, HomeAssistant
 
 from ..errors import ToolExecutionError
-from .guard import taking_turns
+from .run import taking_turns
 
 NOTIFY: Final = "notify"
 SATELLITE: Final = "assist_satellite"

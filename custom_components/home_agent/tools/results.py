@@ -89,13 +89,11 @@ def together(results: Sequence[llm.ToolResult]) -> llm.ToolResult:
     return succeeded(done, problem or None)
 
 
-def envelope(result: Any, *, strict: bool = False) -> llm.ToolResult:
+def envelope(result: llm.ToolResult, *, strict: bool = False) -> llm.ToolResult:
     """Return what a tool that is not ours gave, as an envelope.
 
     Raises ToolExecutionError for a failure if `strict`.
     """
-    if not isinstance(result, llm.ToolResult):
-        result = llm.ToolResult(data=result)
     if not result.error:
         return succeeded(result.data)
     text = str(result.data.get("error_text") or result.data.get("error") or result.data)

@@ -29,13 +29,11 @@ from .control.scripts import (
     schema_in_words,
     scripts_as_tools,
 )
-from .guard import STILL_RUNNING, script_service
 from .outside.other_apis import wire_name
 from .results import ToldAct, to_json
+from .run import STILL_RUNNING, script_service
 
 MAX_DESCRIPTION: Final = 200
-MAX_RESPONSE: Final = 6000
-"""Characters of a response that a model reads."""
 WITH_TIME: Final = "parameters with its values, and when, for or repeat"
 
 type Fields = Mapping[str, Mapping[str, Any]]
@@ -120,10 +118,7 @@ class ScriptTool(HomeAgentTool):
             return {"started": name, "note": "it is still running"}
         if not response:
             return {"done": name}
-        answer = to_json(response)
-        if len(str(answer)) > MAX_RESPONSE:
-            answer = f"{str(answer)[:MAX_RESPONSE]} …"
-        return {"done": name, "response": answer}
+        return {"done": name, "response": to_json(response)}
 
 
 class ScriptTools:

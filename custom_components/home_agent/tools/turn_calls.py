@@ -205,15 +205,12 @@ class Quality:
 
 def turn_quality(records: Iterable[CallRecord]) -> dict[str, Any]:
     """Return the counters of one turn, in all and by tool."""
-    by_tool: dict[str, Counter[Fit]] = {}
-    rules: Counter[str] = Counter()
-    for record in records:
-        by_tool.setdefault(record.counted_as, Counter())[record.fit] += 1
-        rules.update(record.rules)
+    quality = Quality()
+    quality.add("", records)
     return {
-        **_named(sum(by_tool.values(), Counter())),
-        "rules": dict(rules),
-        "tools": {tool: _named(counts) for tool, counts in by_tool.items()},
+        **_named(sum(quality.counts.values(), Counter())),
+        "rules": dict(quality.rules),
+        "tools": {tool: _named(counts) for (_model, tool), counts in quality.counts.items()},
     }
 
 
@@ -222,7 +219,7 @@ def _named(counts: Counter[Fit]) -> dict[str, int]:
 
 
 @dataclass(slots=True)
-class KnownCall:
+class SameCalls:
     """What a turn knows of the calls of one tool with the same arguments."""
 
     result: asyncio.Future[llm.ToolResult] | None = None
@@ -289,7 +286,7 @@ class TurnCalls:
     """The answer of the model after which it read such text; 0 where that stood in the request."""
     _read_in: int = 0
     """The first answer of this turn after which a tool gave it such text; 0 if none did."""
-    _known: dict[str, KnownCall] = field(default_factory=dict)
+    _by_key: dict[str, SameCalls] = field(default_factory=dict)
     """By tool and arguments, those that began last at the end."""
     _attempts: set[int] = field(default_factory=set)
 
@@ -358,7 +355,7 @@ class TurnCalls:
     @property
     def goes_in_circles(self) -> bool:
         """Return whether the model makes the same call again and again, so that it gets no more tools."""
-        return any(len(known.rounds) >= MAX_REPEATS for known in self._known.values())
+        return any(len(same.rounds) >= MAX_REPEATS for same in self._by_key.values())
 
     @property
     def acted(self) -> bool:
@@ -377,36 +374,36 @@ class TurnCalls:
         model is no repetition. Calls of one answer run concurrently: the end of those that began after the
         earlier call is awaited, since they may outdate its result.
         """
-        known = self._known.setdefault(key, KnownCall())
+        same = self._by_key.setdefault(key, SameCalls())
         if self.round:
-            known.rounds.add(self.round)
-            if len(known.rounds) >= MAX_REPEATS:
-                if known.is_outdated:
+            same.rounds.add(self.round)
+            if len(same.rounds) >= MAX_REPEATS:
+                if same.is_outdated:
                     return failed(TOO_OFTEN)
-                return failed(FAILED_AGAIN) if known.failures else succeeded(HAVE_IT)
-        while (future := known.result) is not None:
-            begun = list(self._known)
-            later = (self._known[other].result for other in begun[begun.index(key) + 1 :])
+                return failed(FAILED_AGAIN) if same.failures else succeeded(HAVE_IT)
+        while (future := same.result) is not None:
+            begun = list(self._by_key)
+            later = (self._by_key[other].result for other in begun[begun.index(key) + 1 :])
             if running := [other for other in later if other is not None and not other.done()]:
                 await asyncio.wait(running)
                 continue
             result = await asyncio.shield(future)
-            if not known.is_outdated:
+            if not same.is_outdated:
                 return result
         if self.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
         if self.attempts_exhausted:
             return failed(with_request(self._give_up_message(), self.sentence))
-        if known.failures >= MAX_SAME_FAILURE:
+        if same.failures >= MAX_SAME_FAILURE:
             return failed("This call failed before with the same arguments. Change them or ask the person.")
         return None
 
     def begin(self, key: str) -> None:
         """Count a call that starts to run."""
         self.started += 1
-        known = self._known[key] = self._known.pop(key)
-        known.is_outdated = False
-        known.result = asyncio.get_running_loop().create_future()
+        same = self._by_key[key] = self._by_key.pop(key)
+        same.is_outdated = False
+        same.result = asyncio.get_running_loop().create_future()
 
     def refuse(self, record: CallRecord, err: HomeAgentError) -> str:
         """Note a call that does not fit and return what is wrong with it.
@@ -434,21 +431,21 @@ class TurnCalls:
             record.fit = Fit.RETRIED
         elif record.rules:
             record.fit = Fit.REPAIRED
-        for earlier in self._known.values():
+        for earlier in self._by_key.values():
             if earlier.record is not None and record.outdates(earlier.record):
                 earlier.record = earlier.result = None
                 earlier.is_outdated = True
         self.records.append(record)
-        known = self._known[key]
-        if known.result is not None:
-            known.result.set_result(result)
-        known.record = record
-        known.failures += result.error
+        same = self._by_key[key]
+        if same.result is not None:
+            same.result.set_result(result)
+        same.record = record
+        same.failures += result.error
         repeatable = record.reverses and record.done
         if result.error or repeatable:
-            known.record = known.result = None
+            same.record = same.result = None
         if repeatable:
-            known.is_outdated = True  # a second undo goes on to what was before
+            same.is_outdated = True  # a second undo goes on to what was before
 
     def announce(self, count: int) -> None:
         """Expect the answers of so many calls."""

@@ -11,7 +11,7 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.redact import REDACTED
 
 from ..domains import DOMAINS
-from ..errors import ChangedSinceAsked, PermissionDenied
+from ..errors import ChangedSinceAsked, NotConfirmed, PermissionDenied
 from ..regex import lazy_regex
 from ..safety.frozen import (
     MAX_THINGS,
@@ -62,11 +62,11 @@ class CallDescription:
 def freeze(hass: HomeAssistant, draft: CallDraft | None, call: Frozen) -> str:
     """Let a call wait, and return the id of the action that it belongs to.
 
-    Raises PermissionDenied without a draft and for what one question cannot tell, TooMuchAtOnce for what
-    it cannot name.
+    Raises NotConfirmed without a draft, PermissionDenied for what one question cannot tell, TooMuchAtOnce
+    for what it cannot name.
     """
     if draft is None:
-        raise PermissionDenied("This needs a person's confirmation")
+        raise NotConfirmed("This needs a person's confirmation")
     if isinstance(call, FrozenAutomation) and "```" in call.yaml:
         raise PermissionDenied("An automation with three back-ticks cannot be shown in a question")
     # A person can judge untrusted text only after hearing or reading all of it.
@@ -76,7 +76,13 @@ def freeze(hass: HomeAssistant, draft: CallDraft | None, call: Frozen) -> str:
             "Text from outside was read, and a question cannot tell all of this. "
             "Use shorter arguments, without codes and invisible characters"
         )
-    waiting = replace(call, origin=draft.origin, registered=_registered(hass, call))
+    named = [key for inner in _calls_of(call) for key in (*inner.entity_ids, *entities_in(hass, inner.data))]
+    match call:
+        case FrozenLook():
+            named.append(call.entity_id)
+        case FrozenTool():
+            named += entities_in(hass, call.args)
+    waiting = replace(call, origin=draft.origin, registered=registry_ids(hass, named))
     action_id = draft.draft.add(waiting, _things(call))
     draft.waits = True
     return action_id
@@ -92,12 +98,13 @@ def check_unchanged(hass: HomeAssistant, call: Frozen) -> None:
 def is_confirmed(call: FrozenCall, confirmed: Collection[FrozenCall]) -> bool:
     """Return whether a person has confirmed this call earlier, with all its targets and effects."""
     alike = [
-        one
-        for one in confirmed
-        if (one.domain, one.service, dict(one.data)) == (call.domain, call.service, dict(call.data))
+        earlier
+        for earlier in confirmed
+        if (earlier.domain, earlier.service, dict(earlier.data))
+        == (call.domain, call.service, dict(call.data))
     ]
-    targets = {entity_id for one in alike for entity_id in one.entity_ids}
-    effects = {effect for one in alike for effect in one.contents}
+    targets = {entity_id for earlier in alike for entity_id in earlier.entity_ids}
+    effects = {effect for earlier in alike for effect in earlier.contents}
     return bool(alike) and targets.issuperset(call.entity_ids) and effects.issuperset(call.contents)
 
 
@@ -148,7 +155,19 @@ def data_of(call: FrozenCall | FrozenTool) -> Mapping[str, Any]:
 def calls_of_intent(call: FrozenIntent) -> tuple[FrozenCall, ...]:
     """Return the calls of an intent, with its data other than the targets."""
     data = {key: value for key, value in call.slots.items() if key not in TARGET_SLOTS}
-    return tuple(replace(one, data={**data, **one.data}) for one in call.calls)
+    return tuple(replace(inner, data={**data, **inner.data}) for inner in call.calls)
+
+
+def _calls_of(item: Frozen) -> tuple[FrozenCall, ...]:
+    """Return the service calls of what waits, as far as they are known."""
+    match item:
+        case FrozenCall():
+            return (item,)
+        case FrozenLook():
+            return item.sends
+        case FrozenTool():
+            return ()
+    return item.calls
 
 
 def _is_told(call: Frozen, *, written: bool) -> bool:
@@ -159,15 +178,14 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
         return False
     match call:
         case FrozenIntent():
-            return all(_is_told(one, written=written) for one in calls_of_intent(call))
-        case FrozenAutomation() if not written:
-            clauses = (*call.triggers, *call.conditions)
-            named = (*map(entities_of_clause, clauses), *(one.entity_ids for one in call.calls))
-            is_short = len(clauses) + len(call.steps) <= MAX_KINDS
-            is_short = is_short and all(len(entity_ids) <= MAX_THINGS for entity_ids in named)
-            return is_short and all(_is_told(one, written=False) for one in call.calls)
+            return all(_is_told(inner, written=written) for inner in calls_of_intent(call))
         case FrozenPlan() | FrozenAutomation():
-            return all(_is_told(one, written=written) for one in call.calls)
+            if isinstance(call, FrozenAutomation) and not written:
+                clauses = (*call.triggers, *call.conditions)
+                named = (*map(entities_of_clause, clauses), *(inner.entity_ids for inner in call.calls))
+                if len(clauses) + len(call.steps) > MAX_KINDS or any(len(ids) > MAX_THINGS for ids in named):
+                    return False
+            return all(_is_told(inner, written=written) for inner in call.calls)
         case FrozenCall() if is_message(call.domain, call.service):
             line = told_message(call.data, full=written)
         case FrozenCall() | FrozenTool():
@@ -179,19 +197,16 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
 
 def _is_visible(call: Frozen) -> bool:
     """Return whether people see all that is in a call: no code that is left out, no hidden character."""
+    if isinstance(call, FrozenLook):
+        return True
+    data: list[Any] = [inner.data for inner in _calls_of(call)]
     match call:
         case FrozenIntent():
-            data: Any = (call.slots, *(one.data for one in call.calls))
-        case FrozenPlan() | FrozenAutomation():
-            data = tuple(one.data for one in call.calls)
+            data.append(call.slots)
         case FrozenTool():
-            data = call.args
-            if redacted(data) != data:
+            if redacted(call.args) != call.args:
                 return False
-        case FrozenCall():
-            data = call.data
-        case FrozenLook():
-            data = ()
+            data.append(call.args)
     texts = (leaf for leaf in leaves(data, keys=True) if isinstance(leaf, str))
     return all(visible(text) == " ".join(text.split()) for text in texts)
 
@@ -214,32 +229,18 @@ def _things(call: Frozen) -> Iterator[str]:
     match call:
         case FrozenAutomation():
             yield f"automation {call.name}"
-        case FrozenIntent() | FrozenPlan():
-            for one in call.calls:
-                yield from _things(one)
-        case FrozenCall() if is_message(call.domain, call.service):
-            yield f"message {call.data.get('message')}"  # one question names all receivers
-        case FrozenCall():
-            data = json_dumps(redacted(call.data))
-            yield from (f"{call.domain}.{call.service} {key} {data}" for key in call.entity_ids or ("",))
         case FrozenLook():
             yield call.entity_id
         case FrozenTool():
             yield f"{inner_name(call.tool)} {json_dumps(redacted(call.args))}"
-
-
-def _registered(hass: HomeAssistant, call: Frozen) -> dict[str, str | None]:
-    match call:
-        case FrozenIntent() | FrozenPlan() | FrozenAutomation():
-            return {key: found for one in call.calls for key, found in _registered(hass, one).items()}
-        case FrozenCall():
-            return registry_ids(hass, (*call.entity_ids, *entities_in(hass, call.data)))
-        case FrozenLook():
-            return registry_ids(
-                hass, (call.entity_id, *(key for one in call.sends for key in one.entity_ids))
-            )
-        case FrozenTool():
-            return registry_ids(hass, entities_in(hass, call.args))
+        case _:
+            for inner in _calls_of(call):
+                if is_message(inner.domain, inner.service):
+                    yield f"message {inner.data.get('message')}"  # one question names all receivers
+                else:
+                    data = json_dumps(redacted(inner.data))
+                    targets = inner.entity_ids or ("",)
+                    yield from (f"{inner.domain}.{inner.service} {key} {data}" for key in targets)
 
 
 @callback

@@ -86,33 +86,21 @@ def test_what_fits_is_left_alone(tool: llm.Tool, args: dict[str, Any]) -> None:
     assert fit(tool, args) == (args, ())
 
 
-@pytest.mark.parametrize("written", ["opn", "closee", "unlock", "lok"])
-def test_no_guess_decides_what_opens(written: str) -> None:
+def test_no_guess_decides_what_opens() -> None:
     """A value that moves doors is never taken for one that it resembles."""
-    with pytest.raises(ValidationError, match="what:"):
-        fit(GATE, {"what": written})
+    for written in ("opn", "closee", "unlock", "lok"):
+        with pytest.raises(ValidationError, match="what:"):
+            fit(GATE, {"what": written})
 
 
 def test_the_error_names_everything() -> None:
-    """Slots, values and what is allowed, in 300 characters."""
+    """Slots, values and what is allowed, in 300 characters however much is wrong."""
     with pytest.raises(ValidationError) as caught:
         fit(PLAYER, {"volume": 400, "mode": "randomly", "weird": 1})
     error = str(caught.value)
-    for part in (
-        "target_player: is missing",
-        "400",
-        "at most 100",
-        "'randomly'",
-        "shuffle",
-        "weird",
-    ):
+    for part in ("target_player: is missing", "400", "at most 100", "'randomly'", "shuffle", "weird"):
         assert part in error
     assert len(error) <= MAX_ERROR
-
-
-@pytest.mark.parametrize("count", [1, 5, 80])
-def test_the_error_stays_short(count: int) -> None:
-    """However much is wrong."""
     with pytest.raises(ValidationError) as caught:
-        fit(PLAYER, {f"key_{number}" * 20: "x" * 500 for number in range(count)})
+        fit(PLAYER, {f"key_{number}" * 20: "x" * 500 for number in range(80)})
     assert len(str(caught.value)) <= MAX_ERROR

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from custom_components.home_agent.safety.redaction import UNPARSED
 from custom_components.home_agent.tools.calls.repair import adapt, fit, is_known
 from homeassistant.core import HomeAssistant
@@ -15,112 +13,84 @@ from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-CALLS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+
+def control(action: str, domain: str = "", parameters: dict[str, Any] | None = None, **target: Any) -> Any:
+    """Return a call of ha_control."""
+    limited = {"domain": [domain]} if domain else {}
+    return "ha_control", {
+        "action": action,
+        **target,
+        **limited,
+        **({"parameters": parameters} if parameters else {}),
+    }
+
+
+DIM = control("light.turn_on", "light", {"brightness_pct": 5}, entity_id=[LIGHT])
+RADIO = {"name": "Radio"}
+CALLS: list[tuple[str, dict[str, Any], tuple[str, dict[str, Any]]]] = [
     (
         "HassTurnOn",
         {"name": "Hall", "domain": ["light"], "floor": ""},
-        "ha_control",
-        {"action": "turn_on", "name": "Hall", "domain": ["light"]},
+        control("turn_on", "light", name="Hall"),
     ),
-    ("intent__HassTurnOff", {"area": "Hall"}, "ha_control", {"action": "turn_off", "area": "Hall"}),
-    ("assist__intent__HassTurnOn", {"name": "Hall"}, "ha_control", {"action": "turn_on", "name": "Hall"}),
+    ("intent__HassTurnOff", {"area": "Hall"}, control("turn_off", area="Hall")),
+    ("assist__intent__HassTurnOn", {"name": "Hall"}, control("turn_on", name="Hall")),
     (
         "HassLightSet",
         {"area": "Hall", "brightness": 40, "temperature": 0},
-        "ha_control",
-        {"action": "set_value", "area": "Hall", "domain": ["light"], "parameters": {"brightness_pct": 40}},
+        control("set_value", "light", {"brightness_pct": 40}, area="Hall"),
     ),
     (
         "HassSetVolume",
-        {"name": "Radio", "volume_level": 50},
-        "ha_control",
-        {
-            "action": "set_volume",
-            "name": "Radio",
-            "domain": ["media_player"],
-            "parameters": {"volume_level": 0.5},
-        },
+        {**RADIO, "volume_level": 50},
+        control("set_volume", "media_player", {"volume_level": 0.5}, **RADIO),
     ),
     (
         "HassSetVolumeRelative",
-        {"name": "Radio", "volume_step": "down"},
-        "ha_control",
-        {"action": "volume_down", "name": "Radio", "domain": ["media_player"]},
+        {**RADIO, "volume_step": "down"},
+        control("volume_down", "media_player", **RADIO),
     ),
     (
         "HassSetVolumeRelative",
-        {"name": "Radio", "volume_step": -20},
-        "ha_control",
-        {
-            "action": "volume_down",
-            "name": "Radio",
-            "domain": ["media_player"],
-            "parameters": {"step": 20.0},
-        },
+        {**RADIO, "volume_step": -20},
+        control("volume_down", "media_player", {"step": 20.0}, **RADIO),
     ),
-    (
-        "HassSetPosition",
-        {"position": 1},
-        "ha_control",
-        {"action": "set_position", "parameters": {"position": 1}},
-    ),
-    (
-        "light.turn_on",
-        {"entity_id": LIGHT, "brightness_pct": 5},
-        "ha_control",
-        {
-            "action": "light.turn_on",
-            "entity_id": [LIGHT],
-            "domain": ["light"],
-            "parameters": {"brightness_pct": 5},
-        },
-    ),
-    (
-        "homeassistant.turn_off",
-        {"target": {"entity_id": [LIGHT]}},
-        "ha_control",
-        {"action": "turn_off", "entity_id": [LIGHT]},
-    ),
+    ("HassSetPosition", {"position": 1}, control("set_position", parameters={"position": 1})),
+    ("light.turn_on", {"entity_id": LIGHT, "brightness_pct": 5}, DIM),
+    ("homeassistant.turn_off", {"target": {"entity_id": [LIGHT]}}, control("turn_off", entity_id=[LIGHT])),
     (
         "call_service",
         {"domain": "light", "service": "turn_on", "service_data": {"entity_id": LIGHT, "brightness_pct": 5}},
-        "ha_control",
-        {
-            "action": "light.turn_on",
-            "entity_id": [LIGHT],
-            "domain": ["light"],
-            "parameters": {"brightness_pct": 5},
-        },
+        DIM,
     ),
     (
         "HassCallService",
         {"service": "cover.open", "target_device": "cover.blind"},
-        "ha_control",
-        {"action": "cover.open", "entity_id": ["cover.blind"], "domain": ["cover"]},
+        control("cover.open", "cover", entity_id=["cover.blind"]),
     ),
-    ("GetLiveContext", {}, "ha_query", {"entity_id": "*"}),
-    ("homeassistant__GetLiveContext", {"area": "Hall"}, "ha_query", {"area": "Hall"}),
-    ("get_state", {"entity_id": LIGHT}, "ha_query", {"entity_id": [LIGHT]}),
-    ("functions.ha_control", {"action": "toggle"}, "ha_control", {"action": "toggle"}),
-    ("HA-Control", {"action": "toggle"}, "ha_control", {"action": "toggle"}),
-    ("haQuery", {"entity_id": LIGHT}, "ha_query", {"entity_id": LIGHT}),
-    ("HassTurnOn", {UNPARSED: "{"}, "ha_control", {UNPARSED: "{"}),
+    ("GetLiveContext", {}, ("ha_query", {"entity_id": "*"})),
+    ("homeassistant__GetLiveContext", {"area": "Hall"}, ("ha_query", {"area": "Hall"})),
+    ("get_state", {"entity_id": LIGHT}, ("ha_query", {"entity_id": [LIGHT]})),
+    ("functions.ha_control", {"action": "toggle"}, control("toggle")),
+    ("HA-Control", {"action": "toggle"}, control("toggle")),
+    ("haQuery", {"entity_id": LIGHT}, ("ha_query", {"entity_id": LIGHT})),
+    ("HassTurnOn", {UNPARSED: "{"}, ("ha_control", {UNPARSED: "{"})),
 ]
 
 
-@pytest.mark.parametrize(("name", "args", "tool", "meant"), CALLS)
-def test_names_are_mapped(name: str, args: dict[str, Any], tool: str, meant: dict[str, Any]) -> None:
+def test_names_are_mapped() -> None:
     """Each becomes a call of ours that our tool takes."""
-    (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args=args), TOOLS)
-    assert (adapted.call.tool_name, adapted.call.tool_args) == (tool, meant)
-    assert is_known(name, TOOLS)
-    if UNPARSED not in args:
-        fit(TOOLS[tool], adapted.call.tool_args)
+    for name, args, meant in CALLS:
+        (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args=args), TOOLS)
+        assert (adapted.call.tool_name, adapted.call.tool_args) == meant
+        assert is_known(name, TOOLS)
+        if UNPARSED not in args:
+            fit(TOOLS[meant[0]], adapted.call.tool_args)
 
 
-@pytest.mark.parametrize(
-    ("name", "args"),
-    [
+def test_other_names_are_left_alone() -> None:
+    """What is not in the table goes to the guard as it came."""
+    others: list[tuple[str, dict[str, Any]]] = [
         ("set_light", {"name": "Hall"}),
         ("homeassistant.restart", {}),
         ("shell_command.reboot", {}),
@@ -128,12 +98,10 @@ def test_names_are_mapped(name: str, args: dict[str, Any], tool: str, meant: dic
         ("call_service", {"service": "turn_on"}),
         ("execute_services", {"list": ["light.turn_on"]}),
         ("", {}),
-    ],
-)
-def test_other_names_are_left_alone(name: str, args: dict[str, Any]) -> None:
-    """What is not in the table goes to the guard as it came."""
-    (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args=args), TOOLS)
-    assert (adapted.call.tool_name, adapted.call.tool_args, adapted.rule) == (name, args, None)
+    ]
+    for name, args in others:
+        (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args=args), TOOLS)
+        assert (adapted.call.tool_name, adapted.call.tool_args, adapted.rule) == (name, args, None)
 
 
 def test_a_tool_that_is_offered_keeps_its_name() -> None:

@@ -30,50 +30,30 @@ async def say(agent: Agent, sentence: str, name: str, args: dict[str, Any], lang
     return await agent.say(sentence, language=language)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "language"),
-    [
-        ("Unlock the front door", "en"),
-        ("Unlock the door please", "en"),
-        ("Open the lock", "en"),
-        ("Schließ die Haustür auf", "de"),
-        ("Ouvre la porte", "fr"),
-        ("Abre la cerradura", "es"),
-    ],
-)
-@pytest.mark.parametrize(
-    ("name", "args"),
-    [("lock.unlock", {}), ("call_service", {"domain": "lock", "service": "unlock"}), ("HassUnlock", {})],
-)
-async def test_the_only_lock_is_not_guessed(
-    secure: SecureHouse,
-    model_server: ModelServer,
-    sentence: str,
-    language: str,
-    name: str,
-    args: dict[str, Any],
-) -> None:
-    """The error names the only lock, so that the next call can."""
+async def test_the_only_lock_is_not_guessed(secure: SecureHouse, model_server: ModelServer) -> None:
+    """The error names the only lock, so that the next call can; the word for an action is no name."""
     agent = await secure.async_agent(model_server)
-    asked = await say(agent, sentence, name, args, language)
-    assert (
-        "Give its entity_id: lock.front_door (Front Door, Hall)"
-        in (tool_results(model_server.chats[-1])[-1]["error"])
-    )
-    assert not asked.continue_conversation
-    assert secure.moved() == []
-
-
-@pytest.mark.parametrize("sentence", ["Let me in", "Unlock it", "Unlock", "Good evening everybody"])
-async def test_the_only_lock_that_is_not_named(
-    secure: SecureHouse, model_server: ModelServer, sentence: str
-) -> None:
-    """The word for an action is no name: the error says what there is, and nothing is asked."""
-    agent = await secure.async_agent(model_server)
-    asked = await say(agent, sentence, "lock.unlock", {})
-    error = tool_results(model_server.chats[-1])[-1]["error"]
-    assert "Give its entity_id: lock.front_door (Front Door, Hall)" in error
-    assert not asked.continue_conversation
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("lock.unlock", {}),
+        ("call_service", {"domain": "lock", "service": "unlock"}),
+        ("HassUnlock", {}),
+    ]
+    for number, (sentence, language) in enumerate(
+        (
+            ("Unlock the front door", "en"),
+            ("Unlock the door please", "en"),
+            ("Let me in", "en"),
+            ("Unlock it", "en"),
+            ("Good evening everybody", "en"),
+            ("Schließ die Haustür auf", "de"),
+            ("Ouvre la porte", "fr"),
+            ("Abre la cerradura", "es"),
+        )
+    ):
+        asked = await say(agent, sentence, *calls[number % len(calls)], language)
+        error = tool_results(model_server.chats[-1])[-1]["error"]
+        assert "Give its entity_id: lock.front_door (Front Door, Hall)" in error
+        assert not asked.continue_conversation
     assert secure.moved() == []
 
 

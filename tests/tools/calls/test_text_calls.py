@@ -54,67 +54,51 @@ def read(reply: str) -> list[tuple[str, dict[str, Any]]]:
     return [(call.tool_name, call.tool_args) for call in written_calls(speech_filter, TOOLS)]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_forms(form: str) -> None:
+def test_forms() -> None:
     """Each form gives the call that was meant."""
-    ((name, args),) = read(form)
-    assert name.rpartition(".")[2] == "ha_control"
-    assert args == ARGS
+    for form in FORMS:
+        ((name, args),) = read(form)
+        assert name.rpartition(".")[2] == "ha_control"
+        assert args == ARGS, form
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_prose_is_no_call() -> None:
+    """A call amid a sentence about it is not made."""
+    for reply in (
         "HassTurnOn is an intent that switches things on.",
         "I could use ha_control(action='turn_on', entity_id='light.x'), but I would rather ask first.",
         "To turn it on yourself, say `HassTurnOn(name='Lamp')` in the developer tools.",
         "The kitchen {light} is on.",
         "HassTurnOff Kitchen Light",
-    ],
-)
-def test_prose_is_no_call(reply: str) -> None:
-    """A call amid a sentence about it is not made."""
-    assert read(reply) == []
+    ):
+        assert read(reply) == []
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def test_what_cannot_be_read_is_not_guessed() -> None:
+    """Cut off or unnamed arguments go to the guard as broken: half a call may be a bigger one."""
+    for reply in (
         "HassTurnOff('Kitchen', ['light'])",
         '{"tool_calls": [{"name": "HassTurnOff", "arguments": {"domain": ["light"], ""}}]}',
         '<tool_call>{"name": "HassTurnOff", "arguments": {"domain": ["light"]',
         "HassTurnOff(domain=['light'",
-    ],
-)
-def test_what_cannot_be_read_is_not_guessed(reply: str) -> None:
-    """Cut off or unnamed arguments go to the guard as broken: half a call may be a bigger one."""
-    assert read(reply) == [("HassTurnOff", {UNPARSED: ""})]
+    ):
+        assert read(reply) == [("HassTurnOff", {UNPARSED: ""})]
 
 
-@pytest.mark.parametrize("form", FORMS[:6])
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_a_written_call_runs(
-    hass: HomeAssistant, model_server: ModelServer, form: str, streaming: bool
-) -> None:
-    """It is carried out and answered like any other, and nobody hears it."""
+async def test_a_written_call_runs(hass: HomeAssistant, model_server: ModelServer, streaming: bool) -> None:
+    """It is carried out and answered like any other, and nobody hears it; by other agents' names, too."""
     agent = await async_agent(hass, model_server, {"streaming_enabled": streaming})
-    model_server.script([text(chunks=[form[:9], form[9:]]), text("The light is on.")])
-    result = await agent.say("Kitchen ceiling on")
-    assert hass.states.get(LIGHT).state == "on"
-    assert speech(result) == "The light is on."
-    messages = model_server.chats[1].messages
-    (call,) = [call for message in messages for call in message.get("tool_calls", [])]
-    assert call["function"]["name"] == "ha_control"
-    assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == [call["id"]]
-
-
-async def test_a_call_of_a_service_runs(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A tool that other agents have is known where its call is written as text, too."""
-    agent = await async_agent(hass, model_server)
-    model_server.script([text('light.turn_on(entity_id="light.kitchen_ceiling")'), text("The light is on.")])
-    result = await agent.say("Kitchen ceiling on")
-    assert hass.states.get(LIGHT).state == "on"
-    assert speech(result) == "The light is on."
+    for form in (*FORMS[:6], 'light.turn_on(entity_id="light.kitchen_ceiling")'):
+        model_server.clear()
+        await hass.services.async_call("light", "turn_off", {"entity_id": LIGHT}, blocking=True)
+        model_server.script([text(chunks=[form[:9], form[9:]]), text("The light is on.")])
+        assert speech(await agent.say("Kitchen ceiling on")) == "The light is on."
+        assert hass.states.get(LIGHT).state == "on"
+        messages = model_server.chats[1].messages
+        (call,) = [call for message in messages for call in message.get("tool_calls", [])]
+        assert call["function"]["name"] in ("ha_control", "light.turn_on")
+        assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == [call["id"]]
 
 
 async def test_a_native_call_wins(hass: HomeAssistant, model_server: ModelServer) -> None:

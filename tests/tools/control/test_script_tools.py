@@ -308,7 +308,7 @@ async def test_a_long_script_goes_on(
     hass: HomeAssistant, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A script that takes longer than anybody waits is reported as running, and is not stopped."""
-    monkeypatch.setattr("custom_components.home_agent.tools.guard.SCRIPT_SECONDS", 0)
+    monkeypatch.setattr("custom_components.home_agent.tools.run.SCRIPT_SECONDS", 0)
     async_expose_entity(hass, "conversation", "script.slow", True)
     result = await house.say("Make it so", "script__slow", message="Dinner")
     assert result["result"] == {"started": "slow", "note": "it is still running"}

@@ -120,7 +120,7 @@ async def test_a_long_installation_is_not_waited_for(
     answer: str,
 ) -> None:
     """The answer comes when it has begun, and says that it goes on."""
-    monkeypatch.setattr("custom_components.home_agent.tools.guard.BEGIN_SECONDS", 0.05)
+    monkeypatch.setattr("custom_components.home_agent.tools.run.BEGIN_SECONDS", 0.05)
     firmware = await async_add(hass, Feature.INSTALL | Feature.PROGRESS)
     firmware.hold = asyncio.Event()
     asked, conversation_id = await ask(agent, admin, sentence, language=language)

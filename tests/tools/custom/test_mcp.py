@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 import json
 import logging
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
-from custom_components.home_agent.tools.custom import mcp
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_use, reported
@@ -63,18 +61,6 @@ def one_kitchen(socket_enabled: None, kitchens: Callable[[str], McpServer]) -> M
     return kitchens("token")
 
 
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent that calls a lot."""
-    return await async_agent(hass, model_server, {"automation_turns_per_minute": 1000})
-
-
-@pytest.fixture
-def own(agent: Agent, tmp_path: Path) -> OwnTools:
-    """Return an agent whose household writes tools."""
-    return OwnTools(agent, tmp_path)
-
-
 async def test_a_turn(
     hass: HomeAssistant, own: OwnTools, kitchen: McpServer, model_server: ModelServer
 ) -> None:
@@ -90,24 +76,21 @@ async def test_a_turn(
     assert kitchen.calls()[-1]["limit"] == 1
 
 
-@pytest.mark.parametrize(
-    ("tool", "result", "error"),
-    [
-        ("count_recipes", {"count": 2, "names": ["curry", "soup"]}, None),
-        ("fail", None, "The tool of the MCP server failed: Error executing tool fail"),
-        ("no_such_tool", None, "has no tool no_such_tool. It has: count_recipes, fail"),
-        ("huge", None, "longer than is read"),
-        ("order", None, "does not say that this tool only reads"),
-    ],
-)
-async def test_answers(
-    hass: HomeAssistant, own: OwnTools, kitchen: McpServer, *, tool: str, result: Any, error: str | None
-) -> None:
+async def test_answers(hass: HomeAssistant, own: OwnTools, kitchen: McpServer) -> None:
     """Data come as data, failures in words."""
-    await own.offer(written(kitchen.url, tool))
-    envelope = await async_use(hass, "kitchen")
-    assert envelope["result"] == result
-    assert error is None or error in envelope["error"]
+    answers: dict[str, tuple[Any, str]] = {
+        "count_recipes": ({"count": 2, "names": ["curry", "soup"]}, ""),
+        "fail": (None, "The tool of the MCP server failed: Error executing tool fail"),
+        "no_such_tool": (None, "has no tool no_such_tool. It has: count_recipes, fail"),
+        "huge": (None, "longer than is read"),
+        "order": (None, "does not say that this tool only reads"),
+    }
+    tools = [written(kitchen.url, tool, f"kitchen_{number}") for number, tool in enumerate(answers)]
+    await own.offer("".join(tools))
+    for number, (result, error) in enumerate(answers.values()):
+        envelope = await async_use(hass, f"kitchen_{number}")
+        assert envelope["result"] == result
+        assert error in str(envelope["error"])
     assert not [call for call in kitchen.calls() if call["tool"] == "order"]
 
 
@@ -190,9 +173,8 @@ async def test_what_comes_back_marks_the_turn(
     assert "from outside" in stored["error"]
 
 
-@pytest.mark.parametrize(
-    ("handler", "problem"),
-    [
+async def test_what_is_wrong_is_reported(hass: HomeAssistant, own: OwnTools) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"tool": None, "include": [5]}, "expected str"),
         ({"include": ["x"]}, "include or exclude"),
         ({"tool": None, "method": "tools/call"}, "value must not be one of"),
@@ -201,15 +183,16 @@ async def test_what_comes_back_marks_the_turn(
         ({"read_only": "maybe"}, "expected bool"),
         ({"server_url": "http://{{ query }}/mcp"}, "server_url"),
         ({"severurl": "x"}, "did you mean 'server_url'?"),
-    ],
-)
-async def test_what_is_wrong_is_reported(
-    hass: HomeAssistant, own: OwnTools, handler: dict[str, Any], problem: str
-) -> None:
-    values = {"type": "mcp", "server_url": "http://192.168.1.9/mcp", "tool": "x", **handler}
-    lines = "".join(f"    {key}: {json.dumps(value)}\n" for key, value in values.items() if value is not None)
-    await own.offer(f"- name: kitchen\n  description: It cooks.\n  handler:\n{lines}")
-    assert problem in reported(hass)["kitchen"]
+    ]
+    tools = ""
+    for number, (handler, _problem) in enumerate(wrong):
+        values = {"type": "mcp", "server_url": "http://192.168.1.9/mcp", "tool": "x", **handler}
+        lines = [f"    {key}: {json.dumps(value)}\n" for key, value in values.items() if value is not None]
+        tools += f"- name: kitchen_{number}\n  description: It cooks.\n  handler:\n{''.join(lines)}"
+    await own.offer(tools)
+    problems = reported(hass)
+    for number, (_handler, problem) in enumerate(wrong):
+        assert problem in problems[f"kitchen_{number}"]
 
 
 # A server that misbehaves
@@ -264,47 +247,41 @@ def hostile(socket_enabled: None) -> Iterator[Hostile]:
         yield Hostile(server)
 
 
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
-        (endless, "says too much"),
-        (heartbeats, "longer than is read"),
-        (rpc({"id": 999}, {"content": []}), "without a result"),
-        (lambda body: events({"jsonrpc": "2.0", "id": str(body["id"]), "result": {}}), "without a result"),
-        (events(), "without a result"),
-        (data([]), "without a result"),
-        (lambda body: rpc(body, "curry"), "holds no result"),
-        (
-            lambda body: data({"id": body["id"], "error": {"code": -32602, "message": "no\nquery"}}),
-            "no query",
-        ),
-        (Reply(body=b"x" * 30_000_000), "longer than is read"),
-        (Reply(body=b"<html>", content_type="text/html"), "is no JSON"),
-        (Reply(body=b'{"id":' * 5000), "is no JSON"),
-        (Reply(status=500, body=b"secret"), "status 500"),
-        (Reply(status=307, headers={"Location": "http://x"}, body=b""), "redirects"),
-        (Reply(status=404, body=b""), "loses its sessions"),
-        (Reply(status=401, body=b""), "refuses the credentials"),
-        (hang(), "did not answer within 1 s"),
-    ],
-)
-async def test_no_answer_does_harm(
-    hass: HomeAssistant,
-    own: OwnTools,
-    hostile: Hostile,
-    *,
-    answer: Reply | Callable[[Any], Reply],
-    error: str,
-) -> None:
+HARMFUL: list[tuple[Reply | Callable[[Any], Reply], str]] = [
+    (endless, "longer than is read"),
+    (heartbeats, "longer than is read"),
+    (rpc({"id": 999}, {"content": []}), "without a result"),
+    (lambda body: events({"jsonrpc": "2.0", "id": str(body["id"]), "result": {}}), "without a result"),
+    (events(), "without a result"),
+    (data([]), "without a result"),
+    (lambda body: rpc(body, "curry"), "holds no result"),
+    (
+        lambda body: data({"id": body["id"], "error": {"code": -32602, "message": "no\nquery"}}),
+        "no query",
+    ),
+    (Reply(body=b"x" * 30_000_000), "longer than is read"),
+    (Reply(body=b"<html>", content_type="text/html"), "is no JSON"),
+    (Reply(body=b'{"id":' * 5000), "is no JSON"),
+    (Reply(status=500, body=b"secret"), "status 500"),
+    (Reply(status=307, headers={"Location": "http://x"}, body=b""), "redirects"),
+    (Reply(status=404, body=b""), "loses its sessions"),
+    (Reply(status=401, body=b""), "refuses the credentials"),
+    (hang(), "did not answer within 1 s"),
+]
+
+
+async def test_no_answer_does_harm(hass: HomeAssistant, own: OwnTools, hostile: Hostile) -> None:
     """Each is bounded in size and time and told in a short sentence; the next call works."""
-    await own.offer(written(hostile.url, "cook", timeout=1 if "1 s" in error else 20))
-    hostile.answer = answer
-    envelope = await async_use(hass, "kitchen", query="x")
-    assert error in envelope["error"]
-    assert len(envelope["error"]) < 200
-    assert "secret" not in envelope["error"]
-    hostile.answer = lambda body: rpc(body, {"content": [{"type": "text", "text": "Hot"}]})
-    assert (await async_use(hass, "kitchen", query="y"))["result"] == "Hot"
+    tools = written(hostile.url, "cook", timeout=20) + written(hostile.url, "cook", "hasty", timeout=1)
+    await own.offer(tools)
+    for number, (answer, error) in enumerate(HARMFUL):
+        hostile.answer = answer
+        envelope = await async_use(hass, "hasty" if "1 s" in error else "kitchen", query=f"x {number}")
+        assert error in envelope["error"]
+        assert len(envelope["error"]) < 200
+        assert "secret" not in envelope["error"]
+        hostile.answer = lambda body: rpc(body, {"content": [{"type": "text", "text": "Hot"}]})
+        assert (await async_use(hass, "kitchen", query=f"y {number}"))["result"] == "Hot"
 
 
 async def test_the_list_is_kept(hass: HomeAssistant, own: OwnTools, hostile: Hostile) -> None:
@@ -351,11 +328,6 @@ async def test_hosts_that_are_not_allowed(hass: HomeAssistant, own: OwnTools, ho
     await own.offer(written(hostile.url, "cook"))
     assert "not among the allowed" in (await async_use(hass, "kitchen"))["error"]
     assert not hostile.server.requests
-
-
-def test_versions() -> None:
-    """The newest version that is known is asked for."""
-    assert list(mcp.VERSIONS) == sorted(mcp.VERSIONS, reverse=True)
 
 
 # Home Assistant's own MCP client

@@ -2,39 +2,24 @@
 
 from collections.abc import Callable
 import json
-from pathlib import Path
 from typing import Any
 
-import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools.outside.other_apis import MAX_DESCRIPTION, imitates, sanitize
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import OwnTools, async_confirm, async_offer, async_use, reported
 from tests.helpers.mcp_changing import Changing, described
 from tests.helpers.mcp_kitchens import TOKEN, kitchens
 from tests.helpers.turns import tool_results
 from tests.servers.mcp_server import McpServer
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 from tests.servers.rest_server import RestServer
 
 __all__ = ["kitchens"]
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent that calls a lot."""
-    return await async_agent(hass, model_server, {"automation_turns_per_minute": 1000})
-
-
-@pytest.fixture
-def own(agent: Agent, tmp_path: Path) -> OwnTools:
-    """Return an agent whose household writes tools."""
-    return OwnTools(agent, tmp_path)
 
 
 def written(url: str, name: str = "kitchen", about: str = "", **handler: Any) -> str:
@@ -181,36 +166,22 @@ async def test_tools_that_speak_to_the_model(
     assert "foreign_tools_mcp_kitchen" not in issues(hass)
 
 
-@pytest.mark.parametrize(
-    ("name", "like"),
-    [
-        ("ha_control", True),
-        ("HA-Control", True),
-        ("hacontr0l", True),
-        ("h\u0430_control", True),
-        ("ha control", True),
-        ("search_web", True),
-        ("ha_controls", False),
-        ("web_search", False),
-    ],
-)
-def test_imitations(name: str, like: bool) -> None:
+def test_imitations() -> None:
     """Case, marks, gaps, figures and letters of other alphabets make no other name."""
-    assert imitates(name, ["ha_control", "search_web"]) is like
+    like = ("ha_control", "HA-Control", "hacontr0l", "h\u0430_control", "ha control", "search_web")
+    names = (*like, "ha_controls", "web_search")
+    assert [name for name in names if imitates(name, ["ha_control", "search_web"])] == list(like)
 
 
-@pytest.mark.parametrize(
-    "description",
-    [
+def test_what_tools_do_is_no_order() -> None:
+    """A short sentence about doors is an order in a title, and none in a description."""
+    for description in (
         "Opens the garage door.",
         "Store a fact in the knowledge graph so that it is remembered.",
         "Send an email with a password reset link.",
         "Turn off all lights. Use it when everybody has left.",
         "Sucht im Netz und gibt Titel, Text und Adresse zurück.",
-    ],
-)
-def test_what_tools_do_is_no_order(description: str) -> None:
-    """A short sentence about doors is an order in a title, and none in a description."""
-    told = sanitize({"name": "x", "description": description, "parameters": {}})
-    assert told is not None
-    assert told["description"] == description
+    ):
+        cleaned = sanitize({"name": "x", "description": description, "parameters": {}})
+        assert cleaned is not None
+        assert cleaned["description"] == description

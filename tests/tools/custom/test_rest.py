@@ -4,7 +4,6 @@ from base64 import b64encode
 import gzip
 import json
 import logging
-from pathlib import Path
 import socket
 from typing import Any
 from urllib.parse import parse_qs
@@ -14,13 +13,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
-from custom_components.home_agent.tools.custom import base
 from custom_components.home_agent.tools.outside import fetch
-from homeassistant.core import HomeAssistant
-from tests.helpers.agent import Agent, async_agent
 from tests.helpers.custom_tools import OwnTools, async_confirm, reported
 from tests.servers.loopback import Captured
-from tests.servers.model_server import ModelServer
 from tests.servers.replies import Fault, Reply, text, tool_calls
 from tests.servers.rest_server import RestServer, data, redirect
 
@@ -33,31 +28,10 @@ def lookup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let public names lead to loopback."""
 
     async def resolve(_self: object, host: str, port: int = 0, family: int = socket.AF_INET) -> list[Any]:
-        flags = socket.AI_NUMERICHOST
-        return [
-            {
-                "hostname": host,
-                "host": "127.0.0.1",
-                "port": port,
-                "family": family,
-                "proto": 0,
-                "flags": flags,
-            }
-        ]
+        found = {"hostname": host, "host": "127.0.0.1", "port": port, "family": family, "proto": 0}
+        return [{**found, "flags": socket.AI_NUMERICHOST}]
 
     monkeypatch.setattr(fetch.PublicResolver, "resolve", resolve)
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a furnished house."""
-    return await async_agent(hass, model_server)
-
-
-@pytest.fixture
-def own(agent: Agent, tmp_path: Path) -> OwnTools:
-    """Return an agent whose household writes tools."""
-    return OwnTools(agent, tmp_path)
 
 
 def tool(
@@ -85,36 +59,23 @@ def tool(
 class TestRequest:
     """What is sent."""
 
-    @pytest.mark.parametrize(
-        ("item", "path"),
-        [
+    async def test_arguments_stay_in_their_place(self, own: OwnTools, rest_server: RestServer) -> None:
+        """Those that would lead elsewhere are refused."""
+        rest_server.routes["/"] = data({"ok": True})
+        await own.offer(tool(rest_server))
+        for item, path in (
             ("one", "/items/one"),
             ("a b/c", "/items/a%20b%2Fc"),
             ("x?admin=1#y", "/items/x%3Fadmin%3D1%23y"),
             ("@evil.example:80", "/items/%40evil.example%3A80"),
             ("ä", "/items/%C3%A4"),
             ("a\r\nX: 1", "/items/a%0D%0AX%3A%201"),
-        ],
-    )
-    async def test_arguments_stay_in_their_place(
-        self, own: OwnTools, rest_server: RestServer, item: str, path: str
-    ) -> None:
-        rest_server.routes["/"] = data({"ok": True})
-        await own.offer(tool(rest_server))
-        assert (await own.use("get_item", item=item))["result"] == {"ok": True}
-        (request,) = rest_server.requests
-        assert (request.path, request.query) == (path, "")
-
-    @pytest.mark.parametrize(
-        "item", ["../admin?x=1#", "..", "%2e%2e/admin", "..%2fadmin", "a/../b", "", "..\\a"]
-    )
-    async def test_arguments_that_lead_elsewhere_are_refused(
-        self, own: OwnTools, rest_server: RestServer, item: str
-    ) -> None:
-        rest_server.routes["/"] = data({"ok": True})
-        await own.offer(tool(rest_server))
-        said = await own.use("get_item", item=item)
-        assert "Change the arguments" in said["error"]
+        ):
+            assert (await own.use("get_item", item=item))["result"] == {"ok": True}
+            request = rest_server.requests.pop()
+            assert (request.path, request.query) == (path, "")
+        for item in ("../admin?x=1#", "..", "%2e%2e/admin", "..%2fadmin", "a/../b", "", "..\\a"):
+            assert "Change the arguments" in (await own.use("get_item", item=item))["error"], item
         assert not rest_server.requests
 
     async def test_types_are_kept(self, own: OwnTools, rest_server: RestServer) -> None:
@@ -188,26 +149,28 @@ json:
 class TestAnswer:
     """What is let in."""
 
-    @pytest.mark.parametrize(
-        ("response", "result"),
-        [
-            ("path: items[0].name", "one"),
-            ("path: $.items[*].name", ["one", "two"]),
-            ("path: items[-1].n", 2),
-            ("template: '{{ value_json[\"items\"] | length }}'", 2),
-            ("template: '{{ status }} {{ item }}'", "200 x"),
-            ("format: text", '{"items": [{"name": "one", "n": 1}, {"name": "two", "n": 2}]}'),
-        ],
-    )
-    async def test_parts(self, own: OwnTools, rest_server: RestServer, response: str, result: Any) -> None:
+    async def test_parts(self, own: OwnTools, rest_server: RestServer) -> None:
         rest_server.routes["/"] = data({"items": [{"name": "one", "n": 1}, {"name": "two", "n": 2}]})
-        await own.offer(tool(rest_server, f"response:\n  {response}"))
+        parts: dict[str, Any] = {
+            "path: items[0].name": "one",
+            "path: $.items[*].name": ["one", "two"],
+            "path: items[-1].n": 2,
+            "template: '{{ value_json[\"items\"] | length }}'": 2,
+            "template: '{{ status }} {{ item }}'": "200 x",
+            "format: text": '{"items": [{"name": "one", "n": 1}, {"name": "two", "n": 2}]}',
+        }
+        tools = [
+            tool(rest_server, f"response:\n  {part}", name=f"part_{number}")
+            for number, part in enumerate(parts)
+        ]
+        await own.offer("".join(tools))
         assert reported(own.agent.hass) == {}
-        assert (await own.use("get_item", item="x"))["result"] == result
+        for number, result in enumerate(parts.values()):
+            assert (await own.use(f"part_{number}", item="x"))["result"] == result
 
-    @pytest.mark.parametrize(
-        ("reply", "error"),
-        [
+    async def test_hostile_answers(self, own: OwnTools, rest_server: RestServer) -> None:
+        await own.offer(tool(rest_server, "response: {path: a}"))
+        for reply, error in (
             (Reply(body=b"{not json"), "is not valid JSON"),
             (Reply(body=b""), "is not valid JSON"),
             (Reply(body=b'["' + b"a" * 2_000_000 + b'"]'), "is longer than is read"),
@@ -236,46 +199,33 @@ class TestAnswer:
             (redirect("https://127.0.0.1/"), "redirects to another place"),
             (redirect("http://[::1"), "not valid HTTP"),
             (redirect("/items/x"), "redirects in a circle"),
-        ],
-    )
-    async def test_hostile_answers(
-        self, own: OwnTools, rest_server: RestServer, reply: Reply, error: str
-    ) -> None:
-        rest_server.routes["/"] = reply
-        await own.offer(tool(rest_server, "response: {path: a}"))
-        said = await own.use("get_item", item="x")
-        assert error in said["error"]
-        assert said["result"] is None
-        assert "127.0.0.1" not in said["error"]
+        ):
+            rest_server.routes["/"] = reply
+            said = await own.use("get_item", item="x")
+            assert error in said["error"]
+            assert said["result"] is None
+            assert "127.0.0.1" not in said["error"]
 
-    async def test_a_body_without_end_is_cut(self, own: OwnTools, rest_server: RestServer) -> None:
-        """30 MB are offered; a little more than the limit is read."""
-        pieces = [b"x" * 100_000] * 300
-        rest_server.routes["/"] = Reply(pieces=pieces, content_type="text/plain")
+    async def test_odd_answers_are_read(self, own: OwnTools, rest_server: RestServer) -> None:
+        """Of 30 MB a little more than the limit; what is packed although nobody asked for it; wrong UTF-8."""
         await own.offer(tool(rest_server))
+        rest_server.routes["/"] = Reply(pieces=[b"x" * 100_000] * 300, content_type="text/plain")
         said = await own.use("get_item", item="x")
         assert said["success"]
         assert "xxx" in said["result"]
         assert len(said["result"]) < 10_000
+        packed = gzip.compress(b'{"ok": 1}')
+        rest_server.routes["/"] = Reply(body=packed, headers={"Content-Encoding": "gzip"})
+        assert (await own.use("get_item", item="x"))["result"] == {"ok": 1}
+        assert rest_server.requests[0].headers["accept-encoding"] == "identity"
+        rest_server.routes["/"] = Reply(body=b"gr\xfc\xdf dich \xff", content_type="text/plain")
+        assert (await own.use("get_item", item="x"))["result"] == "gr\ufffd\ufffd dich \ufffd"
 
     async def test_a_slow_drip_ends_in_time(self, own: OwnTools, rest_server: RestServer) -> None:
         rest_server.routes["/"] = Reply(pieces=[b" "] * 1000, gap=0.05)
         await own.offer(tool(rest_server, "timeout: 1"))
         said = await own.use("get_item", item="x")
         assert said["error"] == "The server did not answer within 1 s"
-
-    async def test_a_packed_answer_is_read(self, own: OwnTools, rest_server: RestServer) -> None:
-        """Nothing packed was asked for; some servers do it nevertheless."""
-        packed = gzip.compress(b'{"ok": 1}')
-        rest_server.routes["/"] = Reply(body=packed, headers={"Content-Encoding": "gzip"})
-        await own.offer(tool(rest_server))
-        assert (await own.use("get_item", item="x"))["result"] == {"ok": 1}
-        assert rest_server.requests[0].headers["accept-encoding"] == "identity"
-
-    async def test_wrong_utf8(self, own: OwnTools, rest_server: RestServer) -> None:
-        rest_server.routes["/"] = Reply(body=b"gr\xfc\xdf dich \xff", content_type="text/plain")
-        await own.offer(tool(rest_server))
-        assert (await own.use("get_item", item="x"))["result"] == "gr\ufffd\ufffd dich \ufffd"
 
     async def test_redirects_within_the_server(self, own: OwnTools, rest_server: RestServer) -> None:
         rest_server.routes |= {"/items/": redirect("../there?a=1", 303), "/there": data({"ok": 1})}
@@ -313,48 +263,42 @@ class TestAnswer:
         assert "server" not in said
         assert '"success":false' in said.replace(" ", "")
 
-    @pytest.mark.parametrize(
-        ("args", "reason"),
-        [
+    @pytest.mark.usefixtures("lookup")
+    async def test_private_words_do_not_leave(self, own: OwnTools, rest_server: RestServer) -> None:
+        """Nor are they replaced: another word would be another argument. What is let through is noted too."""
+        own.agent.hass.states.async_set("person.olga", "home", {"friendly_name": "Olga Petersen"})
+        own.agent.hass.config.latitude, own.agent.hass.config.longitude = 52.37, 4.89
+        rest_server.routes["/"] = data({"ok": 1})
+        await own.agent.set_options(sanitizer_keywords=["bunker"])
+        public = tool(rest_server) + tool(rest_server, "private_words: true", name="allowed")
+        public = public.replace("127.0.0.1", "api.example.com")
+        await own.offer(public + tool(rest_server, name="at_home"))
+        audit = own.agent.entry.runtime_data.handler.guard.journal.audit
+        cases: list[tuple[dict[str, Any], str | None]] = [
             ({"item": "anna.smith@example.org"}, "email"),
             ({"tags": ["one", "call 0171 1234567"]}, "phone"),
             ({"item": "ideas for Olga"}, "person"),
             ({"item": "52.3731", "price": 4.8922}, "coordinates"),
             ({"item": "the bunker"}, "keyword"),
             ({"item": "bus to Kiel", "count": 3}, None),
-        ],
-    )
-    @pytest.mark.usefixtures("lookup")
-    async def test_private_words_do_not_leave(
-        self, own: OwnTools, rest_server: RestServer, args: dict[str, Any], reason: str | None
-    ) -> None:
-        """Nor are they replaced: another word would be another argument. What is let through is noted too."""
-        own.agent.hass.states.async_set("person.olga", "home", {"friendly_name": "Olga Petersen"})
-        own.agent.hass.config.latitude, own.agent.hass.config.longitude = 52.37, 4.89
-        rest_server.routes["/"] = data({"ok": 1})
-        await own.agent.set_options(sanitizer_keywords=["bunker"])
-        public = tool(rest_server).replace("127.0.0.1", "api.example.com")
-        allowed = tool(rest_server, "private_words: true", name="allowed").replace(
-            "127.0.0.1", "api.example.com"
-        )
-        at_home = tool(rest_server, name="at_home")
-        await own.offer(public + allowed + at_home)
-        args = {"item": "x", **args}
-        said = await own.use("get_item", **args)
-        (entry,) = own.agent.entry.runtime_data.handler.guard.journal.audit.entries(9, "search")
-        assert (entry["tool"], entry.get("reason"), entry["blocked"]) == (
-            "get_item",
-            reason,
-            reason is not None,
-        )
-        assert len(rest_server.requests) == (reason is None)
-        if reason:
-            assert "Make it generic" in said["error"]
-            assert "private_words: true" in said["error"]
-        for free in ("allowed", "at_home"):
-            assert (await own.use(free, **args))["success"], free
-        entries = own.agent.entry.runtime_data.handler.guard.journal.audit.entries(9, "search")
-        assert [entry["tool"] for entry in entries] == ["allowed", "get_item"]
+        ]
+        for given, reason in cases:
+            rest_server.requests.clear()
+            args = {"item": "x", **given}
+            said = await own.use("get_item", **args)
+            (entry,) = audit.entries(1, "search")
+            assert (entry["tool"], entry.get("reason"), entry["blocked"]) == (
+                "get_item",
+                reason,
+                reason is not None,
+            )
+            assert len(rest_server.requests) == (reason is None)
+            if reason:
+                assert "Make it generic" in said["error"]
+                assert "private_words: true" in said["error"]
+            for free in ("allowed", "at_home"):
+                assert (await own.use(free, **args))["success"], free
+            assert [entry["tool"] for entry in audit.entries(2, "search")] == ["allowed", "get_item"]
 
     @pytest.mark.usefixtures("lookup")
     async def test_words_that_were_just_said_leave(self, own: OwnTools, rest_server: RestServer) -> None:
@@ -381,30 +325,25 @@ class TestHosts:
         await own.agent.set_options(rest_allowed_hosts=["127.0.0.*"])
         assert (await own.use("get_item", item="x"))["success"]
 
-    @pytest.mark.parametrize(
-        "address",
-        [
-            *("127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "100.64.0.1"),
-            *("::ffff:10.1.2.3", "64:ff9b::a01:203"),
-        ],
-    )
     async def test_a_public_name_may_not_lead_home(
-        self, own: OwnTools, rest_server: RestServer, monkeypatch: pytest.MonkeyPatch, address: str
+        self, own: OwnTools, rest_server: RestServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The address is checked at each connection: a name that changes its mind gains nothing."""
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        place: list[Any] = []
 
         def lie(*_args: Any, **_options: Any) -> list[Any]:
-            place = (address, rest_server.port, *((0, 0) if family == socket.AF_INET6 else ()))
-            return [(family, socket.SOCK_STREAM, 6, "", place)]
+            family = socket.AF_INET6 if len(place) > 2 else socket.AF_INET
+            return [(family, socket.SOCK_STREAM, 6, "", tuple(place))]
 
         monkeypatch.setattr(socket, "getaddrinfo", lie)
-        written = tool(rest_server).replace("127.0.0.1", "rebind.example.com")
-        await own.offer(written)
-        said = await own.use("get_item", item="x")
-        assert (
-            said["error"] == "The server's name leads into the private network, which is not allowed for it"
-        )
+        await own.offer(tool(rest_server).replace("127.0.0.1", "rebind.example.com"))
+        for address in (
+            *("127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "100.64.0.1"),
+            *("::ffff:10.1.2.3", "64:ff9b::a01:203"),
+        ):
+            place[:] = (address, rest_server.port, *((0, 0) if ":" in address else ()))
+            error = (await own.use("get_item", item="x"))["error"]
+            assert error.startswith("The server's name leads into the private network"), address
         assert not rest_server.requests
 
     async def test_a_name_that_changes_its_mind(
@@ -429,23 +368,10 @@ class TestHosts:
         assert {info[4][0] for info in asked} == {"93.184.216.34"}
         assert not rest_server.requests
 
-    @pytest.mark.parametrize(
-        ("host", "local"),
-        [
-            ("127.0.0.1", True),
-            ("[::1]", True),
-            ("192.168.1.5", True),
-            ("localhost", True),
-            ("nas", True),
-            ("nas.local", True),
-            ("8.8.8.8", False),
-            ("example.com", False),
-            ("127.0.0.1.nip.io", False),
-            ("local.example.com", False),
-        ],
-    )
-    def test_local_names(self, host: str, local: bool) -> None:
-        assert fetch.is_local_name(host) is local
+    def test_local_names(self) -> None:
+        local = ("127.0.0.1", "[::1]", "192.168.1.5", "localhost", "nas", "nas.local")
+        public = ("8.8.8.8", "example.com", "127.0.0.1.nip.io", "local.example.com")
+        assert list(filter(fetch.is_local_name, (*local, *public))) == list(local)
 
     async def test_a_host_that_is_not_there(self, own: OwnTools, rest_server: RestServer) -> None:
         written = tool(rest_server)
@@ -528,19 +454,7 @@ auth:
         assert "status 401" in said["error"]
         assert len(rest_server.requests) == 8
 
-    @pytest.mark.parametrize(
-        ("reply", "error"),
-        [
-            (data({}, status=400), "The token server answered with status 400"),
-            (data({"access_token": 5}), "holds no access_token"),
-            (Reply(body=b"<html>"), "holds no access_token"),
-            (redirect("http://localhost/"), "redirects to another place"),
-        ],
-    )
-    async def test_token_servers_that_fail(
-        self, own: OwnTools, rest_server: RestServer, reply: Reply, error: str
-    ) -> None:
-        rest_server.routes["/token"] = reply
+    async def test_token_servers_that_fail(self, own: OwnTools, rest_server: RestServer) -> None:
         handler = f"""
 auth:
   type: oauth2
@@ -550,11 +464,12 @@ auth:
   credentials_in: body
 """
         await own.offer(tool(rest_server, handler), f"key: {KEY}")
-        said = await own.use("get_item", item="x")
-        assert error in said["error"]
+        for reply, error in (
+            (data({}, status=400), "The token server answered with status 400"),
+            (data({"access_token": 5}), "holds no access_token"),
+            (Reply(body=b"<html>"), "holds no access_token"),
+            (redirect("http://localhost/"), "redirects to another place"),
+        ):
+            rest_server.routes["/token"] = reply
+            assert error in (await own.use("get_item", item="x"))["error"]
         assert parse_qs(rest_server.requests[0].raw.decode())["client_secret"] == [KEY]
-
-
-def test_the_limit_is_small() -> None:
-    """A model reads 8,000 characters of a result, so a megabyte is plenty."""
-    assert base.MAX_BYTES <= 1_000_000

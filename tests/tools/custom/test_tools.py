@@ -1,6 +1,5 @@
 """Custom tools: read from YAML one by one, reported where they are wrong, reloaded, offered, called."""
 
-from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -15,7 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.agent import async_add_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.custom_tools import (
     OwnTools,
@@ -44,6 +43,50 @@ ADD = """
     value_template: "{{ a + (b | default(1)) }}"
 """
 
+WRONG_TOOLS = [
+    ("name: x", "required key 'handler' not provided"),
+    ("name: x y", "must begin with a letter"),
+    ("handler: {type: template, template: a}", "required key 'name' not provided"),
+    ("name: ha_control\ndescription: X\nhandler: {type: template, template: a}", "'name'"),
+    (
+        "name: add\ndescription: X\nhandler: {type: template, template: a}",
+        "another tool has this name",
+    ),
+    ("name: x\nhandler: {type: template, template: a}", "required key 'description' not provided"),
+    ("name: x\nhandler: {type: template}", "required key 'value_template' not provided"),
+    ("name: x\nhandler: {type: shell}", "one of ['mcp', 'rest', 'service', 'template']"),
+    ("name: x\nhandler: rest", "expected a mapping for dictionary value 'handler'"),
+    ("name: x\nparameters: [a]", "expected a mapping for dictionary value 'parameters'"),
+    ("name: x\nparameters: {city: {type: string}}", "required key 'properties' not provided"),
+    ("name: x\nparameters: {properties: {a: {type: text}}}", "not a valid JSON Schema"),
+    ("name: x\nparameters: {properties: {a: string}}", "expected dict"),
+    ("name: x\nparameters: {properties: {a-b: {type: string}}}", "'parameters->properties->a-b'"),
+    ("name: x\nparameters: {properties: {}, required: [a]}", "'parameters->required'"),
+]
+WRONG_HANDLERS = [
+    ("template, template: '{{ 1 + }}'", "invalid template ("),
+    ("template, template: '{{ citty }}'", "uses citty: not among the tool's parameters"),
+    ("service, action: 'light.{{ x }}'", "expected <domain>.<action>, and no template"),
+    ("service, action: homeassistant.restart", "is never allowed"),
+    ("service, action: automation.trigger", "skips the conditions"),
+    ("service, service: light.turn_on, target: {room: a}", "'handler->target->room'"),
+    ("rest, url: 'ftp://a.b/'", "must begin with scheme"),
+    ("rest, url: 'https://a.b{{ 1 }}/'", "must begin with scheme"),
+    ("rest, url: 'https://u:p@a.b/'", "write them under auth"),
+    ("rest, url: 'https://a.b/../c'", "no . or .."),
+    ("rest, url: 'https://a.b:99999/'", "not an address"),
+    ("rest, url: 'https://a.b/{% if 1 %}'", "only closed {{ }} templates"),
+    ("rest, url: 'https://a.b', json: {a: 1}", "cannot be sent with this method"),
+    ("rest, method: POST, url: 'https://a.b', json: {}, form: {a: 1}", "exclude each other"),
+    ("rest, url: 'https://a.b', method: FETCH", "one of ['DELETE', 'GET'"),
+    ("rest, url: 'https://a.b', timeout: 0", "at least 1 for dictionary value 'handler->timeout'"),
+    ("rest, url: 'https://a.b', headers: {Host: c}", "'handler->headers->Host'"),
+    ("rest, url: 'https://a.b', auth: {type: key}", "one of ['basic', 'bearer', 'oauth2']"),
+    ("rest, url: 'https://a.b', auth: {type: bearer}", "required key 'token' not provided"),
+    ("rest, url: 'https://a.b', response: {path: 'a..b'}", "not a path such as"),
+    ("rest, url: 'https://a.b', response: {path: a, template: b}", "exclude each other"),
+]
+
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.dates()
 WORDS = st.sampled_from(
     [
@@ -57,18 +100,6 @@ TREES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | LEAVES, inner, max_size=6),
     max_leaves=25,
 )
-
-
-@pytest.fixture
-async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a furnished house."""
-    return await async_agent(hass, model_server)
-
-
-@pytest.fixture
-def own(agent: Agent, tmp_path: Path) -> OwnTools:
-    """Return an agent whose household writes tools."""
-    return OwnTools(agent, tmp_path)
 
 
 class TestReading:
@@ -122,85 +153,31 @@ class TestReading:
         assert "check: handler->methd" in problems
         assert (await own.use("add", a=1))["result"] == 2
 
-    async def test_an_issue_goes_when_the_tool_is_right(self, own: OwnTools) -> None:
-        await own.offer("- name: 5")
-        assert reported(own.agent.hass)
-        await own.offer(ADD)
-        assert not reported(own.agent.hass)
-
-    @pytest.mark.parametrize(
-        ("tool", "problem"),
-        [
-            ("name: x", "required key 'handler' not provided"),
-            ("name: x y", "must begin with a letter"),
-            ("handler: {type: template, template: a}", "required key 'name' not provided"),
-            ("name: ha_control\ndescription: X\nhandler: {type: template, template: a}", "'name'"),
-            (
-                "name: add\ndescription: X\nhandler: {type: template, template: a}",
-                "another tool has this name",
-            ),
-            ("name: x\nhandler: {type: template, template: a}", "required key 'description' not provided"),
-            ("name: x\nhandler: {type: template}", "required key 'value_template' not provided"),
-            ("name: x\nhandler: {type: shell}", "one of ['mcp', 'rest', 'service', 'template']"),
-            ("name: x\nhandler: rest", "expected a mapping for dictionary value 'handler'"),
-            ("name: x\nparameters: [a]", "expected a mapping for dictionary value 'parameters'"),
-            ("name: x\nparameters: {city: {type: string}}", "required key 'properties' not provided"),
-            ("name: x\nparameters: {properties: {a: {type: text}}}", "not a valid JSON Schema"),
-            ("name: x\nparameters: {properties: {a: string}}", "expected dict"),
-            ("name: x\nparameters: {properties: {a-b: {type: string}}}", "'parameters->properties->a-b'"),
-            ("name: x\nparameters: {properties: {}, required: [a]}", "'parameters->required'"),
-        ],
-    )
-    async def test_problems(self, own: OwnTools, tool: str, problem: str) -> None:
+    async def test_problems(self, own: OwnTools) -> None:
         """Each says what is wrong and where, in Home Assistant's words."""
-        await self._offer_wrong(own, tool, problem)
+        start = "- Invalid config for 'home_agent' at configuration.yaml, line "
+        for tool, problem in (
+            *WRONG_TOOLS,
+            *(
+                (f"name: x\ndescription: X\nhandler: {{type: {handler}}}", problem)
+                for handler, problem in WRONG_HANDLERS
+            ),
+        ):
+            said = await own.offer(f"{ADD}{indent(tool, '  ').replace('  ', '- ', 1)}")
+            assert said == {"tools": ["add"], "problems": 1}, tool
+            (problems,) = reported(own.agent.hass).values()
+            assert problem in problems
+            assert all(line.startswith(start) for line in every(problems.splitlines()))
+        await own.offer(ADD)
+        assert not reported(own.agent.hass), "an issue goes when the tool is right"
 
-    @pytest.mark.parametrize(
-        ("handler", "problem"),
-        [
-            ("template, template: '{{ 1 + }}'", "invalid template ("),
-            ("template, template: '{{ citty }}'", "uses citty: not among the tool's parameters"),
-            ("service, action: 'light.{{ x }}'", "expected <domain>.<action>, and no template"),
-            ("service, action: homeassistant.restart", "is never allowed"),
-            ("service, action: automation.trigger", "skips the conditions"),
-            ("service, service: light.turn_on, target: {room: a}", "'handler->target->room'"),
-            ("rest, url: 'ftp://a.b/'", "must begin with scheme"),
-            ("rest, url: 'https://a.b{{ 1 }}/'", "must begin with scheme"),
-            ("rest, url: 'https://u:p@a.b/'", "write them under auth"),
-            ("rest, url: 'https://a.b/../c'", "no . or .."),
-            ("rest, url: 'https://a.b:99999/'", "not an address"),
-            ("rest, url: 'https://a.b/{% if 1 %}'", "only closed {{ }} templates"),
-            ("rest, url: 'https://a.b', json: {a: 1}", "cannot be sent with this method"),
-            ("rest, method: POST, url: 'https://a.b', json: {}, form: {a: 1}", "exclude each other"),
-            ("rest, url: 'https://a.b', method: FETCH", "one of ['DELETE', 'GET'"),
-            ("rest, url: 'https://a.b', timeout: 0", "at least 1 for dictionary value 'handler->timeout'"),
-            ("rest, url: 'https://a.b', headers: {Host: c}", "'handler->headers->Host'"),
-            ("rest, url: 'https://a.b', auth: {type: key}", "one of ['basic', 'bearer', 'oauth2']"),
-            ("rest, url: 'https://a.b', auth: {type: bearer}", "required key 'token' not provided"),
-            ("rest, url: 'https://a.b', response: {path: 'a..b'}", "not a path such as"),
-            ("rest, url: 'https://a.b', response: {path: a, template: b}", "exclude each other"),
-        ],
-    )
-    async def test_problems_of_handlers(self, own: OwnTools, handler: str, problem: str) -> None:
-        tool = f"name: x\ndescription: X\nhandler: {{type: {handler}}}"
-        await self._offer_wrong(own, tool, problem)
-
-    async def _offer_wrong(self, own: OwnTools, tool: str, problem: str) -> None:
-        said = await own.offer(f"{ADD}{indent(tool, '  ').replace('  ', '- ', 1)}")
-        assert said == {"tools": ["add"], "problems": 1}
-        (problems,) = reported(own.agent.hass).values()
-        assert problem in problems
-        assert all(
-            line.startswith("- Invalid config for 'home_agent' at configuration.yaml, line ")
-            for line in every(problems.splitlines())
-        )
-
-    @pytest.mark.parametrize("written", ["home_agent:", "home_agent: []", "home_agent: {custom_tools: 5}"])
-    async def test_other_shapes(self, own: OwnTools, written: str) -> None:
+    async def test_other_shapes(self, own: OwnTools) -> None:
         await async_write(own.agent.hass, own.folder, "")
-        await own.agent.hass.async_add_executor_job((own.folder / "configuration.yaml").write_text, written)
-        said = await async_reload(own.agent.hass)
-        assert said == {"tools": [], "problems": 1 if "5" in written else 0}
+        file = own.folder / "configuration.yaml"
+        for written in ("home_agent:", "home_agent: []", "home_agent: {custom_tools: 5}"):
+            await own.agent.hass.async_add_executor_job(file.write_text, written)
+            said = await async_reload(own.agent.hass)
+            assert said == {"tools": [], "problems": 1 if "5" in written else 0}
 
     async def test_secrets_are_in_no_issue(self, own: OwnTools, caplog: pytest.LogCaptureFixture) -> None:
         tools = """
@@ -276,7 +253,6 @@ class TestReload:
     async def test_a_tool_can_be_switched_off(self, own: OwnTools) -> None:
         await own.offer(ADD)
         await own.agent.set_options(tools_disabled=["add"])
-        assert "add" not in own.agent.entry.runtime_data.handler.tools
         await async_reload(own.agent.hass)
         assert "add" not in own.agent.entry.runtime_data.handler.tools
 
@@ -292,12 +268,8 @@ class TestArguments:
             ({"a": 1, "b": 12}, "b: 12: value must be at most 9"),
             ({"a": 1, "colour": 1}, "colour: is no parameter"),
         ):
-            said = await own.use("add", **parameters)
-            assert problem in said["error"]
-
-    async def test_what_can_be_repaired_is(self, own: OwnTools) -> None:
-        await own.offer(ADD)
-        assert (await own.use("add", a="2", b=None))["result"] == 3
+            assert problem in (await own.use("add", **parameters))["error"]
+        assert (await own.use("add", a="2", b=None))["result"] == 3, "what can be repaired is"
 
     async def test_entities_that_are_not_exposed_do_not_exist(self, own: OwnTools) -> None:
         tools = """

@@ -8,11 +8,12 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.tools import search
+from custom_components.home_agent.tools.outside import search_services as search
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, floor_registry as fr
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.custom_tools import async_use
 from tests.helpers.options_pages import is_saved, save
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
@@ -67,13 +68,7 @@ async def test_results_reach_the_model(
     (request,) = search_server.requests
     assert (request.headers.get("authorization") == f"Bearer {KEY}") is (provider == "tavily")
     assert KEY not in f"{request.path}?{request.query} {request.raw!r}"
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-async def test_five_results_without_markup(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, provider: str
-) -> None:
-    """Markup, line breaks and addresses that are none are taken out; the rest is cut."""
+    # Markup, line breaks and addresses that are none are taken out; the rest is cut.
     search_server.found = (
         (
             "<b>Bold</b> title\n# Rules `x`",
@@ -83,7 +78,6 @@ async def test_five_results_without_markup(
         ("script", "javascript:alert(1)", "no address"),
         *((f"Number {n}", f"https://a.example/n{n}", "text") for n in range(20)),
     )
-    agent = await async_agent(hass, model_server, options(provider, search_server))
     answer = await searched(agent, "harmless words")
     assert answer.count('"source"') == 5
     assert "javascript:" not in answer
@@ -160,11 +154,6 @@ async def test_the_same_query_again_is_not_sent(
     first = await searched(agent, "weather in Kiel")
     assert await searched(agent, "Weather in  Kiel") == first
     assert len(search_server.requests) == 1
-    for number in range(40):
-        data = {"tool_name": "search_web", "parameters": {"query": f"topic {number}"}}
-        await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True)
-    (tool,) = (tool for tool in agent.entry.runtime_data.handler.tools.values() if tool.name == "search_web")
-    assert len(tool._kept) == 32
 
 
 BLOCKED = b'{"results": [], "unresponsive_engines": [["google", "Suspended: CAPTCHA"]]}'
@@ -174,9 +163,7 @@ ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
         [Reply(status=401, body=b'{"detail": {"error": "Unauthorized: invalid API key."}}')],
         "refused the key",
     ),
-    "a short pause": ("tavily", [Reply(status=429, headers={"Retry-After": "0"})], "Kiel harbour"),
-    "patience": ("tavily", [Reply(status=429, headers={"Retry-After": "90"})], "in 90 seconds"),
-    "patience twice": ("tavily", [Reply(status=429, headers={"Retry-After": "0"})] * 2, "asks for patience"),
+    "patience": ("tavily", [Reply(status=429)], "asks for patience"),
     "used up": ("tavily", [Reply(status=432, body=b"{}")], "used up"),
     "broken": ("tavily", [Reply(status=500)], "search failed"),
     "on the same server": ("tavily", [Reply(status=308, headers={"Location": "/v2/search"})], "Kiel harbour"),
@@ -199,18 +186,19 @@ ANSWERS: dict[str, tuple[str, list[Reply], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("provider", PROVIDERS)
 async def test_what_a_service_answers(
-    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, name: str
+    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer, provider: str
 ) -> None:
     """The model reads what is wrong; the key is in no answer."""
-    provider, replies, expected = ANSWERS[name]
     agent = await async_agent(hass, model_server, options(provider, search_server))
-    search_server.replies = list(replies)
-    answer = await searched(agent, "weather in Kiel")
-    assert expected in answer
-    assert ('"success":true' in answer) is (expected in ("Kiel harbour", "nothing was found"))
-    assert KEY not in answer
+    for name, (asked, replies, expected) in ANSWERS.items():
+        if asked == provider:
+            search_server.replies = list(replies)
+            answer = await searched(agent, f"weather in Kiel {name}")
+            assert expected in answer, name
+            assert ('"success":true' in answer) is (expected in ("Kiel harbour", "nothing was found"))
+            assert KEY not in answer
 
 
 async def test_an_own_server_without_json(
@@ -323,48 +311,34 @@ async def test_a_service_is_tried_when_saved(
     await hass.async_block_till_done(wait_background_tasks=True)
 
 
-@pytest.mark.parametrize(
-    ("values", "reply", "errors"),
-    [
-        ({"web_search_provider": "tavily"}, None, {"web_search_api_key": "search_key_missing"}),
-        ({"web_search_provider": "searxng"}, None, {"web_search_url": "search_url_missing"}),
-        (
-            {"web_search_provider": "tavily", "web_search_api_key": "schl\u00fcssel"},
-            None,
-            {"web_search_api_key": "invalid_key"},
-        ),
-        (
-            {"web_search_provider": "tavily", "web_search_api_key": "{{ nothing( }}"},
-            None,
-            {"web_search_api_key": "invalid_key_template"},
-        ),
-        (
-            {"web_search_provider": "searxng", "web_search_url": "http://127.0.0.1:9"},
-            None,
-            {"web_search_url": "cannot_connect"},
-        ),
-        ({"sanitizer_keywords": ["a*"]}, None, {"privacy": "invalid_keyword"}),
-        ({"tavily": ""}, Reply(status=401), {"web_search_api_key": "invalid_auth"}),
-        ({"tavily": ""}, Reply(status=429), {"web_search_provider": "rate_limited"}),
-        ({"tavily": ""}, page("<html></html>"), {"web_search_url": "search_failed"}),
-        ({"duckduckgo": ""}, page(RIDDLE), {"web_search_provider": "search_blocked"}),
-    ],
-)
 async def test_what_is_wrong_is_said(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    search_server: SearchServer,
-    values: dict[str, Any],
-    reply: Reply | None,
-    errors: dict[str, str],
+    hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
 ) -> None:
     agent = await async_agent(hass, model_server)
-    search_server.replies = [reply] if reply else []
-    if reply:
-        values = options(next(iter(values)), search_server)
-    result = await save(hass, agent.entry, "web", values)
-    assert result["type"] is FlowResultType.FORM
-    assert result["errors"] == errors
+
+    def typed(provider: str, **more: str) -> dict[str, Any]:
+        return {
+            "web_search_provider": provider,
+            **{f"web_search_{key}": value for key, value in more.items()},
+        }
+
+    wrong: list[tuple[dict[str, Any], Reply | None, dict[str, str]]] = [
+        (typed("tavily"), None, {"web_search_api_key": "search_key_missing"}),
+        (typed("searxng"), None, {"web_search_url": "search_url_missing"}),
+        (typed("tavily", api_key="schl\u00fcssel"), None, {"web_search_api_key": "invalid_key"}),
+        (typed("tavily", api_key="{{ nothing( }}"), None, {"web_search_api_key": "invalid_key_template"}),
+        (typed("searxng", url="http://127.0.0.1:9"), None, {"web_search_url": "cannot_connect"}),
+        ({"sanitizer_keywords": ["a*"]}, None, {"privacy": "invalid_keyword"}),
+        (options("tavily", search_server), Reply(status=401), {"web_search_api_key": "invalid_auth"}),
+        (options("tavily", search_server), Reply(status=429), {"web_search_provider": "rate_limited"}),
+        (options("tavily", search_server), page("<html></html>"), {"web_search_url": "search_failed"}),
+        (options("duckduckgo", search_server), page(RIDDLE), {"web_search_provider": "search_blocked"}),
+    ]
+    for values, reply, errors in wrong:
+        search_server.replies = [reply] if reply else []
+        result = await save(hass, agent.entry, "web", values)
+        assert result["type"] is FlowResultType.FORM
+        assert result["errors"] == errors
 
 
 # Any home
@@ -393,18 +367,11 @@ async def test_nothing_of_a_home_leaves_the_process(
     fr.async_get(hass).async_create(floor)
     MockUser(name=user).add_to_hass(hass)
     numbers = (f"+49 171 {rng.randrange(10**6, 10**7)}", f"{person.lower()}@example.org", "light.one")
-    frames = (
-        "{}",
-        "news about {}",
-        "{}'s best ideas for dinner",
-        "Wetter bei {} morgen",
-        "buy {} online cheap",
-    )
+    frames = ("{}", "news about {}", "{}'s best ideas for dinner", "Wetter bei {} morgen", "buy {} online")
     for word in (*private, *numbers):
         for frame in frames:
             written = rng.choice((word, word.lower(), word.upper()))
-            data = {"tool_name": "search_web", "parameters": {"query": frame.format(written)}}
-            await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True, return_response=True)
+            await async_use(hass, "search_web", query=frame.format(written))
     assert search_server.requests, "what keeps its sense is sent"
     left = unquote_plus(search_server.sent).casefold()
     assert [word for word in (*private, *numbers) if word.casefold() in left] == []

@@ -180,22 +180,23 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
         rule = "tool_name_mapped" if name != call.tool_name else None
         renamed = replace(call, tool_name=name)
         return list(_from_services(renamed, word)) or [Adapted(renamed, rule, _switching(renamed))]
-    found: list[Adapted] = []
+    if UNPARSED in call.tool_args:
+        wanted = QUERY if word in READS else CONTROL
+        return [Adapted(replace(call, tool_name=wanted) if is_known(call.tool_name, tools) else call)]
     if word == SEARCH_AND_PLAY and PLAY in tools:
-        given = {"query": "search_query", "kind": "media_class"}
-        args = {slot: value for slot, name in given.items() if (value := call.tool_args.get(name))}
+        slots = {"query": "search_query", "kind": "media_class"}
+        args = {slot: value for slot, name in slots.items() if (value := call.tool_args.get(name))}
         player = [text for slot in ("name", "area", "floor") for text in texts(call.tool_args.get(slot))]
         args |= {"player": player[0]} if player else {}
         return [Adapted(replace(call, tool_name=PLAY, tool_args=args), "intent_mapped")]
-    if UNPARSED in call.tool_args:
-        wanted = QUERY if word in READS else CONTROL
-        found = [Adapted(replace(call, tool_name=wanted))] if is_known(call.tool_name, tools) else []
-    elif CONTROL in tools:
-        found = [_from_intent(call, word)] if word in INTENTS else list(_from_services(call, word))
-    if not found and QUERY in tools and word in READS:
+    if CONTROL in tools:
+        adapted = [_from_intent(call, word)] if word in INTENTS else list(_from_services(call, word))
+        if adapted:
+            return adapted
+    if QUERY in tools and word in READS:
         args = tidy(call.tool_args) or {"entity_id": "*"}
-        found = [Adapted(replace(call, tool_name=QUERY, tool_args=args), "read_mapped")]
-    return found or [Adapted(call)]
+        return [Adapted(replace(call, tool_name=QUERY, tool_args=args), "read_mapped")]
+    return [Adapted(call)]
 
 
 def _switching(call: llm.ToolInput) -> dict[str, str]:
@@ -237,9 +238,9 @@ def _offered(name: str, tools: Mapping[str, llm.Tool]) -> str | None:
     if name in tools:
         return name
     wanted = {squashed(name), squashed(_last_part(name))}
-    found = [tool for tool in tools if wanted & {squashed(tool), squashed(_last_part(tool))}]
-    found = found or [tool for tool in tools if _word(tool) == _word(name)]
-    return found[0] if len(found) == 1 else None
+    alike = [tool for tool in tools if wanted & {squashed(tool), squashed(_last_part(tool))}]
+    alike = alike or [tool for tool in tools if _word(tool) == _word(name)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _from_intent(call: llm.ToolInput, word: str) -> Adapted:
@@ -287,9 +288,9 @@ def _from_services(call: llm.ToolInput, word: str) -> Iterator[Adapted]:
         if not isinstance(entry, Mapping):
             continue
         is_order = call.tool_name == CONTROL and not _names_service(entry)
-        if (found := dict(entry) if is_order else _service_args(entry)) is not None:
+        if (order := dict(entry) if is_order else _service_args(entry)) is not None:
             part_id = call.id if number == 0 else f"{call.id}-{number}"
-            yield Adapted(replace(call, id=part_id, tool_name=CONTROL, tool_args=found), "service_mapped")
+            yield Adapted(replace(call, id=part_id, tool_name=CONTROL, tool_args=order), "service_mapped")
 
 
 def _names_service(args: Mapping[str, Any]) -> bool:
@@ -344,8 +345,8 @@ def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         flat = {**held, **flat}
     for key, value in flat.items():
         if (slot := SLOT_WORDS.get(key, key)) in SLOTS:
-            if found := list(texts(value)):
-                slots[slot] = found if slot in LISTS else value
+            if named := list(texts(value)):
+                slots[slot] = named if slot in LISTS else value
         elif key not in _DROPPED and value is not None and value != "":
             loose[key] = value
     return slots, loose
@@ -363,7 +364,7 @@ def _as_message(call: llm.ToolInput, word: str) -> llm.ToolInput | None:
     nested = given.get("target") if isinstance(given.get("target"), dict) else {}
     fields: dict[str, Any] = {**given, **(nested or {})}
     said = next((value for key in TEXTS if isinstance(value := fields.get(key), str)), None)
-    named = next((found for key in RECEIVERS if (found := texts(fields.get(key)))), ())
+    named = next((names for key in RECEIVERS if (names := texts(fields.get(key)))), ())
     receiver = ", ".join(named) or ("" if call.tool_name == NOTIFY else ALL)
     known = {*RECEIVERS, *TEXTS, *MESSAGE_BESIDE, *TIMES, REPEAT}
     if said is None or not receiver or not fields.keys() <= known:
@@ -423,12 +424,12 @@ def fit(tool: llm.Tool, args: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[
     rules: dict[str, None] = {}
     written = dict(args)
     if isinstance(tool, HomeAgentTool):
-        found = _read(written, json_schema(tool), {**SLOT_WORDS, **tool.slot_words}, rules, tool.name)
+        read = _read(written, json_schema(tool), {**SLOT_WORDS, **tool.slot_words}, rules, tool.name)
         try:
-            ordered = tool.in_order(found)
+            ordered = tool.in_order(read)
         except probatio.Invalid as err:
             raise ValidationError(f"{tool.name}: {err}"[:MAX_ERROR]) from err
-        if any(ordered.get(slot, value) not in (value, [value]) for slot, value in found.items()):
+        if any(ordered.get(slot, value) not in (value, [value]) for slot, value in read.items()):
             rules[READING] = None
         check_texts(ordered, tool.max_text)
         return check(tool, ordered), tuple(rules)
@@ -469,18 +470,18 @@ def _read(
             rules["slot_renamed"] = None
         if not named.get(slot) or (slot == key and value):
             named[slot] = value
-    found: dict[str, Any] = {}
+    args = {}
     for slot, value in named.items():
         if slot not in slots:
-            found[slot] = value
+            args[slot] = value
             continue
         read = _value(value, slots[slot], rules)
         fits = _is(read, types_of(slots[slot])) and not only_needed
         if slot in required or fits or not _is_nothing(read, slots[slot]):
-            found[slot] = read
+            args[slot] = read
         else:
             rules["empty_dropped"] = None
-    return found
+    return args
 
 
 def _inside(

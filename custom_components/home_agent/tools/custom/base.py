@@ -3,8 +3,7 @@
 from abc import abstractmethod
 import asyncio
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 import re
@@ -130,11 +129,6 @@ class Templates:
         return node
 
 
-def variables_of(names: Collection[str], args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as templates see them; those that were left out are undefined and cause no warning."""
-    return {**{name: Undefined(name=name) for name in names}, **args}
-
-
 def rendered(part: Any, variables: Variables) -> Any:
     """Return a value with its templates rendered; fields whose expression gives nothing are left out.
 
@@ -143,16 +137,12 @@ def rendered(part: Any, variables: Variables) -> Any:
     if isinstance(part, Text):
         return part.value(variables)
     if isinstance(part, list):
-        return [value for item in part for value in _kept(item, variables)]
+        pairs = [(item, rendered(item, variables)) for item in part]
+        return [value for item, value in pairs if value is not None or not isinstance(item, Text)]
     if isinstance(part, Mapping):
-        return {key: value for key, item in part.items() for value in _kept(item, variables)}
+        fields = [(key, item, rendered(item, variables)) for key, item in part.items()]
+        return {key: value for key, item, value in fields if value is not None or not isinstance(item, Text)}
     return part
-
-
-def _kept(part: Any, variables: Variables) -> Iterator[Any]:
-    value = rendered(part, variables)
-    if value is not None or not isinstance(part, Text):
-        yield value
 
 
 MAX_URL: Final = 8_000
@@ -355,6 +345,10 @@ class Auth:
         self._expires = monotonic() + max(valid - EARLY_SECONDS, valid / 2)
 
 
+class AskAgain(ToolExecutionError):
+    """A server no longer knows our session or our token; nothing was done, and a new one is asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """How a tool reaches its servers, who it says it is, and what the household says of it."""
@@ -384,22 +378,19 @@ class Connection:
             read_only=config.get("read_only"),
         )
 
-    @property
-    def renewable(self) -> bool:
-        """Return whether a request that is refused may be made again with a new token."""
-        return self.auth is not None and self.auth.renewable
-
     def session(self, hass: HomeAssistant, host: str) -> ClientSession:
         """Return a session; private addresses are reached only if the configuration names them."""
         local = self.private_network or is_local_name(host)
         return async_session(hass, local=local, verify_ssl=self.verify_ssl)
 
-    @asynccontextmanager
-    async def in_time(self, server: str) -> AsyncIterator[None]:
-        """Do something within the time limit. Raises ToolExecutionError after it."""
+    async def async_ask[T](self, server: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return what `ask` returns in time; it may raise AskAgain once. Raises ToolExecutionError."""
         try:
             async with asyncio.timeout(self.timeout) as limit:
-                yield
+                try:
+                    return await ask()
+                except AskAgain:
+                    return await ask()
         except TimeoutError as err:
             if not limit.expired():
                 raise
@@ -471,20 +462,13 @@ class CustomTool(HomeAgentTool):
     judged = True
     component = "custom_tools"
     max_text = MAX_CHARS
-    leaves = False
-    """Whether its arguments go to a server outside the home: then they are sanitised."""
-    private_words = False
-    """Whether the household lets it have private words."""
-    host = ""
-    """The server that is asked, if one is."""
 
     def __init__(self, recipe: Recipe, settings: Mapping[str, Any]) -> None:
         self.name = self.title = recipe.name
         self.description = recipe.description
         self.parameters: JsonSchema = recipe.parameters
-        self._settings = settings
-        self._hass = recipe.hass
-        self.configure(recipe.handler)
+        self.handler: Any = recipe.handler
+        self.settings = settings
 
     @classmethod
     @abstractmethod
@@ -492,29 +476,8 @@ class CustomTool(HomeAgentTool):
         """Return a handler that fits the schema. Raises probatio.Invalid for a template that cannot work."""
 
     @abstractmethod
-    def configure(self, handler: Any) -> None:
-        """Store the handler that `read` has returned."""
-
-    def ask_server(self, host: str, connection: Connection) -> None:
-        """Note which server is asked."""
-        self.host = host
-        self.leaves = not is_local_name(host)
-        self.private_words = connection.private_words
-        self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
-
-    def check_host(self, host: str) -> None:
-        """Raise PermissionDenied for a host that the options do not allow."""
-        if not is_allowed(host, self._allowed):
-            raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
-
-    @abstractmethod
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do the work; `variables` are the arguments as templates take them."""
-
-    @property
-    @override
-    def source(self) -> str | None:
-        return self.host if self.leaves else None
 
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
@@ -524,18 +487,38 @@ class CustomTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        return await self.async_handle(variables_of(self.parameters.written.get("properties", {}), args), run)
+        # Arguments that were left out are undefined and cause no warning.
+        names = self.parameters.written.get("properties", {})
+        return await self.async_handle({**{name: Undefined(name=name) for name in names}, **args}, run)
+
+
+class ServerTool(CustomTool):
+    """A tool that asks a server. Its results are untrusted, and what leaves the home is sanitised."""
+
+    untrusted = True
+    host: str
+    connection: Connection
+
+    @property
+    @override
+    def source(self) -> str | None:
+        return None if is_local_name(self.host) else self.host
+
+    def check_host(self, host: str) -> None:
+        """Raise PermissionDenied for a host that the options do not allow."""
+        if not is_allowed(host, self.settings.get(CONF_REST_ALLOWED_HOSTS) or ()):
+            raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
 
     @override
     def leaving(self, args: Mapping[str, Any]) -> Leaving | None:
-        if not self.leaves:
+        if self.source is None:
             return None
         return Leaving(
             tool=self.name,
             args=args,
-            source=self.host,
-            declared=declared_by(self.parameters.written) | {self.description or ""},
+            source=self.source,
+            declared=declared_by(self),
             only_reads=self.only_reads(args),
-            private=self.private_words,
+            private=self.connection.private_words,
             allowing="If this tool is to have it, the person writes private_words: true into its handler.",
         )

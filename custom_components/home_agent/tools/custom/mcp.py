@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -20,6 +20,7 @@ from yarl import URL
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.helpers import config_validation as cv, llm
 from homeassistant.helpers.event import async_call_later
+from homeassistant.helpers.json import json_bytes
 from homeassistant.util.json import JsonValueType
 
 from ...const import CONF_MCP_WRITES, DOMAIN, LOGGER
@@ -28,16 +29,17 @@ from ...inference.transport import JSONReader
 from ...issues import report, withdraw
 from ..base import ToolRun
 from ..calls.schema import JsonSchema
-from ..outside.fetch import CONNECT, plain_errors
+from ..outside.fetch import Request, async_open, read_pieces
 from ..outside.other_apis import async_report_refused, async_sanitize, imitates, wire_name
 from .base import (
     CONTROL,
     FIXED_ADDRESS,
     FORBIDDEN_HEADERS,
     TEXT,
+    AskAgain,
     Connection,
-    CustomTool,
     Recipe,
+    ServerTool,
     Templates,
     Text,
     connection_schema,
@@ -52,12 +54,10 @@ LISTED_SECONDS: Final = 1800
 MAX_TOOLS: Final = 500
 MAX_PAGES: Final = 20
 MAX_BYTES: Final = 1_000_000
-MAX_MESSAGES: Final = 1000
 MAX_ANSWERED: Final = 5
 """Requests of a server that are answered within one of ours."""
 MAX_WORDS: Final = 300
 CLOSE_TIMEOUT: Final = 5
-MAX_SESSION_ID: Final = 512
 
 REFUSED_KEY: Final = "The MCP server refuses the credentials of this tool. The person has to correct them"
 SESSION_ID: Final = "Mcp-Session-Id"
@@ -67,14 +67,6 @@ _METHOD_NOT_FOUND: Final = -32601
 type Object = dict[str, Any]
 type Session = dict[str, str]
 """The headers that a server wants to see in each request after the first."""
-
-
-class _SessionLost(Exception):
-    """The server does not know our session any more; what was asked was not done."""
-
-
-class Unauthorized(Exception):
-    """The server refuses who we say we are; what was asked was not done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,28 +130,25 @@ class McpServer:
         """Return the answer of a tool. Raises ToolExecutionError and PermissionDenied without keys."""
 
         async def ask() -> Object:
-            handler.check(await self._current())
+            tools = await self._current()
+            if (tool := tools.get(handler.tool)) is None:
+                known = ", ".join(sorted(tools))[:MAX_FAILURE] or "none"
+                raise ToolExecutionError(f"The MCP server has no tool {handler.tool}. It has: {known}")
+            if handler.read_only is None and not tool.only_reads:
+                raise PermissionDenied(
+                    "The MCP server does not say that this tool only reads. The person has to write "
+                    "read_only: true, or false with the option mcp_allow_writes"
+                )
             return await self._ask("tools/call", {"name": handler.tool, "arguments": dict(args)})
 
         answer: Object = without_keys(await self._in_time(ask), self._secrets())
         return answer
 
     async def _in_time[T](self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the result in time; credentials that can be renewed get a second attempt."""
         try:
-            async with self.connection.in_time("MCP server"):
-                for is_last in (not self.connection.renewable, True):
-                    try:
-                        return await ask()
-                    except Unauthorized:
-                        self._session, self._listed = None, float("-inf")
-                        if self.connection.auth is not None:
-                            self.connection.auth.forget(self._sent)
-                        if is_last:
-                            break
+            return await self.connection.async_ask("MCP server", ask)
         except ToolExecutionError as err:
             raise ToolExecutionError(without_keys(str(err), self._secrets())) from err
-        raise ToolExecutionError(REFUSED_KEY)
 
     def _secrets(self) -> set[str]:
         of_auth = self.connection.auth.secrets() if self.connection.auth is not None else []
@@ -196,13 +185,7 @@ class McpServer:
         return found
 
     async def _ask(self, method: str, params: Object) -> Object:
-        """Return the result of a request within a session; a lost session is started again once."""
-        for _ in range(2):
-            try:
-                return await self._request(method, params, await self._begun())
-            except _SessionLost:
-                self._session = None
-        raise ToolExecutionError("The MCP server loses its sessions")
+        return await self._request(method, params, await self._begun())
 
     async def _begun(self) -> Session:
         if self._session is None:
@@ -226,13 +209,8 @@ class McpServer:
         number, answered = next(self._ids), 0
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         try:
-            response = await self._post(body, session)
-            with closing(response), plain_errors():
+            async with self._post(body, session) as response:
                 if method == "initialize" and (session_id := response.headers.get(SESSION_ID)):
-                    if len(session_id) > MAX_SESSION_ID or not (
-                        session_id.isascii() and session_id.isprintable()
-                    ):
-                        raise ToolExecutionError("The MCP server gives a session that cannot be used")
                     session[SESSION_ID] = session_id
                 async for message in _messages(response):
                     if message.get("method") == LIST_CHANGED:
@@ -254,17 +232,19 @@ class McpServer:
         raise ToolExecutionError("The MCP server ended its answer without a result")
 
     async def _tell(self, body: Object, session: Session) -> None:
-        (await self._post(body, session)).close()
+        async with self._post(body, session):
+            pass
 
     async def _cancel(self, number: int, session: Session) -> None:
         params = {"requestId": number, "reason": "no longer needed"}
         body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
-        with suppress(ToolExecutionError, TimeoutError, _SessionLost, Unauthorized):
+        with suppress(ToolExecutionError, TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._tell(body, session)
 
-    async def _post(self, body: Object, session: Session) -> ClientResponse:
-        """Send a message and return the answer. Raises ToolExecutionError for a refusal."""
+    @asynccontextmanager
+    async def _post(self, body: Object, session: Session) -> AsyncIterator[ClientResponse]:
+        """Send a message and yield the answer. Raises ToolExecutionError for a refusal."""
         headers = {name: CONTROL.sub(" ", text.render({})) for name, text in self.headers.items()}
         connect = partial(self.connection.session, self.hass)
         if (auth := self.connection.auth) is not None:
@@ -272,49 +252,39 @@ class McpServer:
             headers["Authorization"] = self._sent
         headers |= {
             "Accept": "application/json, text/event-stream",
-            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
             **session,
         }
-        with plain_errors():
-            response = await connect(self.host).post(
-                self.url, json=body, headers=headers, allow_redirects=False, timeout=CONNECT
-            )
-        packed = response.headers.get("Content-Encoding", "identity").strip().casefold() != "identity"
-        if response.status < HTTPStatus.MULTIPLE_CHOICES and not packed:
-            return response
-        response.close()
-        if packed:
-            raise ToolExecutionError("The MCP server packs its answer, which was not asked for")
-        if response.status == HTTPStatus.NOT_FOUND and SESSION_ID in session:
-            raise _SessionLost
-        if response.status == HTTPStatus.UNAUTHORIZED:
-            raise Unauthorized
-        if response.status < HTTPStatus.BAD_REQUEST:
-            raise ToolExecutionError(
-                "The MCP server redirects, which is not followed. The person has to correct its address"
-            )
-        answered = f"The MCP server answered with status {response.status}"
-        raise ToolExecutionError(REFUSALS.get(response.status, answered))
+        request = Request(method="POST", url=self.url, headers=headers, body=json_bytes(body))
+        async with async_open(connect(self.host), request) as response:
+            if response.status == HTTPStatus.NOT_FOUND and SESSION_ID in session:
+                self._session = None
+                raise AskAgain("The MCP server loses its sessions")
+            if response.status == HTTPStatus.UNAUTHORIZED and auth is not None and auth.renewable:
+                self._session = None
+                auth.forget(self._sent)
+                raise AskAgain(REFUSED_KEY)
+            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+                answered = f"The MCP server answered with status {response.status}"
+                raise ToolExecutionError(REFUSALS.get(response.status, answered))
+            yield response
 
 
 async def _messages(response: ClientResponse) -> AsyncIterator[Object]:
     """Yield a server's documents, one or a stream. Raises ToolExecutionError if they are too long."""
-    reader = JSONReader(line_bytes=MAX_BYTES, body_bytes=MAX_BYTES)
-    seen, ended = 0, False
-    while not ended:
-        chunk = await response.content.readany()
-        ended = not chunk
-        for found in reader.feed(chunk) if chunk else reader.close():
+    reader, pieces = JSONReader(line_bytes=MAX_BYTES, body_bytes=MAX_BYTES), read_pieces(response, MAX_BYTES)
+    while True:
+        piece = await anext(pieces, None)
+        for found in reader.close() if piece is None else reader.feed(piece):
             for message in found if isinstance(found, list) else [found]:
-                seen += 1
-                if isinstance(message, dict) and seen <= MAX_MESSAGES:
+                if isinstance(message, dict):
                     yield message
         if reader.failure is not None:
             raise ToolExecutionError(
                 "The MCP server's answer is longer than is read, or is no JSON: ask for less"
             )
-        if seen > MAX_MESSAGES:
-            raise ToolExecutionError("The MCP server says too much and gives no result")
+        if piece is None:
+            return
 
 
 def _result(message: Object) -> Object:
@@ -332,7 +302,7 @@ REFUSALS: Final[Mapping[int, str]] = {
         (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED),
         "There is no MCP server with streamable HTTP at this address. The person has to correct it",
     ),
-    HTTPStatus.FORBIDDEN: REFUSED_KEY,
+    **dict.fromkeys((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN), REFUSED_KEY),
 }
 DEFAULT_SECONDS: Final = 15.0
 MAX_SECONDS: Final = 120
@@ -352,17 +322,7 @@ class McpHandler:
     server: McpServer
     tool: str
     read_only: bool | None
-
-    def check(self, tools: Mapping[str, RemoteTool]) -> None:
-        """Raise unless the server has the tool, and it only reads or the configuration allows more."""
-        if (tool := tools.get(self.tool)) is None:
-            known = ", ".join(sorted(tools))[:MAX_FAILURE]
-            raise ToolExecutionError(f"The MCP server has no tool {self.tool}. It has: {known or 'none'}")
-        if self.read_only is None and not tool.only_reads:
-            raise PermissionDenied(
-                "The MCP server does not say that this tool only reads. The person has to write read_only: "
-                "true, or false with the option mcp_allow_writes"
-            )
+    """Whether it changes nothing; None if that is for the server to say."""
 
 
 _PATTERNS: Final = probatio.All(cv.ensure_list, [str], probatio.Length(max=MAX_PATTERNS))
@@ -375,8 +335,8 @@ def _one_or_all(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-class McpTool(CustomTool):
-    """Calls a tool of an MCP server. Its results are untrusted."""
+class McpTool(ServerTool):
+    """Calls a tool of an MCP server."""
 
     schema = probatio.All(
         {
@@ -391,8 +351,7 @@ class McpTool(CustomTool):
         },
         _one_or_all,
     )
-    untrusted = True
-    _handler: McpHandler
+    handler: McpHandler
 
     @override
     @classmethod
@@ -409,12 +368,11 @@ class McpTool(CustomTool):
         )
         return McpHandler(server, config["tool"], config.get("read_only")) if "tool" in config else server
 
-    @override
-    def configure(self, handler: McpHandler) -> None:
-        self._handler = handler
-        self.ask_server(handler.server.host, handler.server.connection)
+    def __init__(self, recipe: Recipe, settings: Mapping[str, Any]) -> None:
+        super().__init__(recipe, settings)
+        self.host, self.connection = self.handler.server.host, self.handler.server.connection
         # A call that is refused in any case needs no confirmation first.
-        reads = handler.read_only is not False or not self._settings[CONF_MCP_WRITES]
+        reads = self.handler.read_only is not False or not settings[CONF_MCP_WRITES]
         self.annotations = llm.ToolAnnotations(
             read_only=reads, destructive=not reads, idempotent=False, open_world=True
         )
@@ -422,8 +380,8 @@ class McpTool(CustomTool):
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Call the tool and return what it said. Raises PermissionDenied and ToolExecutionError."""
-        handler = self._handler
-        if handler.read_only is False and not self._settings[CONF_MCP_WRITES]:
+        handler = self.handler
+        if handler.read_only is False and not self.settings[CONF_MCP_WRITES]:
             raise PermissionDenied("This tool changes something, which the options forbid (mcp_allow_writes)")
         self.check_host(self.host)
         args = {name: value for name, value in variables.items() if not isinstance(value, Undefined)}

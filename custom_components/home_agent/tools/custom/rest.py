@@ -25,8 +25,10 @@ from .base import (
     FORBIDDEN_HEADERS,
     MAX_BYTES,
     TEXT,
+    AskAgain,
     Connection,
-    CustomTool,
+    Recipe,
+    ServerTool,
     Templates,
     Text,
     UrlTemplate,
@@ -42,53 +44,10 @@ FORMATS: Final = ("auto", "json", "text")
 EXTRA: Final = ("value", "value_json", "status")
 """What a template of the answer has besides the arguments."""
 _STEP = lazy_regex(r"\.?([^.\[\]]+)|\[(-?\d{1,6}|\*)\]|\[['\"]([^'\"]+)['\"]\]")
-_READABLE: Final = (
-    "text/",
-    "application/json",
-    "application/xml",
-    "application/yaml",
-    "application/javascript",
-)
+_READABLE: Final = ("text/", *(f"application/{kind}" for kind in ("json", "xml", "yaml", "javascript")))
 
 type PathStep = str | int | None
 """A key, an index, or None for each item."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseReader:
-    """How an answer is read."""
-
-    kind: str
-    path: Sequence[PathStep]
-    written: str
-    template: Text | None
-
-    def read(self, answer: HttpAnswer, variables: Variables) -> Any:
-        """Return the value for the model. Raises ToolExecutionError if the answer cannot be read."""
-        needs_json = self.kind == "json" or bool(self.path)
-        value: Any = _NOT_JSON
-        if self.kind != "text":
-            kind = answer.content_type
-            if kind in ("text/html", "application/xhtml+xml"):
-                raise ToolExecutionError("The server answered with a web page instead of data")
-            is_readable = kind.startswith(_READABLE) or kind.endswith(("+json", "+xml", "+yaml"))
-            # aiohttp says octet-stream where the server says nothing.
-            if not is_readable and not (needs_json and kind == "application/octet-stream"):
-                raise ToolExecutionError("The server answered with content that is neither JSON nor text")
-            if not answer.cut:
-                with suppress(ValueError):
-                    value = json_loads(answer.text)
-        if value is _NOT_JSON and needs_json:
-            too_long = "is longer than is read" if answer.cut else "is not valid JSON"
-            raise ToolExecutionError(f"The server's answer {too_long}")
-        if self.template is not None:
-            extra = {"value": answer.text, "status": answer.status}
-            if value is not _NOT_JSON:
-                extra["value_json"] = value
-            return self.template.value({**variables, **extra})
-        if self.path:
-            return _follow(value, self.path, self.written)
-        return answer.text if value is _NOT_JSON else value
 
 
 _NOT_JSON: Final = object()
@@ -165,8 +124,39 @@ class RestHandler:
     url: UrlTemplate
     content: Mapping[str, Any]
     """`headers`, `query`, and what of `json`, `form` and `body` was written."""
-    response: ResponseReader
     connection: Connection
+    format: str
+    path: Sequence[PathStep]
+    written_path: str
+    template: Text | None
+    """How the answer is read: all of it, what a path leads to, or what a template makes of it."""
+
+    def read_answer(self, answer: HttpAnswer, variables: Variables) -> Any:
+        """Return the value for the model. Raises ToolExecutionError if the answer cannot be read."""
+        needs_json = self.format == "json" or bool(self.path)
+        value: Any = _NOT_JSON
+        if self.format != "text":
+            kind = answer.content_type
+            if kind in ("text/html", "application/xhtml+xml"):
+                raise ToolExecutionError("The server answered with a web page instead of data")
+            is_readable = kind.startswith(_READABLE) or kind.endswith(("+json", "+xml", "+yaml"))
+            # aiohttp says octet-stream where the server says nothing.
+            if not is_readable and not (needs_json and kind == "application/octet-stream"):
+                raise ToolExecutionError("The server answered with content that is neither JSON nor text")
+            if not answer.cut:
+                with suppress(ValueError):
+                    value = json_loads(answer.text)
+        if value is _NOT_JSON and needs_json:
+            too_long = "is longer than is read" if answer.cut else "is not valid JSON"
+            raise ToolExecutionError(f"The server's answer {too_long}")
+        if self.template is not None:
+            extra = {"value": answer.text, "status": answer.status}
+            if value is not _NOT_JSON:
+                extra["value_json"] = value
+            return self.template.value({**variables, **extra})
+        if self.path:
+            return _follow(value, self.path, self.written_path)
+        return answer.text if value is _NOT_JSON else value
 
 
 def _one_body(config: dict[str, Any]) -> dict[str, Any]:
@@ -181,8 +171,8 @@ def _one_body(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-class RestTool(CustomTool):
-    """Calls a web service. Its results are untrusted."""
+class RestTool(ServerTool):
+    """Calls a web service."""
 
     schema = probatio.All(
         {
@@ -200,46 +190,42 @@ class RestTool(CustomTool):
         },
         _one_body,
     )
-    untrusted = True
-    _handler: RestHandler
+    handler: RestHandler
 
     @override
     @classmethod
     def read(cls, config: Mapping[str, Any], templates: Templates) -> RestHandler:
         """Return the request."""
         response = config["response"]
-        written, path = response.get("path", ("", ()))
+        written_path, path = response.get("path", ("", ()))
         source = response.get("template")
         return RestHandler(
             method=config["method"],
             url=read_url(config["url"], templates),
-            response=ResponseReader(
-                kind=response["format"],
-                path=path,
-                written=written,
-                template=templates.text(source, "response", "template", extra=EXTRA) if source else None,
-            ),
             connection=Connection.of(config, templates),
+            format=response["format"],
+            path=path,
+            written_path=written_path,
+            template=templates.text(source, "response", "template", extra=EXTRA) if source else None,
             content=templates.value({key: config[key] for key in CONTENT if key in config}),
         )
 
-    @override
-    def configure(self, handler: RestHandler) -> None:
-        self._handler = handler
-        self.ask_server(handler.url.host, handler.connection)
-        read_only = handler.connection.read_only
+    def __init__(self, recipe: Recipe, settings: Mapping[str, Any]) -> None:
+        super().__init__(recipe, settings)
+        self.host, self.connection = self.handler.url.host, self.handler.connection
+        read_only = self.connection.read_only
         if read_only is None:
-            read_only = handler.method in READING
+            read_only = self.handler.method in READING
         self.annotations = llm.ToolAnnotations(
             read_only=read_only,
             destructive=not read_only,
-            idempotent=handler.method not in ("POST", "PATCH"),
+            idempotent=self.handler.method not in ("POST", "PATCH"),
             open_world=True,
         )
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        handler, connection = self._handler, self._handler.connection
+        handler, connection = self.handler, self.connection
         auth = connection.auth
         secrets = {
             text.source
@@ -252,28 +238,31 @@ class RestTool(CustomTool):
 
         def connect(host: str) -> ClientSession:
             self.check_host(host)
-            return handler.connection.session(run.hass, host)
+            return connection.session(run.hass, host)
 
-        async with connection.in_time("server"):
+        async def ask() -> HttpAnswer:
             session = connect(self.host)
-            for is_last in (not connection.renewable, True):
-                if auth is not None:
-                    header = await auth.async_header(connect, variables)
-                    secrets |= {*auth.secrets(), header, header.partition(" ")[2]}
-                    request.headers["Authorization"] = CONTROL.sub("", header)
-                answer = await async_fetch(session, request, MAX_BYTES)
-                if auth is None or answer.status != HTTPStatus.UNAUTHORIZED or is_last:
-                    break
-                auth.forget(header)
-        if answer.status >= HTTPStatus.BAD_REQUEST:
+            if auth is not None:
+                header = await auth.async_header(connect, variables)
+                secrets.update((*auth.secrets(), header, header.partition(" ")[2]))
+                request.headers["Authorization"] = CONTROL.sub("", header)
+            answer = await async_fetch(session, request, MAX_BYTES)
+            if answer.status < HTTPStatus.BAD_REQUEST:
+                return answer
             is_broken = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
             advice = ADVICE.get(answer.status, ": try again later" if is_broken else "")
-            raise ToolExecutionError(f"The server answered with status {answer.status}{advice}")
-        result: JsonValueType = without_keys(handler.response.read(answer, variables), secrets)
+            problem = f"The server answered with status {answer.status}{advice}"
+            if auth is not None and auth.renewable and answer.status == HTTPStatus.UNAUTHORIZED:
+                auth.forget(header)
+                raise AskAgain(problem)
+            raise ToolExecutionError(problem)
+
+        answer = await connection.async_ask("server", ask)
+        result: JsonValueType = without_keys(handler.read_answer(answer, variables), secrets)
         return result
 
     def _request(self, variables: Variables) -> Request:
-        handler, content = self._handler, rendered(self._handler.content, variables)
+        handler, content = self.handler, rendered(self.handler.content, variables)
         headers = {"Accept": "application/json, text/*;q=0.8"}
         body: bytes | None = None
         if "json" in content:

@@ -16,7 +16,7 @@ from ...safety.firewall.own_values import texts_in, texts_repeated
 from ...safety.frozen import ServiceCall
 from ...safety.rules import BLOCKED, Effect, RuleSet
 from ..base import ToolRun
-from .base import TEXT, CustomTool, Templates, Text, rendered
+from .base import TEXT, CustomTool, Recipe, Templates, Text, rendered
 
 TARGETS: Final = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")
 MAX_TARGETS: Final = 200
@@ -61,7 +61,11 @@ class ServiceTool(CustomTool):
     )
     judged = False
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
-    _handler: ServiceHandler
+    handler: ServiceHandler
+
+    def __init__(self, recipe: Recipe, settings: Mapping[str, Any]) -> None:
+        super().__init__(recipe, settings)
+        self.vetted_action = self.handler[:2]
 
     @override
     @classmethod
@@ -76,11 +80,6 @@ class ServiceTool(CustomTool):
         return domain, service, target, data
 
     @override
-    def configure(self, handler: ServiceHandler) -> None:
-        self._handler = handler
-        self.vetted_action = handler[:2]
-
-    @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         states = result.get("states") if isinstance(result, dict) else None
         for entity_id, state in (states if isinstance(states, dict) else {}).items():
@@ -88,7 +87,7 @@ class ServiceTool(CustomTool):
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        domain, service, target, fields = self._handler
+        domain, service, target, fields = self.handler
         targets = _entities(run, domain, rendered(target, variables))
         data = rendered(fields, variables)
         if target and not targets:
@@ -147,7 +146,7 @@ class TemplateTool(CustomTool):
 
     schema = probatio.Schema({probatio.Alias("value_template", "template", required=True): TEXT})
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-    _template: Text
+    handler: Text
 
     @override
     @classmethod
@@ -156,14 +155,10 @@ class TemplateTool(CustomTool):
         return templates.text(config["value_template"], "value_template")
 
     @override
-    def configure(self, handler: Text) -> None:
-        self._template = handler
-
-    @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         return texts_repeated(hass, str(result))
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        result: JsonValueType = self._template.value(variables)
+        result: JsonValueType = self.handler.value(variables)
         return result

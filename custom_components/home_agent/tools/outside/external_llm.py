@@ -113,11 +113,11 @@ class ExternalModelTool(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=True)
     parameters = probatio.Schema({probatio.Required("prompt"): str, probatio.Optional("context"): dict})
 
-    def __init__(self, model: ExternalModel, outgoing: Outgoing, *, description: str, timeout: float) -> None:
-        self.description = description
+    def __init__(self, model: ExternalModel, outgoing: Outgoing, settings: Mapping[str, Any]) -> None:
+        self.description = settings[CONF_EXTERNAL_DESCRIPTION]
         self._model = model
         self._outgoing = outgoing
-        self._timeout = timeout
+        self._timeout = settings[CONF_TOOLS_TIMEOUT]
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -157,11 +157,3 @@ class ExternalModelTool(HomeAgentTool):
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the answer: what of it may be meant for the model is judged as of a title."""
         return (str(result["answer"]),) if isinstance(result, dict) else ()
-
-
-def external_tools(
-    model: ExternalModel, outgoing: Outgoing, settings: Mapping[str, Any]
-) -> list[HomeAgentTool]:
-    """Return the tool that asks the second model."""
-    description = settings[CONF_EXTERNAL_DESCRIPTION]
-    return [ExternalModelTool(model, outgoing, description=description, timeout=settings[CONF_TOOLS_TIMEOUT])]

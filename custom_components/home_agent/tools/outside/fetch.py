@@ -1,11 +1,11 @@
-"""Requests to servers outside: which hosts a tool may reach, and one bounded exchange with them."""
+"""Requests to servers outside, for searches, REST and MCP: which hosts are reached, and how much is read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from http import HTTPStatus
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Network, ip_address
 import socket
 from typing import Final, override
 import zlib
@@ -58,10 +58,8 @@ def leads_home(err: BaseException | None) -> bool:
 
 def is_private(address: str) -> bool:
     """Return whether an address is none of the internet's."""
-    found: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    elif found in TRANSLATED:
+    found = ip_address(address.partition("%")[0])
+    if found in TRANSLATED:
         found = IPv4Address(int(found) & 0xFFFFFFFF)
     return not found.is_global or found.is_multicast
 
@@ -143,16 +141,15 @@ CHARSETS: Final = frozenset(
 )
 
 
+PACKED: Final = "The server packs its answer in a way that is not read"
+
+
 class FetchError(ToolExecutionError):
     """A server gave no answer that can be read; the text names neither keys nor addresses."""
 
     def __init__(self, text: str, *, is_unreachable: bool = False) -> None:
         super().__init__(text)
         self.is_unreachable = is_unreachable
-
-
-class Packed(ValueError):
-    """An answer is packed in a way that is not read, or is broken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +168,6 @@ class HttpAnswer:
     """What came back, decompressed."""
 
     status: int
-    headers: Mapping[str, str]
     content_type: str
     charset: str
     content: bytes
@@ -184,12 +180,14 @@ class HttpAnswer:
         return self.content.decode(self.charset if self.charset in CHARSETS else "utf-8", "replace")
 
 
-async def async_fetch(session: ClientSession, request: Request, max_bytes: int) -> HttpAnswer:
-    """Send a request and read at most `max_bytes` of its answer. Raises FetchError.
+@asynccontextmanager
+async def async_open(session: ClientSession, request: Request) -> AsyncIterator[ClientResponse]:
+    """Send a request, again where its server redirects it, and yield the answer before it is read.
 
-    The session decides which addresses are reached: see `hosts.async_session`.
+    The session decides which addresses are reached: see `async_session`. Raises FetchError, also for what
+    goes wrong while the answer is read: errors of a connection hold addresses, which may hold keys.
     """
-    with plain_errors():
+    try:
         for _ in range(MAX_REDIRECTS + 1):
             headers = CIMultiDict({"Accept-Encoding": "identity"})
             headers.update(request.headers)
@@ -202,32 +200,59 @@ async def async_fetch(session: ClientSession, request: Request, max_bytes: int) 
                 timeout=CONNECT,
             ) as response:
                 if (target := _redirected(request, response)) is None:
-                    return await _async_read(response, max_bytes)
+                    yield response
+                    return
                 request = target
+    except (ClientError, OSError, ValueError) as err:
+        is_unreachable = isinstance(err, ClientError | OSError)
+        if leads_home(err):
+            text = "The server's name leads into the private network, which is not allowed for it"
+        elif isinstance(err, ClientConnectorDNSError):
+            text = "The server's name is not known"
+        elif isinstance(err, ClientConnectorCertificateError):
+            text = "The server's certificate is not valid"
+        elif is_unreachable:
+            text = f"The server cannot be reached, or broke off its answer ({type(err).__name__})"
+        else:
+            text = "The server's answer, or the request, is not valid HTTP"
+        raise FetchError(text, is_unreachable=is_unreachable) from err
     raise FetchError("The server redirects in a circle")
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Turn errors of a connection into FetchError; their own texts hold addresses, which may hold keys."""
-    try:
-        yield
-    except (ClientError, OSError, ValueError) as err:
-        if leads_home(err):
-            text = "The server's name leads into the private network, which is not allowed for it"
-            raise FetchError(text) from err
-        match err:
-            case Packed():
-                text = "The server packs its answer in a way that is not read"
-            case ClientConnectorDNSError():
-                text = "The server's name is not known"
-            case ClientConnectorCertificateError():
-                text = "The server's certificate is not valid"
-            case ClientError() | OSError():
-                text = f"The server cannot be reached, or broke off its answer ({type(err).__name__})"
-            case _:
-                text = "The server's answer, or the request, is not valid HTTP"
-        raise FetchError(text, is_unreachable=isinstance(err, ClientError | OSError)) from err
+async def read_pieces(response: ClientResponse, max_bytes: int) -> AsyncIterator[bytes]:
+    """Yield an answer in pieces, decompressed; at most a little more than `max_bytes` in all.
+
+    Servers pack what nobody asked them to. Raises FetchError for what is packed in another way.
+    """
+    encoding = response.headers.get("Content-Encoding", "identity").strip().casefold()
+    unpack: Callable[[bytes, int], bytes] | None = None
+    if encoding in ("gzip", "x-gzip", "deflate"):
+        unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress
+    elif encoding != "identity":
+        raise FetchError(PACKED)
+    left = max_bytes + 1
+    async for chunk in response.content.iter_chunked(65_536):
+        try:
+            piece = unpack(chunk, left) if unpack else chunk
+        except zlib.error as err:
+            raise FetchError(PACKED) from err
+        yield piece
+        left -= len(piece)
+        if left <= 0:
+            return
+
+
+async def async_fetch(session: ClientSession, request: Request, max_bytes: int) -> HttpAnswer:
+    """Send a request and read at most `max_bytes` of its answer. Raises FetchError."""
+    async with async_open(session, request) as response:
+        body = b"".join([piece async for piece in read_pieces(response, max_bytes)])
+        return HttpAnswer(
+            status=response.status,
+            content_type=response.content_type.casefold(),
+            charset=(response.charset or "utf-8").casefold(),
+            content=body[:max_bytes],
+            cut=len(body) > max_bytes,
+        )
 
 
 def _redirected(request: Request, response: ClientResponse) -> Request | None:
@@ -253,38 +278,3 @@ def _redirected(request: Request, response: ClientResponse) -> Request | None:
         kept = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
         return Request(method="GET", url=url, headers=kept)
     return replace(request, url=url)
-
-
-async def _async_read(response: ClientResponse, max_bytes: int) -> HttpAnswer:
-    unpack = _unpacker(response.headers)
-    body = bytearray()
-    async for chunk in response.content.iter_chunked(65_536):
-        body += unpack(chunk, max_bytes + 1 - len(body))
-        if len(body) > max_bytes:
-            break
-    return HttpAnswer(
-        status=response.status,
-        headers=response.headers,
-        content_type=response.content_type.casefold(),
-        charset=(response.charset or "utf-8").casefold(),
-        content=bytes(body[:max_bytes]),
-        cut=len(body) > max_bytes,
-    )
-
-
-def _unpacker(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
-    """Return a function that decompresses a chunk up to a limit; servers pack what nobody asked them to."""
-    encoding = headers.get("Content-Encoding", "identity").strip().casefold()
-    if encoding == "identity":
-        return lambda chunk, _most: chunk
-    if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise Packed(encoding)
-    inner = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-
-    def unpack(chunk: bytes, most: int) -> bytes:
-        try:
-            return inner.decompress(chunk, most)
-        except zlib.error as err:
-            raise Packed(encoding) from err
-
-    return unpack

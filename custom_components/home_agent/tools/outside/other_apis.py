@@ -1,13 +1,11 @@
 """Tools of other LLM APIs: named so that every server accepts them, and known for what they are."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 import json
 from typing import Any, Final
-
-import probatio
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -23,7 +21,6 @@ from ...texts import clean, fold_letters, quoted
 from ..base import HomeAgentTool
 from ..intents import CALL_ANYTHING, CORE, OtherTool, inner_name, inner_tool
 from ..native import NATIVE
-from .outgoing import declared_by
 
 MAX_TOOL_NAME: Final = 128
 MAX_DESCRIPTION: Final = 1_000
@@ -42,35 +39,31 @@ _CAMEL: Final = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_\-.:/]+")
 type Function = Mapping[str, Any]
 """A tool as a request carries it: `name`, `description`, `parameters`."""
 
-_judged: Final[OrderedDict[str, Function | None]] = OrderedDict()
-"""The cleaned functions, None for refused ones."""
-
 
 async def async_sanitize(hass: HomeAssistant, functions: Sequence[Function]) -> list[Function | None]:
     """Return functions cleaned for the model, in the same order; None for those that are refused.
 
-    Known functions are cached; the firewall reads new ones in a worker thread.
+    The firewall reads in a worker thread what it has not read before.
     """
-    keys = [json.dumps(function, sort_keys=True, default=str) for function in functions]
-    new = {key: function for key, function in zip(keys, functions, strict=True) if key not in _judged}
-    if new:
-        cleaned = await hass.async_add_executor_job(lambda: [sanitize(function) for function in new.values()])
-        _judged.update(zip(new, cleaned, strict=True))
-    judged = [_judged[key] for key in keys]
-    for key in dict.fromkeys(keys):
-        _judged.move_to_end(key)
-    while len(_judged) > max(MAX_KEPT, len(keys)):
-        _judged.popitem(last=False)
-    return judged
+    if not functions:
+        return []
+    written = [json.dumps(function, default=str) for function in functions]
+    return await hass.async_add_executor_job(lambda: [*map(_sanitized, written)])
 
 
 async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
     """Return an API's description of its tools, cleaned for a prompt."""
-    if (known := _judged.get(text)) is None:
-        cut = text.strip()[:MAX_PROMPT]
-        cleaned = await hass.async_add_executor_job(lambda: firewall.clean(cut, describes=True))
-        known = _judged[text] = {"description": str(cleaned.value)}
-    return str(known["description"])
+    return await hass.async_add_executor_job(_sanitized_text, text.strip()[:MAX_PROMPT])
+
+
+@lru_cache(MAX_KEPT)
+def _sanitized(written: str) -> Function | None:
+    return sanitize(json.loads(written))
+
+
+@lru_cache(MAX_KEPT)
+def _sanitized_text(text: str) -> str:
+    return str(firewall.clean(text, describes=True).value)
 
 
 @callback
@@ -245,14 +238,3 @@ def source_of(tool: llm.Tool) -> str | None:
     if written and (kind.__module__.startswith(CORE) or not kind.annotations.open_world):
         return None
     return f"api:{tool.api_id if isinstance(tool, OtherTool) else inner.integration}"
-
-
-def declared_by_tool(tool: llm.Tool) -> frozenset[str]:
-    """Return the names of fields and the values that a tool's schema offers."""
-    try:
-        schema = probatio.to_openapi(
-            tool.parameters, custom_serializer=llm.selector_serializer, openapi_version="3.1.0"
-        )
-    except Exception:  # noqa: BLE001 - somebody else's schema
-        return frozenset()
-    return declared_by(schema) | {tool.description or ""}

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
 
 from ...const import CONF_SANITIZER_KEYWORDS
@@ -18,6 +19,7 @@ from ...safety.redaction import redacted
 from ...safety.sanitizer.private_names import PrivateKind
 from ...safety.sanitizer.sanitizer import LEFT_OUT, STATES, Sanitized, Sanitizer, Sending, Shortened, Untold
 from ..base import Leaving, ToolRun
+from ..calls.schema import json_schema
 
 OF_STATES: Final = frozenset({PrivateKind.ROOM, PrivateKind.PLACE, PrivateKind.DEVICE, PrivateKind.ENTITY_ID})
 """What a model that may read states knows anyway."""
@@ -31,23 +33,18 @@ SPOKEN: Final = frozenset({"const", "default", "description", "example"})
 class Outgoing:
     """Sanitises queries, arguments and questions of one agent before they leave, and notes them."""
 
-    def __init__(self, sanitizer: Sanitizer, memories: Memories, profile: Profile) -> None:
-        self._sanitizer = sanitizer
+    def __init__(
+        self, hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
+    ) -> None:
+        """Take the options of the agent; private memories do not leave either."""
         self._memories = memories
         self._profile = profile
+        self._sanitizer = Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], self._private_texts)
 
-    @classmethod
-    def of(
-        cls, hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
-    ) -> Self:
-        """Return the sanitiser for the options; private memories do not leave either."""
-
-        def private_texts() -> Iterator[str]:
-            yield from (memory.content for memory in memories.all() if memory.private)
-            hidden = profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
-            yield from (entry.value for entry in hidden)
-
-        return cls(Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts), memories, profile)
+    def _private_texts(self) -> Iterator[str]:
+        yield from (memory.content for memory in self._memories.all() if memory.private)
+        hidden = self._profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
+        yield from (entry.value for entry in hidden)
 
     async def async_query(self, tool: str, query: str, run: ToolRun) -> Sanitized:
         """Return what is searched for; the caller notes it. Raises ToolExecutionError for a held one."""
@@ -157,8 +154,12 @@ def texts_of(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
         yield text
 
 
-def declared_by(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
-    """Return the names of fields, the values and the descriptions that a JSON schema offers."""
+def declared_by(tool: llm.Tool) -> frozenset[str]:
+    """Return the names of fields, the values and the descriptions that a tool's own schema offers."""
+    return _declared(json_schema(tool)) | {tool.description or ""}
+
+
+def _declared(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
     found: set[str] = set()
     if isinstance(schema, Mapping) and depth:
         for key, item in schema.items():
@@ -168,8 +169,8 @@ def declared_by(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
                 found.update(map(str, item))
             elif key in SPOKEN and isinstance(item, str | int | float):
                 found.add(str(item))
-            found |= declared_by(item, depth - 1)
+            found |= _declared(item, depth - 1)
     elif isinstance(schema, list | tuple) and depth:
         for item in schema:
-            found |= declared_by(item, depth - 1)
+            found |= _declared(item, depth - 1)
     return frozenset(found)

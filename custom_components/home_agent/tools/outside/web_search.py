@@ -1,6 +1,5 @@
 """search_web: the web by a search service. The query is sanitised before it leaves, and audited."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, override
 
@@ -16,11 +15,10 @@ from ..base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
 
 if TYPE_CHECKING:
-    from ..search import SearchProvider, SearchResult
+    from .search_services import SearchProvider, SearchResult
 
 MAX_QUERY: Final = 400
 KEPT_SECONDS: Final = 600
-MAX_KEPT: Final = 32
 
 
 class SearchTool(HomeAgentTool):
@@ -42,7 +40,8 @@ class SearchTool(HomeAgentTool):
         self._make = provider
         self._provider: SearchProvider | None = None
         self._outgoing = outgoing
-        self._kept: OrderedDict[tuple[str, str], tuple[float, Sequence[SearchResult]]] = OrderedDict()
+        self._kept: dict[tuple[str, str], tuple[float, Sequence[SearchResult]]] = {}
+        """Results of the last minutes and when they are forgotten, by query and language."""
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -55,15 +54,12 @@ class SearchTool(HomeAgentTool):
         problem: str | None = "interrupted"
         try:
             key, now = (sent.text.casefold(), language), self._hass.loop.time()
-            if (kept := self._kept.get(key)) and kept[0] > now:
-                results = kept[1]
-            else:
+            self._kept = {known: kept for known, kept in self._kept.items() if kept[0] > now}
+            if key not in self._kept:
                 self._provider = self._provider or self._make()
-                results = await self._provider.async_search(sent.text, language)
-                self._kept[key] = (now + KEPT_SECONDS, results)
-                self._kept.move_to_end(key)
-                while len(self._kept) > MAX_KEPT:
-                    self._kept.popitem(last=False)
+                found = await self._provider.async_search(sent.text, language)
+                self._kept[key] = (now + KEPT_SECONDS, found)
+            results = self._kept[key][1]
             problem = None
         except HomeAgentError as err:
             problem = str(err)

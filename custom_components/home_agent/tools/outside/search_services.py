@@ -1,4 +1,4 @@
-"""The search services that web_search can ask."""
+"""The search services that search_web can ask: one of them is loaded where one is chosen."""
 
 from abc import ABC, abstractmethod
 import asyncio
@@ -15,8 +15,8 @@ import yarl
 
 from homeassistant.core import HomeAssistant
 
-from ..connection import render_key
-from ..const import (
+from ...connection import render_key
+from ...const import (
     CONF_SEARCH_KEY,
     CONF_SEARCH_PROVIDER,
     CONF_SEARCH_URL,
@@ -24,10 +24,10 @@ from ..const import (
     SEARCH_SEARXNG,
     SEARCH_TAVILY,
 )
-from ..errors import ToolExecutionError
-from ..inference.models import retry_seconds, shorten
-from ..texts import clean
-from .outside.fetch import FetchError, HttpAnswer, Request, async_fetch, async_session, is_local_name
+from ...errors import ToolExecutionError
+from ...inference.models import shorten
+from ...texts import clean
+from .fetch import FetchError, HttpAnswer, Request, async_fetch, async_session, is_local_name
 
 SECONDS: Final = 15
 """For one question and its whole answer."""
@@ -38,10 +38,8 @@ MAX_RESULTS: Final = 5
 MAX_TITLE: Final = 150
 MAX_SNIPPET: Final = 500
 MAX_URL: Final = 300
-MAX_PAUSE: Final = 3
-"""The longest pause in seconds that a service may ask for before the query is repeated once."""
-USED_UP: Final = (432, 433)
-"""Statuses of an account whose plan or pay-as-you-go limit is used up."""
+BUSY: Final = (HTTPStatus.TOO_MANY_REQUESTS, 432, 433)
+"""Statuses of a service that is asked too often; the last two of an account whose plan is used up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +107,9 @@ class SearchProvider(ABC):
         form: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> HttpAnswer:
-        """Return the answer of the service, once more where it names a short pause.
+        """Return the answer of the service; an address at home is asked only if a person typed it.
 
-        An address at home is asked only if a person typed it. Raises SearchError.
+        Raises SearchError.
         """
         if not self._typed and is_local_name(url.host or ""):
             raise SearchError(SearchTrouble.FAILED, AT_HOME)
@@ -125,22 +123,14 @@ class SearchProvider(ABC):
             sent["Content-Type"], data = "application/x-www-form-urlencoded", urlencode(form).encode()
         request = Request(method="GET" if data is None else "POST", url=str(url), headers=sent, body=data)
         session = async_session(self._hass, local=self._typed, verify_ssl=True)
-        for is_last in (False, True):
-            try:
-                async with asyncio.timeout(SECONDS):
-                    answer = await async_fetch(session, request, MAX_BYTES)
-            except TimeoutError:
-                raise SearchError(SearchTrouble.TIMEOUT, f"{SECONDS} seconds") from None
-            except FetchError as err:
-                trouble = SearchTrouble.UNREACHABLE if err.is_unreachable else SearchTrouble.FAILED
-                raise SearchError(trouble, str(err)) from None
-            is_busy = answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-            pause = retry_seconds(answer.headers) if is_busy else None
-            if is_last or pause is None:
-                break
-            if pause > MAX_PAUSE:
-                raise SearchError(SearchTrouble.RATE_LIMIT, f"in {pause:g} seconds")
-            await asyncio.sleep(pause)
+        try:
+            async with asyncio.timeout(SECONDS):
+                answer = await async_fetch(session, request, MAX_BYTES)
+        except TimeoutError:
+            raise SearchError(SearchTrouble.TIMEOUT, f"{SECONDS} seconds") from None
+        except FetchError as err:
+            trouble = SearchTrouble.UNREACHABLE if err.is_unreachable else SearchTrouble.FAILED
+            raise SearchError(trouble, str(err)) from None
         if answer.cut:
             raise SearchError(SearchTrouble.FAILED, "the answer is too large")
         return answer
@@ -151,7 +141,7 @@ def check_status(answer: HttpAnswer, detail: str = "") -> None:
     status = answer.status
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         raise SearchError(SearchTrouble.REFUSED, detail)
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
+    if status in BUSY:
         raise SearchError(SearchTrouble.RATE_LIMIT, detail)
     if status >= HTTPStatus.BAD_REQUEST:
         raise SearchError(SearchTrouble.FAILED, detail or f"answer {status}")
@@ -167,21 +157,16 @@ async def async_parsed[T](parse: Callable[[bytes], T], content: bytes) -> T:
         ) from err
 
 
-def best(rows: Iterable[tuple[object, object, object]]) -> list[SearchResult]:
-    """Return the first few results of titles, texts and addresses: one-line texts, each address once."""
+def best(items: Iterable[Mapping[str, Any]]) -> list[SearchResult]:
+    """Return the first results of `title`, `content` and `url`: one-line texts, each address once."""
     results: dict[str, SearchResult] = {}
-    for title, snippet, url in rows:
-        address, shown = str(url or "").strip(), clean(str(title or ""), MAX_TITLE)
+    for item in items:
+        address, title = str(item.get("url") or "").strip(), clean(str(item.get("title") or ""), MAX_TITLE)
         is_web = address.startswith(("http://", "https://")) and len(address) <= MAX_URL * 4
-        if is_web and shown and len(results) < MAX_RESULTS:
-            address = clean(address, MAX_URL)
-            results.setdefault(address, SearchResult(shown, clean(str(snippet or ""), MAX_SNIPPET), address))
+        if is_web and title and len(results) < MAX_RESULTS:
+            address, snippet = clean(address, MAX_URL), clean(str(item.get("content") or ""), MAX_SNIPPET)
+            results.setdefault(address, SearchResult(title, snippet, address))
     return list(results.values())
-
-
-def listed(items: Iterable[Mapping[str, Any]]) -> list[SearchResult]:
-    """Return the results of a list of objects."""
-    return best((item.get("title"), item.get("content"), item.get("url")) for item in items)
 
 
 VOID: Final = frozenset(
@@ -193,15 +178,6 @@ MAX_TEXT: Final = 4_000
 MAX_TAGS: Final = 50_000
 MAX_DEPTH: Final = 500
 """Beyond these a page is read no further."""
-
-
-@dataclass(slots=True)
-class PageResult:
-    """A result as the page shows it."""
-
-    url: str
-    title: str = ""
-    snippet: str = ""
 
 
 class ResultPage(HTMLParser):
@@ -220,7 +196,8 @@ class ResultPage(HTMLParser):
     ) -> None:
         super().__init__()
         self._titles, self._headings, self._snippets = {*titles}, {*headings}, {*snippets}
-        self.found: list[PageResult] = []
+        self.results: list[dict[str, str]] = []
+        """`url`, `title` and `content` as the page shows them."""
         self.classes: set[str] = set()
         """All classes and ids on the page."""
         self._into = ""
@@ -245,10 +222,10 @@ class ResultPage(HTMLParser):
             return
         self._stack.append(tag)
         if tag == "a" and (classes & self._titles or self._headings.intersection(self._stack)):
-            self.found.append(PageResult(given.get("href", "")))
+            self.results.append({"url": given.get("href", ""), "title": "", "content": ""})
             self._into, self._depth = "title", len(self._stack)
-        elif classes & self._snippets and self.found:
-            self._into, self._depth = "snippet", len(self._stack)
+        elif classes & self._snippets and self.results:
+            self._into, self._depth = "content", len(self._stack)
 
     @override
     def handle_endtag(self, tag: str) -> None:
@@ -262,8 +239,8 @@ class ResultPage(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Keep text that belongs to a result."""
         if self._into and HIDDEN.isdisjoint(self._stack):
-            text = getattr(self.found[-1], self._into) + data
-            setattr(self.found[-1], self._into, text[:MAX_TEXT])
+            text = self.results[-1][self._into] + data
+            self.results[-1][self._into] = text[:MAX_TEXT]
 
 
 PAGES: Final = ("https://html.duckduckgo.com/html", "https://lite.duckduckgo.com/lite")
@@ -302,20 +279,19 @@ def _duckduckgo_results(content: bytes) -> list[SearchResult] | None:
         content, titles=("result__a", "result-link"), snippets=("result__snippet", "result-snippet")
     )
     rows = []
-    for item in page.found:
+    for item in page.results:
         try:
-            url = yarl.URL(f"https:{item.url}" if item.url.startswith("//") else item.url)
+            url = yarl.URL(f"https:{item['url']}" if item["url"].startswith("//") else item["url"])
         except ValueError:
             continue
-        target = item.url
         if (url.host or "").endswith("duckduckgo.com"):  # a link to the result, or an advertisement
-            target = url.query.get("uddg", "") if url.path.startswith("/l/") else ""
-        rows.append((item.title, item.snippet, target))
+            item["url"] = url.query.get("uddg", "") if url.path.startswith("/l/") else ""
+        rows.append(item)
     if results := best(rows):
         return results
     if any(name.startswith(RIDDLES) for name in page.classes):
         return None
-    if page.found or page.classes & DUCKDUCKGO_EXPECTED:
+    if page.results or page.classes & DUCKDUCKGO_EXPECTED:
         return []
     raise ValueError("no page of results")
 
@@ -350,7 +326,7 @@ class SearXNG(SearchProvider):
 def _searxng_results(content: bytes) -> list[SearchResult]:
     """Return the results of JSON. Raises SearchError if all engines behind the server failed."""
     answer: dict[str, Any] = orjson.loads(content)
-    results = listed(answer["results"])
+    results = best(answer["results"])
     failed = answer.get("unresponsive_engines") or []
     if failed and not results:
         reasons = ", ".join(sorted({str(item[1])[:60] for item in failed if len(item) > 1}))
@@ -361,7 +337,7 @@ def _searxng_results(content: bytes) -> list[SearchResult]:
 def _page_results(content: bytes) -> list[SearchResult]:
     """Return the results of a page. Raises ValueError for another page."""
     page = ResultPage(content, headings=("h3", "h4"), snippets=("content", "result-content"))
-    results = best((item.title, item.snippet, item.url) for item in page.found)
+    results = best(page.results)
     if not results and not page.classes & SEARXNG_EXPECTED:
         raise ValueError("no page of results")
     return results
@@ -379,8 +355,6 @@ class Tavily(SearchProvider):
         base = self._url if self._url.name == "search" else self._url / "search"
         body = {"query": query, "max_results": MAX_RESULTS, "search_depth": "basic"}
         answer = await self._async_ask(base, body=body)
-        if answer.status in USED_UP:
-            raise SearchError(SearchTrouble.RATE_LIMIT, "the account is used up")
         if answer.status >= HTTPStatus.BAD_REQUEST:
             try:
                 detail = orjson.loads(answer.content)["detail"]
@@ -388,7 +362,7 @@ class Tavily(SearchProvider):
             except ValueError, LookupError, TypeError:
                 reason = ""
             check_status(answer, shorten(reason, (self._key,) if self._key else ()))
-        return await async_parsed(lambda content: listed(orjson.loads(content)["results"]), answer.content)
+        return await async_parsed(lambda content: best(orjson.loads(content)["results"]), answer.content)
 
 
 PROVIDERS: Final[Mapping[str, type[SearchProvider]]] = {
