@@ -281,7 +281,7 @@ class TestEverything:
         assert find("turn off all the lights", entity_id="light.*") == self.LIGHTS
         assert find("turn off all the lights", name="all lights") == self.LIGHTS
         assert find("mach alle Lichter aus", language="de", entity_id="all", domain="light") == self.LIGHTS
-        refuse("did not say all", sentence="turn off the lights", name="all lights")
+        refuse("Which ones?", sentence="turn off the lights", name="all lights")
         refuse("did not say all", sentence="turn off the lights", entity_id="all")
         refuse("Which ones?", sentence="turn off the lights", entity_id="light.*")
 
