@@ -1,6 +1,6 @@
 """User-defined entities: automations, scripts, scenes, groups and alerts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -48,7 +48,7 @@ GROUP = DomainFacts(
 )
 
 
-def _stays(service: str, _data: Mapping[str, Any]) -> str:
+def _stays(service: str, _data: Mapping[str, Any], _before: Collection[str]) -> str:
     """Return why what a scene or a script did cannot be taken back."""
     done = "may have changed several devices" if service in ("turn_on", "toggle") else "was stopped"
     return f"{done} and cannot be undone as a whole; ask which device to change back, and change that one"

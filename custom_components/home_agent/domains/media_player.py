@@ -1,6 +1,6 @@
 """Media players."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from homeassistant.core import State
@@ -80,6 +80,11 @@ def _restore(was: FormerState) -> ServiceCalls:
         yield "media_play" if state == "playing" else "media_pause", {}
     elif is_new and state in ("on", "idle"):
         yield "turn_on" if state == "on" else "media_stop", {}
+
+
+def _lost(service: str, _data: Mapping[str, Any], before: Collection[str]) -> str | None:
+    is_lost = service == "play_media" and not PLAYING.isdisjoint(before)
+    return "what played before does not come back by itself" if is_lost else None
 
 
 def _details(state: State) -> Iterator[str]:
@@ -195,7 +200,7 @@ MEDIA_PLAYER = DomainFacts(
     reads=frozenset(("search_media", "browse_media")),
     reaching=frozenset(("play_media",)),
     restore=_restore,
-    lost={"play_media": "what played before does not come back by itself"},
+    take_back=_lost,
     details=_details,
     reported=("media_title", "media_artist", "app_name", "source", "volume_level", "is_volume_muted"),
     abilities={"play_media": "PLAY_MEDIA", "group": "GROUPING"},

@@ -49,13 +49,17 @@ UPDATE = DomainFacts(
     name="update",
     actions={
         "install": Action(
-            "install", expected=words("off"), features="INSTALL", ability="install", adds=_backup
+            "install",
+            expected=words("off"),
+            features="INSTALL",
+            ability="install",
+            adds=_backup,
+            is_on_its_way=lambda state: bool(state.attributes.get("in_progress")),
         ),
         "skip": Action("skip", expected=words("off"), adds=_check),
     },
     writes=frozenset(("clear_skipped",)),
     lasting=frozenset(("install",)),
-    is_on_its_way=lambda state: bool(state.attributes.get("in_progress")),
     untold=words("backup"),
     admin_services=words("install skip clear_skipped"),
     system_platforms=words("hassio hacs"),

@@ -73,20 +73,15 @@ def taking_back(domain: str, actions: Sequence[RecordedAction]) -> Plan | None:
 
     Raises CannotRestoreError for what Home Assistant cannot take back.
     """
-    facts = DOMAINS[domain]
-    reason = next((facts.lost[action.service] for action in actions if action.service in facts.lost), None)
-    before = {shown.state for action in actions for shown in action.before.values()}
-    if reason and before & {"playing", "buffering"}:
-        raise CannotRestoreError(reason)
-    if facts.take_back is None:
+    take_back, calls = DOMAINS[domain].take_back, list[PlannedCall]()
+    if take_back is None:
         return None
-    calls = []
     for action in actions:
-        made = facts.take_back(action.service, action.data)
+        made = take_back(action.service, action.data, {shown.state for shown in action.before.values()})
         if isinstance(made, str):
             raise CannotRestoreError(made)
-        calls.append(PlannedCall(*made))
-    return Plan(domain, calls, Expectation())
+        calls += [PlannedCall(*made)] if made else []
+    return Plan(domain, calls, Expectation()) if calls else None
 
 
 def moving(domain: str) -> frozenset[str]:
