@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, NotRequired, TypedDict, override
+from typing import Any, Final, override
 
 import probatio
 
@@ -250,8 +250,6 @@ MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
 HERE_FOR: Final = timedelta(minutes=30)
 """How long what a person has typed in one conversation belongs to what they type in another one."""
-TARGET: Final = ("entity_id", "name", "area", "floor", "domain")
-"""Arguments that name a part of what was done; models are offered the first one."""
 
 
 def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
@@ -369,8 +367,8 @@ class ActivityTool(HomeAgentTool):
             if target.is_empty:
                 return await self._async_undo_last(here, plans, run, actions)
             return await self._async_undo_named(target, here, plans, run, actions)
-        result = ActivityResult(newest_first=[])
-        result["newest_first"] = [row for action in actions if (row := _row(action, run))][:MAX_LISTED]
+        rows: list[JsonValueType] = [row for action in actions if (row := _row(action, run))]
+        result: dict[str, JsonValueType] = {"newest_first": rows[:MAX_LISTED]}
         seen = self._planned.seen_by(run.speaker) if self._planned is not None else ()
         if planned := planned_rows([item for item in seen if not item.is_timer][:MAX_PLANNED], run):
             result["planned"] = planned
@@ -507,30 +505,8 @@ class ActivityTool(HomeAgentTool):
         return {"cancelled": planned_rows(items, run)}
 
 
-class ActionRow(TypedDict):
-    """A call as the model reads it; `to` has the changes by entity, `more` counts further entities."""
-
-    at: str
-    did: str
-    to: dict[str, str]
-    more: NotRequired[int]
-    failed: NotRequired[str]
-    undone: NotRequired[bool]
-    planned_for: NotRequired[str]
-
-
-class ActivityResult(TypedDict):
-    """The calls that the speaker may know of, and what is planned."""
-
-    newest_first: list[ActionRow]
-    planned: NotRequired[list[JsonValueType]]
-    automations: NotRequired[list[JsonValueType]]
-    why: NotRequired[JsonValueType]
-    """Who or what changed the entities that were named, which others may have done."""
-
-
-def _row(action: RecordedAction, run: ToolRun) -> ActionRow | None:
-    """Return a description of a call; None if none of its entities is exposed any more."""
+def _row(action: RecordedAction, run: ToolRun) -> dict[str, JsonValueType] | None:
+    """Return a call as the model reads it, its changes by entity; None if it may see none of the entities."""
     shown = [
         entity_id
         for entity_id in action.entity_ids
@@ -539,7 +515,7 @@ def _row(action: RecordedAction, run: ToolRun) -> ActionRow | None:
     ]
     if not shown:
         return None
-    changes: dict[str, str] = {}
+    changes: dict[str, JsonValueType] = {}
     for entity_id in shown[:MAX_NAMED]:
         before, after = action.before.get(entity_id), action.after.get(entity_id)
         if before is None or after is None:
@@ -547,8 +523,11 @@ def _row(action: RecordedAction, run: ToolRun) -> ActionRow | None:
             continue
         state = before.state if before.state == after.state else f"{before.state} -> {after.state}"
         changes[entity_id] = ", ".join((state, *differences(before.attributes, after.attributes)))
-    did = f"{action.domain}.{action.service}"
-    row = ActionRow(at=format_local(action.at), did=did, to=changes)
+    row: dict[str, JsonValueType] = {
+        "at": format_local(action.at),
+        "did": f"{action.domain}.{action.service}",
+        "to": changes,
+    }
     if len(shown) > MAX_NAMED:
         row["more"] = len(shown) - MAX_NAMED
     if not action.success:

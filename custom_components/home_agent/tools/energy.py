@@ -31,8 +31,6 @@ ENERGY: Final = "energy"
 MANAGER: Final = "energy_manager"
 """Where Home Assistant keeps the manager of the preferences."""
 KINDS: Final = ("grid", "solar", "battery", "gas", "water")
-MAX_SOURCES: Final = 40
-MAX_DEVICES: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +85,7 @@ def preferences(hass: HomeAssistant) -> Preferences:
         return Preferences()
     costs: Mapping[str, str] = (hass.data.get(ENERGY) or {}).get("cost_sensors", {})
     sources: list[EnergySource] = []
-    for each in (data.get("energy_sources") or ())[:MAX_SOURCES]:
+    for each in data.get("energy_sources") or ():
         taken, given = each.get("stat_energy_from") or "", each.get("stat_energy_to") or ""
         if each.get("type") in KINDS:
             # Home Assistant calculates a cost itself where there is a price and no statistic.
@@ -102,7 +100,7 @@ def preferences(hass: HomeAssistant) -> Preferences:
                 level=each.get("stat_soc") or "",
             )
             sources.append(source)
-    return Preferences(sources, (data.get("device_consumption") or ())[:MAX_DEVICES])
+    return Preferences(sources, data.get("device_consumption") or ())
 
 
 NOW: Final = timedelta(seconds=5)

@@ -194,22 +194,6 @@ async def test_groups_are_no_further_lamps_unless_asked_for(rooms: QueryHouse) -
     assert entity_ids(both) == ["light.all_lamps", "light.lamp_0"]
 
 
-async def test_who_changed_a_state_is_told_if_known(rooms: QueryHouse, hass: HomeAssistant) -> None:
-    rooms.add("person.anna", "home", {"user_id": "anna-id"})
-    rooms.add("automation.night", "on")
-    rooms.add("media_player.tv", "on")
-    for context, by in ((Context(user_id="anna-id"), {"by": "a member of the household"}), (Context(), None)):
-        hass.states.async_set("media_player.tv", "off" if by else "on", context=context)
-        hass.states.async_set("media_player.tv", "playing" if by is None else "off", context=context)
-        assert (await rooms.ask(entity_id="media_player.tv")).get("changed_by") == by
-    run = Context()
-    hass.states.async_set("automation.night", "on", {"last_triggered": "now"}, context=run)
-    hass.states.async_set("media_player.tv", "idle", context=run)
-    assert (await rooms.ask(entity_id="media_player.tv"))["changed_by"] == {"automation": "night"}
-    async_expose_entity(hass, "conversation", "automation.night", False)
-    assert (await rooms.ask(entity_id="media_player.tv"))["changed_by"] == {"automation": "not exposed"}
-
-
 async def test_hidden_entities_do_not_exist(rooms: QueryHouse) -> None:
     rooms.add("light.one", "on")
     rooms.add("light.two", "off")
