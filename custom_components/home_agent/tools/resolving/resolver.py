@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
 
-from ...context.named import NamesInSentence, fits, language_of, topic_reader, vocabulary
+from ...context.named import NamesInSentence, fits, language_of, read_topic, topic_reader, vocabulary
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
@@ -21,12 +21,10 @@ from ...knowledge.names import (
     find_label,
     label_and_rest,
     labels_in,
-    longest,
     name_index,
     owned_in,
     phrase_similarity,
     place_id,
-    place_names,
     squash,
     without_article,
     word_similarity,
@@ -41,7 +39,6 @@ from ...knowledge.spoken_words import (
     known_language,
     means_home,
     room_words,
-    said_words,
     says_goodbye,
     stop_words,
     without_idioms,
@@ -172,8 +169,6 @@ def _unknown(slot: str, text: str, names: Sequence[str]) -> ValidationError:
 
 
 MIN_LIKENESS: Final = 0.75
-INFLECTED: Final = 0.88
-"""How alike a word of a sentence and a word of a name must be."""
 MIN_LENGTH: Final = 5
 """Shorter names are not compared letter by letter."""
 
@@ -276,25 +271,16 @@ def _label(house: HouseSnapshot, text: str, *, exact: bool = False) -> NamedPlac
 
 def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
     """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
-    owned, others = owned_in(house, without_idioms(sentence), language)
-    sentence = " ".join(word.plain for word in others)
-    names = place_names(house)
-    meanings = [
-        [name for name in names.words if word_similarity(word, name) >= INFLECTED]
-        for word in content_words(sentence)
-    ]
-    mentions = names.find(meanings, in_a_row=True)
-    areas = [mention for mention in mentions if isinstance(mention.value, Area)]
-    named = [mention.value for mention in longest(areas or mentions)]
-    places = [_place(place.name, [place], repaired=False) for place in (*owned.values(), *named)]
-    if not named:
-        spoken = said_words(sentence)
-        rooms = {word for word in room_words(language) if f" {word} " in spoken}
-        longest_words = [
-            word for word in rooms if not any(word != other and word in other for other in rooms)
-        ]
-        places += filter(None, (find_place(house, word, "area") for word in longest_words))
-    return list({place.name: place for place in places}.values())
+    languages, topic = name_languages(sentence, language), read_topic(sentence, language)
+    places = [*NamesInSentence(house, topic, languages, places_only=True).places.values()]
+    areas = [place for place in places if isinstance(place, Area)]
+    if places:
+        return [_place(place.name, [place], repaired=False) for place in areas or places]
+    said = without_idioms(sentence)
+    rooms = [word for word in room_words(language) if f" {word} " in said]
+    longest = [word for word in rooms if not any(word != other and word in other for other in rooms)]
+    named = filter(None, (find_place(house, word, "area") for word in longest))
+    return [*{place.name: place for place in named}.values()]
 
 
 def _place(text: str, places: Sequence[Area | Floor], *, repaired: bool) -> NamedPlace:
@@ -873,7 +859,8 @@ class _Search:
                     f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
                 )
             return self._by_kind()
-        meant = (self._meant(name, language) for language in self._languages[::-1])
+        own = language_of(self.sentence, self.speaker.language) or DEFAULT
+        meant = (self._meant(name, language) for language in dict.fromkeys((own, *self._languages)))
         records, is_kind, is_placed = next((each for each in meant if each[0]), ([], False, False))
         found = [record for record in records if self._is_allowed(record)]
         self.repaired |= bool(found)
@@ -986,15 +973,14 @@ class Mentioned:
 
 def mention(hass: HomeAssistant, house: HouseSnapshot, sentence: str, language: str) -> Mentioned:
     """Return what a sentence names, without a call that tells what is meant."""
-    reader = topic_reader(language_of(sentence, language) or DEFAULT)
-    topic = reader.read(sentence)
+    topic = read_topic(sentence, language)
     own = known_language(hass.config.language).partition("-")[0]
     finder = NamesInSentence(house, topic, tuple(dict.fromkeys((own, DEFAULT, topic.language))))
     kinds = (*topic.kinds.values(), *finder.compounds.values(), *topic.implied.values())
     return Mentioned(
         frozenset(named.record.entity_id for named in finder.entities()),
         frozenset(key for keys in kinds for key in keys),
-        reader.kinds,
+        topic_reader(topic.language).kinds,
         frozenset(finder.places),
         topic.everything,
     )
