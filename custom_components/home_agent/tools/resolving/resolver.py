@@ -44,9 +44,9 @@ from ...knowledge.spoken_words import (
     without_idioms,
     words_of,
 )
-from ...languages import DEFAULT, languages
+from ...languages import DEFAULT, languages, table
 from ...regex import lazy_regex
-from ...texts import fold, one_line, parsed
+from ...texts import fold, one_line, parsed, words
 
 NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))
 """What models write where they mean nothing."""
@@ -898,6 +898,11 @@ class _Search:
                 word_similarity(word, other) >= SURE for other in own
             )
 
+        said = self.kinds.domains or {key for keys in kinds.values() for key in keys}
+        if said and LISTED.issuperset(said) and (purposes := purposes_in(name)):
+            lists = [record for record in here if purposes & purposes_in(*record.names)]
+            if lists:
+                return lists, False, False
         named = [
             entity
             for entity in finder.entities()
@@ -941,6 +946,26 @@ class _Search:
             return self._of_one_name(tied, name)
         problem = f"name: {name[:40]!r} may be several. Ask which, or give the entity_id"
         return self._several(tied, problem)[:MAX_NEAR]
+
+
+LISTED: Final = frozenset(("todo", "calendar"))
+"""Domains of which the names say what an entity is for."""
+
+
+def purposes_in(*names: str) -> frozenset[str]:
+    """Return what lists or calendars are for, by the words of any language in their names."""
+    text = "".join(f" {' '.join(words(name))}" for name in names)
+    return frozenset(purpose for phrase, purpose in _purposes().items() if f" {phrase}" in text)
+
+
+@cache
+def _purposes() -> Mapping[str, str]:
+    return {
+        " ".join(words(entry)): purpose
+        for language in languages()
+        for purpose, entries in (table(language, "names.lists") or {}).items()
+        for entry in entries
+    }
 
 
 NAMED, KIND, PLACE = 3, 2, 1
