@@ -231,7 +231,7 @@ async def test_what_did_you_do(agent: Agent, model_server: ModelServer) -> None:
     assert speech(result) == "I turned on the kitchen light."
     (told,) = tool_results(model_server.chats[-1])[-1]["result"]["newest_first"]
     assert told["did"] == "light.turn_on"
-    assert "off -> on" in told["to"][LIGHT]
+    assert told["to"][LIGHT]["state"] == "off -> on"
 
 
 async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:

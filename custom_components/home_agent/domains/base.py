@@ -66,11 +66,14 @@ there is none; None if the states tell what to restore."""
 class FormerState:
     """What an entity showed before a call."""
 
+    entity_id: str
     facts: DomainFacts
     state: str
     attributes: Mapping[str, Any]
     changed: Changed
     """What differs since."""
+    after: Mapping[str, Any]
+    """The attributes after the call."""
 
 
 class MeantAction(NamedTuple):

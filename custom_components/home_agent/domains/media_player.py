@@ -70,16 +70,25 @@ def _step(state: State, direction: int, size: float | None) -> tuple[str, Mappin
 
 
 def _restore(was: FormerState) -> ServiceCalls:
-    """Yield settings, and what plays or rests."""
+    """Yield settings, what plays or rests, and the group that the player was in; others leave it."""
     state, is_new = was.state, STATE in was.changed
     if is_new and state in RESTING:
         yield "turn_off", {}
+    else:
+        yield from restore_settings(was)
+        if is_new and state in ("playing", "paused"):
+            yield "media_play" if state == "playing" else "media_pause", {}
+        elif is_new and state in ("on", "idle"):
+            yield "turn_on" if state == "on" else "media_stop", {}
+    before, after = ([*(shown.get(GROUP) or ())] for shown in (was.attributes, was.after))
+    if set(before) == set(after):
         return
-    yield from restore_settings(was)
-    if is_new and state in ("playing", "paused"):
-        yield "media_play" if state == "playing" else "media_pause", {}
-    elif is_new and state in ("on", "idle"):
-        yield "turn_on" if state == "on" else "media_stop", {}
+    if len(before) > 1:
+        yield "join", {GROUP: before[1:]}, before[0]
+    elif after and after[0] != was.entity_id:
+        yield "unjoin", {}
+    if after[:1] == [was.entity_id]:
+        yield from (("unjoin", {}, other) for other in after if other not in (*before, was.entity_id))
 
 
 def _lost(service: str, _data: Mapping[str, Any], before: Collection[str]) -> str | None:

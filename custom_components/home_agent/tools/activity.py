@@ -50,7 +50,7 @@ from .planned_rows import (
     planned_rows,
     told_timer,
 )
-from .query.present import COMPARED, differences
+from .query.present import differences
 from .resolving.resolver import Target, mention
 from .results import ToldAct
 
@@ -326,13 +326,9 @@ class ActivityTool(HomeAgentTool):
         for row in rows if isinstance(rows, list) else ():
             changes = row.get("to") if isinstance(row, dict) else None
             for entity_id, change in changes.items() if isinstance(changes, dict) else ():
-                values: dict[str, list[str]] = {}
-                for part in str(change).split(", "):
-                    name, _, rest = part.partition(" ")
-                    key, told = (name, rest) if name in COMPARED else ("state", part)
-                    values.setdefault(key, []).extend(told.split(" -> "))
-                if any(True for _ in texts_in(hass, entity_id, values)):
-                    yield str(change)
+                for name, text in change.items() if isinstance(change, dict) else ():
+                    if [*texts_in(hass, entity_id, {name: str(text).split(" -> ")})]:
+                        yield str(text)
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
@@ -522,7 +518,7 @@ def _row(action: RecordedAction, run: ToolRun) -> dict[str, JsonValueType] | Non
             changes[entity_id] = "unknown"
             continue
         state = before.state if before.state == after.state else f"{before.state} -> {after.state}"
-        changes[entity_id] = ", ".join((state, *differences(before.attributes, after.attributes)))
+        changes[entity_id] = {STATE: state, **dict(differences(before.attributes, after.attributes))}
     row: dict[str, JsonValueType] = {
         "at": format_local(action.at),
         "did": f"{action.domain}.{action.service}",

@@ -485,7 +485,7 @@ class Viewer:
         if before.state != after.state:
             return f"{self.shown(before) or ANOTHER} -> {now}"
         old, new = (without_outside(self.run.hass, state).attributes for state in (before, after))
-        return ", ".join(differences(old, new)) or now
+        return ", ".join(f"{name} {values}" for name, values in differences(old, new)) or now
 
 
 async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[Facts]:

@@ -185,7 +185,7 @@ async def test_what_was_done_is_told_in_percent(hass: HomeAssistant, agent: Agen
     agent.server.script([tool_calls([("activity", {"action": "list"})]), text("Okay.")])
     await agent.say("What did you do?", conversation_id=first.conversation_id)
     (row,) = tool_results(agent.server.chats[-1])[-1]["result"]["newest_first"]
-    assert row["to"] == {"light.bathroom": "on, brightness 10% -> 30%"}
+    assert row["to"] == {"light.bathroom": {"state": "on", "brightness": "10% -> 30%"}}
 
 
 def offered(request: Any) -> dict[str, Any]:

@@ -89,15 +89,15 @@ def as_percent(name: str, value: Any) -> int | None:
     return max(1 if value > 0 else 0, round(value / _FULL_SCALE[name] * 100))
 
 
-def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings that changed, with their values before and after."""
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the settings that changed, each with its values before and after: "10% -> 30%"."""
     for name in COMPARED:
         values = before.get(name), after.get(name)
         if values[0] != values[1] and None not in values:
             percents = [as_percent(name, value) for value in values]
             pairs = zip(values, percents, strict=True)
             shown = [str(value) if percent is None else f"{percent}%" for value, percent in pairs]
-            yield f"{name} {' -> '.join(shown)}"
+            yield name, " -> ".join(shown)
 
 
 def chosen_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
