@@ -26,7 +26,6 @@ _APPLY: Final = Action("turn_on", takes=("transition",), native=ANY)
 
 
 def _last_run(state: State) -> Iterator[str]:
-    """Yield when an automation or a script last ran."""
     last = state.attributes.get("last_triggered")
     moment = last if isinstance(last, datetime) else dt_util.parse_datetime(str(last or ""))
     if moment is not None:

@@ -84,7 +84,6 @@ def _step(state: State, direction: int, size: float | None) -> tuple[str, Mappin
 
 
 def _restore(was: FormerState) -> ServiceCalls:
-    """Yield one call with brightness, and colour or effect."""
     if was.state != "on":
         yield from restore_on_off(was)
         return

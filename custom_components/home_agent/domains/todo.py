@@ -26,7 +26,6 @@ def _take_back_item(
 
 
 def _event(state: State) -> Iterator[str]:
-    """Yield the event and when it begins."""
     yield from text_of("message", state)
     if start := state.attributes.get("start_time"):
         yield word_or_quote(str(start))

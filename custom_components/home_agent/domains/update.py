@@ -15,7 +15,6 @@ SKIPPED: Final = "skipped_version"
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield the versions, and how far an installation is."""
     attributes = state.attributes
     if attributes.get("in_progress"):
         percent = number_of(attributes.get("update_percentage"))

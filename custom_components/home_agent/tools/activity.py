@@ -495,7 +495,6 @@ class ActivityTool(HomeAgentTool):
                 self._planned.take_held(changes)
 
     async def _async_cancel(self, items: Sequence[PlannedItem], run: ToolRun) -> JsonValueType:
-        """Cancel planned commands, and return them."""
         if self._planned is not None:
             await self._planned.async_cancel([item.id for item in items])
         return {"cancelled": planned_rows(items, run)}

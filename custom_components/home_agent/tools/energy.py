@@ -243,7 +243,6 @@ def _flow(counted: Mapping[str, float]) -> dict[str, float]:
 
 
 def _move(left: dict[str, float], source: str, target: str, limit: float = float("inf")) -> float:
-    """Move as much as both have, and return it."""
     amount = min(left[source], left[target], limit)
     left[source] -= amount
     left[target] -= amount
@@ -367,7 +366,6 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
 def _electricity(
     hass: HomeAssistant, wanted: Preferences, counted: Counted, flows: Collection[Mapping[str, float]]
 ) -> Figures:
-    """Return where the electricity came from and went to, and what it cost."""
     names = ("used", "solar_at_home", "used_grid")
     used, at_home, bought = (sum(flow[name] for flow in flows) for name in names)
     grid, solar, battery = wanted.of("grid"), wanted.of("solar"), wanted.of("battery")

@@ -181,7 +181,6 @@ class _RoomOrder:
         return supports(state, self.facts.actions[self.work.action].features)
 
     def _reached(self, record: EntityRecord) -> frozenset[str]:
-        """Return the areas that a machine can be sent to."""
         entry = er.async_get(self.run.hass).async_get(record.entity_id)
         if entry is None or not self._can(record):
             return frozenset()
@@ -269,7 +268,6 @@ class _GroupOrder:
         return _call(args, args["action"], members, given)
 
     def _players(self, target: Target) -> list[EntityRecord]:
-        """Return the players that are meant and can play in a group. Raises ValidationError."""
         players: list[EntityRecord] = []
         is_named = bool(target.entity_id or target.name)
         areas = target.area.split(",") if target.area and "," in target.area else [target.area]

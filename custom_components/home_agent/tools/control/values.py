@@ -67,7 +67,6 @@ def named_color(text: str) -> dict[str, Any] | None:
 
 @cache
 def _colors() -> dict[str, str]:
-    """Return the names of colours in CSS by their names in all languages."""
     return {**colors(), **{name: name for name in color_util.COLORS}}
 
 

@@ -553,7 +553,6 @@ class _Search:
         return [record for record in here if record.category is None] or here
 
     def _by_kind(self) -> list[EntityRecord]:
-        """Return the entities of a kind in a place."""
         found = self._candidates()
         if self.many and self.kinds.classes and not self.kinds.domains:
             # Thermostats and the like measure, too: in rooms without such a sensor.
@@ -616,7 +615,6 @@ class _Search:
         speaker = self.speaker
 
         def order(record: EntityRecord) -> tuple[bool, bool, bool, int, str]:
-            """Return the place of one."""
             is_here = record.area_id is not None and record.area_id == speaker.area_id
             is_near = record.floor_id is not None and record.floor_id == speaker.floor_id
             rank = ranks.get(record.entity_id, MAX_LIKELY)
@@ -888,7 +886,6 @@ class _Search:
         here = [record for record in here if record.category is None and self.kinds.fits(record)]
 
         def is_of(record: EntityRecord, index: int) -> bool:
-            """Return whether a word tells the kind of an entity."""
             return any(fits(record, key, reader.kinds) for key in kinds.get(index, ()))
 
         def is_in_name(record: EntityRecord, index: int) -> bool:
@@ -932,7 +929,6 @@ class _Search:
         return records, True, bool(finder.places or place)
 
     def _by_nearness(self, name: str) -> list[EntityRecord]:
-        """Return the entity whose name comes nearest."""
         narrowed = self.places or self.kinds.domains
         pool = {record.entity_id for record in self._candidates()} if narrowed else None
         near = self.names.near(name, pool)
