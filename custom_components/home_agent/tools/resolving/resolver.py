@@ -911,6 +911,8 @@ class _Search:
         ]
         if named:
             return [entity.record for entity in named if entity.score == named[0].score], False, False
+        if topic.text and not finder.places and fold(name) not in domain_words():
+            return [], False, False  # without spaces between words nothing tells what is left over
         for index in told - kinds.keys():
             if (domain := domain_words().get(topic.words[index].folded)) is not None:
                 kinds[index] = frozenset((domain,))
