@@ -8,10 +8,9 @@ import pytest
 
 from custom_components.home_agent.domains import DOMAINS, gated_domains
 from custom_components.home_agent.domains.base import STATE
-from custom_components.home_agent.domains.features import feature_bits
 
 RECORDED = json.loads((Path(__file__).parents[1] / "fixtures" / "domains.json").read_text(encoding="utf-8"))
-"""The tables that `DERIVED` names. A change of any of them is a decision about safety or about the prompt."""
+"""The tables that `DERIVED` names. A change of any of them is a decision about safety."""
 
 
 def _named(attribute: str) -> dict[str, Any]:
@@ -55,22 +54,6 @@ DERIVED = {
     },
     "kept_attributes": lambda: _in_order(_named("kept_attributes")),
     "restored": lambda: _where("restore"),
-    "feature_abilities": lambda: {
-        name: {ability: feature_bits(name, needed) if needed else 0 for ability, needed in row.items()}
-        for name, row in _named("feature_abilities").items()
-    },
-    "reported": lambda: {
-        name: list(facts.reported) for name, facts in DOMAINS.items() if facts.reported is not None
-    },
-    "moments": lambda: _where("is_moment"),
-    "says_age": lambda: _where("says_age"),
-    "in_everything": lambda: _where("in_everything"),
-    "switched_with_everything": lambda: _where("is_switched_with_everything"),
-    "lively": lambda: _where("is_lively"),
-    "active": lambda: _named("active"),
-    "acts": lambda: _named("acts"),
-    "other_act": lambda: _named("other_act"),
-    "suggested": lambda: _named("suggested"),
     "device_actions": lambda: {
         name: {kind: DOMAINS[name].service_of(kind) for kind in row}
         for name, row in RECORDED["device_actions"].items()

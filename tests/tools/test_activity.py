@@ -1,5 +1,6 @@
 """Putting back what a turn did, by voice and by service, on real entities."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,15 +10,17 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.safety.journal import EarlierState
+from custom_components.home_agent.safety.journal import EarlierState, RecordedAction
+from custom_components.home_agent.store import load
 from custom_components.home_agent.tools.control.restoring import CannotRestoreError, restoring
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.exceptions import ServiceValidationError
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.timers import call
 from tests.helpers.turns import tool_results
-from tests.helpers.undo import BED, LIGHT, act, control, undo, undo_service
+from tests.helpers.undo import BED, LIGHT, UNDO, act, control, undo, undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -31,7 +34,7 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 
 
 async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
-    """On becomes off again, and the undo is in the ledger like any call."""
+    """On becomes off again, a dimmed light as bright as before; the undo is in the ledger like any call."""
     first = await act(agent, control("turn_on"))
     assert hass.states.get(LIGHT).state == "on"
     context = Context()
@@ -45,13 +48,9 @@ async def test_put_it_back(hass: HomeAssistant, agent: Agent) -> None:
     assert calls[0].context.id == context.id, "it runs as the one who asked"
     newest = agent.entry.runtime_data.handler.guard.journal.ledger.recent(1)[0]
     assert (newest.service, newest.undoes) == ("turn_off", True)
-
-
-async def test_brightness_comes_back(hass: HomeAssistant, agent: Agent) -> None:
-    """A dimmed light gets the brightness it had."""
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 200}, blocking=True)
     await hass.async_block_till_done()
-    first = await act(agent, control("turn_on", brightness_pct=20))
+    await act(agent, control("turn_on", brightness_pct=20), conversation_id=first.conversation_id)
     assert hass.states.get(LIGHT).attributes["brightness"] == 51
     await undo(agent, first.conversation_id)
     assert hass.states.get(LIGHT).attributes["brightness"] == 200
@@ -184,20 +183,10 @@ async def test_another_place_is_left_alone(
     kitchen = await undo(agent, context=own, device_id="kitchen")
     assert "Nothing was changed here" in kitchen["error"]
     assert hass.states.get(BED).state == "on"
+    await act(agent, control("turn_on"), context=own, device_id="kitchen")
     there = await undo(agent, context=own, device_id="bedroom")
     assert set(there["result"]["restored"]) == {BED}
-
-
-async def test_the_newest_here_is_undone(
-    hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser
-) -> None:
-    """What was done later elsewhere is not taken for what is meant here."""
-    own = Context(user_id=hass_admin_user.id)
-    await act(agent, control("turn_on"), context=own, device_id="kitchen")
-    await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
-    result = await undo(agent, context=own, device_id="kitchen")
-    assert set(result["result"]["restored"]) == {LIGHT}
-    assert hass.states.get(BED).state == "on"
+    assert hass.states.get(LIGHT).state == "on", "what was done later elsewhere is not meant here"
 
 
 async def test_typed_long_ago(
@@ -228,7 +217,7 @@ async def test_what_did_you_do(agent: Agent, model_server: ModelServer) -> None:
     assert speech(result) == "I turned on the kitchen light."
     (told,) = tool_results(model_server.chats[-1])[-1]["result"]["newest_first"]
     assert told["did"] == "light.turn_on"
-    assert "off -> on" in told["to"][LIGHT]
+    assert told["to"][LIGHT]["state"] == "off -> on"
 
 
 async def test_the_service(hass: HomeAssistant, agent: Agent) -> None:
@@ -262,6 +251,154 @@ async def test_own_sentences_come_back(hass: HomeAssistant, model_server: ModelS
     assert not model_server.chats
     assert set((await undo_service(hass))["restored"]) == {LIGHT}
     assert hass.states.get(LIGHT).state == "off"
+
+
+async def undo_named(agent: Agent, sentence: str, *named: str, **options: Any) -> dict[str, Any]:
+    """Have a part put back by name or id, and return what the model was told."""
+    agent.server.script(
+        [tool_calls([("activity", {"action": "undo", "entity_id": list(named)})]), text("Ok")]
+    )
+    await agent.say(sentence, **options)
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+async def test_a_part_is_put_back(hass: HomeAssistant, agent: Agent) -> None:
+    """What is named is restored, the rest of the request stays, and can be restored afterwards."""
+    first = await act(agent, control("turn_on", [LIGHT, BED]))
+    result = await undo_named(agent, "Not the bed light", BED, conversation_id=first.conversation_id)
+    assert set(result["result"]["restored"]) == {BED}
+    assert (hass.states.get(BED).state, hass.states.get(LIGHT).state) == ("off", "on")
+    again = await undo_named(agent, "Not the bed light", "Bed Light", conversation_id=first.conversation_id)
+    assert "Bed Light: not changed here by you" in again["error"]
+    assert "Changed here: Kitchen Ceiling" in again["error"]
+    rest = await undo(agent, first.conversation_id)
+    assert set(rest["result"]["restored"]) == {LIGHT}
+    assert hass.states.get(LIGHT).state == "off"
+    assert "nothing to put back" in (await undo(agent, first.conversation_id))["error"]
+
+
+async def test_a_part_survives_a_restart(agent: Agent) -> None:
+    """What was restored alone is stored, and older stored actions load."""
+    first = await act(agent, control("turn_on", [LIGHT, BED]))
+    await undo_named(agent, "Not the bed light", BED, conversation_id=first.conversation_id)
+    ledger = agent.entry.runtime_data.handler.guard.journal.ledger
+    stored = next(action for action in ledger.stored() if not action["undoes"])
+    assert load(RecordedAction, stored).undone_ids == {BED}
+    del stored["undone_ids"]
+    assert load(RecordedAction, stored).undone_ids == frozenset()
+
+
+async def test_an_earlier_request_by_name(hass: HomeAssistant, agent: Agent) -> None:
+    """A name reaches the newest request that changed it, not only the last one."""
+    first = await act(agent, control("turn_on"))
+    await act(agent, control("turn_on", BED), conversation_id=first.conversation_id)
+    named = {"action": "undo", "name": "kitchen ceiling"}
+    agent.server.script([tool_calls([("activity", named)]), text("Ok")])
+    await agent.say("Undo the kitchen ceiling", conversation_id=first.conversation_id)
+    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "on")
+
+
+async def test_elsewhere_by_name(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
+    """What the person changed elsewhere is restored if the sentence names it, not if only the model does."""
+    own = Context(user_id=hass_admin_user.id)
+    await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
+    unnamed = await undo_named(agent, "Put it back", BED, context=own, device_id="kitchen")
+    assert "not changed here by you" in unnamed["error"]
+    assert hass.states.get(BED).state == "on"
+    named = await undo_named(agent, "Undo the bed light", BED, context=own, device_id="kitchen")
+    assert set(named["result"]["restored"]) == {BED}
+
+
+async def test_others_stay_by_name(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
+    """A name does not reach what was done for another person."""
+    other = MockUser(is_owner=False, name="Other").add_to_hass(hass)
+    other.mock_policy({"entities": True})
+    await act(agent, control("turn_on", BED), context=Context(user_id=hass_admin_user.id))
+    result = await undo_named(agent, "Undo the bed light", BED, context=Context(user_id=other.id))
+    assert "Nothing was changed here lately" in result["error"]
+    assert hass.states.get(BED).state == "on"
+
+
+async def test_what_has_no_state(hass: HomeAssistant, agent: Agent) -> None:
+    """A call that left no state is named, and nothing is said to be restored."""
+    first = await act(agent, control("turn_on"))
+    ledger = agent.entry.runtime_data.handler.guard.journal.ledger
+    (made,) = ledger.recent(1)
+    message = {"turn_id": "message", "domain": "notify", "service": "phone", "entity_ids": (), "before": {}}
+    ledger.add(replace(made, **message, after={}))
+    result = await undo(agent, first.conversation_id)
+    assert "Cannot be undone: notify.phone" in result["error"]
+    assert hass.states.get(LIGHT).state == "on"
+
+
+HERE: dict[str, Any] = {"device_id": "kitchen"}
+
+
+async def listed(agent: Agent) -> str:
+    """Return what the list of timers and plans says."""
+    return str((await call(agent, action="list", **HERE))["result"])
+
+
+async def test_a_cancelled_timer_is_set_again(agent: Agent) -> None:
+    """The timer comes back with its name and time, and the plan of an earlier request stays."""
+    await act(agent, ("ha_control", {"action": "turn_on", "entity_id": BED, "when": "2 hours"}), **HERE)
+    await call(agent, action="set", when="10 minutes", name="Rabbit", **HERE)
+    before = (await call(agent, action="list", **HERE))["result"]["timers"]
+    await call(agent, action="cancel", name="Rabbit", **HERE)
+    result = (await undo(agent, **HERE))["result"]
+    assert "Rabbit" in result["set_again"][0]
+    after = (await call(agent, action="list", **HERE))["result"]
+    assert [(one["id"], one["due"]) for one in after["timers"]] == [(one["id"], one["due"]) for one in before]
+    assert list(after["commands"][0]["planned"]) == [BED]
+
+
+async def test_a_cancelled_plan_is_set_again(agent: Agent) -> None:
+    """A planned command comes back, and a further undo cancels it, as the last thing that is left."""
+    await act(agent, ("ha_control", {"action": "turn_on", "entity_id": BED, "when": "2 hours"}), **HERE)
+    await call(agent, action="cancel", **HERE)
+    assert "None of yours" in await listed(agent)
+    result = (await undo(agent, **HERE))["result"]
+    assert list(result["set_again"][0]["planned"]) == [BED]
+    assert BED in await listed(agent)
+    assert list((await undo(agent, **HERE))["result"]["cancelled"][0]["planned"]) == [BED]
+
+
+async def test_too_late_is_told(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
+    """A timer whose time has passed is named, and nothing older is undone instead of it."""
+    await act(agent, control("turn_on"), **HERE)
+    freezer.tick(timedelta(seconds=20))
+    await call(agent, action="set", when="2 minutes", name="Tea", **HERE)
+    await call(agent, action="cancel", name="Tea", **HERE)
+    freezer.tick(timedelta(minutes=5))
+    assert "The last request cancelled Tea" in (await undo(agent, **HERE))["error"]
+    assert hass.states.get(LIGHT).state == "on"
+    assert set((await undo(agent, **HERE))["result"]["restored"]) == {LIGHT}
+
+
+async def test_what_the_request_has_done_itself(hass: HomeAssistant, agent: Agent) -> None:
+    """A model that does something before the undo still undoes the earlier request."""
+    await act(agent, control("turn_on"), **HERE)
+    await act(agent, control("turn_on", BED), UNDO, **HERE)
+    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "on")
+
+
+async def test_two_undos_in_one_request(hass: HomeAssistant, agent: Agent) -> None:
+    """The second one goes on to the request before, and each result names what it restored."""
+    await act(agent, control("turn_on"), **HERE)
+    await act(agent, control("turn_on", BED), **HERE)
+    agent.server.script([tool_calls([UNDO]), tool_calls([UNDO]), text("Both are off.")])
+    await agent.say("Undo the last two things", **HERE)
+    first, second = tool_results(agent.server.chats[-1])[-2:]
+    assert (set(first["result"]["restored"]), set(second["result"]["restored"])) == ({BED}, {LIGHT})
+    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "off")
+
+
+async def test_two_undos_in_one_answer(hass: HomeAssistant, agent: Agent) -> None:
+    """Both run, one after the other."""
+    await act(agent, control("turn_on"), **HERE)
+    await act(agent, control("turn_on", BED), **HERE)
+    await act(agent, UNDO, UNDO, **HERE)
+    assert (hass.states.get(LIGHT).state, hass.states.get(BED).state) == ("off", "off")
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ class TestEverything:
         assert find("turn off all the lights", entity_id="light.*") == self.LIGHTS
         assert find("turn off all the lights", name="all lights") == self.LIGHTS
         assert find("mach alle Lichter aus", language="de", entity_id="all", domain="light") == self.LIGHTS
-        refuse("did not say all", sentence="turn off the lights", name="all lights")
+        refuse("Which ones?", sentence="turn off the lights", name="all lights")
         refuse("did not say all", sentence="turn off the lights", entity_id="all")
         refuse("Which ones?", sentence="turn off the lights", entity_id="light.*")
 
@@ -631,3 +631,13 @@ def test_words_that_are_not_sure(language: str, name: str, listed: tuple[str, ..
 
 def test_a_query_reports_what_an_action_may_not_guess() -> None:
     assert find(house=FAMILY, language="de", name="Garagentor", many=True) == ["cover.garage"]
+
+
+def test_names_without_spaces_between_words() -> None:
+    """A kind in a room, and never a kind with something beside it that is not known."""
+    rooms = {"living": ("客厅", (), None), "bed": ("卧室", (), None)}
+    lamps: Things = [("light.living", "吸顶灯", "living", {}), ("light.bed", "台灯", "bed", {})]
+    chinese: dict[str, Any] = {"house": house_of(rooms, lamps, {}), "language": "zh-Hans", "at": "living"}
+    assert find(name="客厅灯", **chinese) == find(name="灯", **chinese) == ["light.living"]
+    assert find(name="台灯", **chinese) == ["light.bed"]
+    refuse("nothing is called", name="书房灯", **chinese)

@@ -397,6 +397,13 @@ async def test_each_domain_gets_its_own_services(
             {"action": "increase"},
             "cannot be dimmed",
         ),
+        (
+            "light.strip",
+            "on",
+            {"supported_color_modes": ["rgb"]},
+            {"action": "turn_on", "color": "red", "color_temp": "warm"},
+            "only one of",
+        ),
     ],
 )
 async def test_what_an_entity_cannot_do_is_said_before_any_call(

@@ -110,49 +110,6 @@ async def test_what_is_reached(
     assert result["success"] is bool(reached)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "call"),
-    [
-        ("Turn on the party lights", {"domain": "light"}),
-        ("Turn on all party lights", {"domain": "light"}),
-        ("Turn on the party lights", {"area": "Kitchen", "domain": "light"}),
-        ("Schalte alle Party Lichter ein", {"domain": "light"}),
-        ("Allume les lumières de Party", {"domain": "light"}),
-        ("Enciende las luces de la Party", {"domain": "light"}),
-        ("Accendi le luci di Party", {"domain": "light"}),
-    ],
-)
-async def test_a_label_that_the_call_leaves_out(
-    hass: HomeAssistant, agent: Agent, *, sentence: str, call: dict[str, Any]
-) -> None:
-    """A call for a kind of thing does not reach more than the label that the person said."""
-    agent.server.clear()
-    wrong, right = ({"action": "turn_on", **one} for one in (call, {"label": "Party", "domain": "light"}))
-    agent.server.script(
-        [tool_calls([("ha_control", wrong)]), tool_calls([("ha_control", right)]), text("Done.")]
-    )
-    language = {"Sch": "de", "All": "fr", "Enc": "es", "Acc": "it"}.get(sentence[:3], "en")
-    await agent.say(sentence, language=language)
-    first, second = tool_results(agent.server.chats[-1])
-    assert "'Party' in the sentence is a label" in first["error"]
-    assert second["success"]
-    assert on(hass) == LAMPS
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Turn on the kitchen lights, the party begins",
-        "We have a party, so turn on the lights in the kitchen",
-        "Turn on the lights in the kitchen for our party guests",
-    ],
-)
-async def test_a_word_that_is_also_a_label(hass: HomeAssistant, agent: Agent, sentence: str) -> None:
-    result = await use(agent, sentence, {"action": "turn_on", "area": "Kitchen", "domain": "light"})
-    assert result["success"]
-    assert on(hass) == {*LIGHTS[:2]}
-
-
 async def test_an_entity_of_that_name_comes_first(hass: HomeAssistant, agent: Agent) -> None:
     er.async_get(hass).async_update_entity("light.bed_light", aliases=["Party"])
     await hass.async_block_till_done()

@@ -738,8 +738,9 @@ class NamesInSentence:
             if len(known) < MIN_PREFIX or not word.folded.startswith(known):
                 continue
             tail = word.folded[len(known) :]
-            for joining in JOINING:
-                part = tail.removeprefix(joining) if joining and tail.startswith(joining) else tail
+            # One of three equal letters is left out: "hallampa".
+            doubled = [known[-1] + tail] if known.endswith(2 * known[-1]) else []
+            for part in (*(tail.removeprefix(joining) for joining in JOINING), *doubled):
                 if keys := reader.kinds_of(part):
                     self.meant[index], self.compounds[index] = frozenset({known}), keys
                     return

@@ -1,6 +1,6 @@
 """User-defined entities: automations, scripts, scenes, groups and alerts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -26,7 +26,6 @@ _APPLY: Final = Action("turn_on", takes=("transition",), native=ANY)
 
 
 def _last_run(state: State) -> Iterator[str]:
-    """Yield when an automation or a script last ran."""
     last = state.attributes.get("last_triggered")
     moment = last if isinstance(last, datetime) else dt_util.parse_datetime(str(last or ""))
     if moment is not None:
@@ -48,7 +47,7 @@ GROUP = DomainFacts(
 )
 
 
-def _stays(service: str, _data: Mapping[str, Any]) -> str:
+def _stays(service: str, _data: Mapping[str, Any], _before: Collection[str]) -> str:
     """Return why what a scene or a script did cannot be taken back."""
     done = "may have changed several devices" if service in ("turn_on", "toggle") else "was stopped"
     return f"{done} and cannot be undone as a whole; ask which device to change back, and change that one"

@@ -1,6 +1,6 @@
 """The structure of the facts about a domain, what is derived from them, and what several domains share."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -55,19 +55,25 @@ type ServiceCalls = Iterator[tuple[str, Mapping[str, Any]] | tuple[str, Mapping[
 """Services with their data, and the entity to call where that is another one."""
 type RestoreRule = Callable[[FormerState], ServiceCalls]
 """From what an entity showed before a call to the calls that restore it."""
-type TakeBackRule = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | str]
-"""From a service and its data to the call that takes it back, or to the reason why there is none."""
+type TakeBackRule = Callable[
+    [str, Mapping[str, Any], Collection[str]], tuple[str, Mapping[str, Any]] | str | None
+]
+"""From a service, its data and the states before it to the call that takes it back, or to the reason why
+there is none; None if the states tell what to restore."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormerState:
     """What an entity showed before a call."""
 
+    entity_id: str
     facts: DomainFacts
     state: str
     attributes: Mapping[str, Any]
     changed: Changed
     """What differs since."""
+    after: Mapping[str, Any]
+    """The attributes after the call."""
 
 
 class MeantAction(NamedTuple):
@@ -133,6 +139,8 @@ class Action:
     """Returns more data, which depends on the entity; raises ValidationError where there is nothing to do."""
     shown: Mapping[str, Any] = field(default_factory=dict)
     """Attributes that show success, where the entity has them."""
+    is_on_its_way: Callable[[State], bool] | None = None
+    """Returns whether it is at work, where the state does not show it."""
     direction: int = 0
     """1 or -1 for a step up or down."""
     opens: bool | None = None
@@ -231,13 +239,11 @@ class DomainFacts:
     """The action that Home Assistant means by a generic "turn on"."""
     turn_off: str = "turn_off"
     adapt: Callable[[State, str, Mapping[str, Any]], MeantAction] = as_asked
-    """From the state, an action and its parameters to what these mean now; raises NothingToDo."""
+    """From the state, an action and its parameters to what these mean now.
+
+    Raises NothingToDo, Unsupported or ValidationError."""
     resting: frozenset[str] = frozenset()
     """States in which most actions have no effect."""
-    exclusive: tuple[str, ...] = ()
-    """Parameters of which only one may be given."""
-    fit: Callable[[State, dict[str, Any]], dict[str, Any]] | None = None
-    """Returns parameters as an entity accepts them; raises ValidationError for unsupported ones."""
     is_gated: bool = False
     """Whether an option of the agent switches it off: it reaches past the limits of its own domain."""
     calls_members: bool = False
@@ -248,8 +254,6 @@ class DomainFacts:
     """Services that only answer."""
     lasting: frozenset[str] = frozenset()
     """Services that end only minutes later, when all of it is done."""
-    is_on_its_way: Callable[[State], bool] | None = None
-    """Returns whether such a service is at work, where the state does not show it."""
     untold: frozenset[str] = frozenset()
     """Data of calls that a question does not mention, as they only make them safer."""
     admin_services: frozenset[str] = frozenset()
@@ -278,8 +282,6 @@ class DomainFacts:
     """Attributes kept to restore an entity, beside those of the parameters."""
     take_back: TakeBackRule | None = None
     """How calls that show in no state are taken back."""
-    lost: Mapping[str, str] = MappingProxyType({})
-    """Services that overwrite data without a record, and the message about it."""
 
     told: Mapping[str, str] = MappingProxyType({})
     """The sentences that tell of its actions, where they are not those of `tools/control/telling.py`."""

@@ -47,7 +47,6 @@ TARGET_TEMPERATURE: Final = ControlParameter(
 
 
 def _say(state: State) -> str:
-    """Return the action of a thermostat, its measurements and its targets."""
     attributes = state.attributes
     mode = word_or_quote(state.state)
     action = str(attributes.get("hvac_action") or "")

@@ -23,9 +23,11 @@ def feature_bits(domain: str, features: str) -> int:
 
 
 def supports(state: State | None, features: str) -> bool:
-    """Return whether an entity has one of some features, named with spaces between them."""
+    """Return whether an entity has one of some features, named with spaces between them; true for none."""
     bits = state.attributes.get(ATTR_SUPPORTED_FEATURES) if state else None
-    return isinstance(bits, int) and bool(state and bits & feature_bits(state.domain, features))
+    return not features or (
+        isinstance(bits, int) and bool(state and bits & feature_bits(state.domain, features))
+    )
 
 
 def feature_module(domain: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from homeassistant.core import State
 
+from ..errors import ValidationError
 from .base import (
     ANY,
     STATE,
@@ -42,16 +43,18 @@ MODE_ATTRIBUTES: Final[Mapping[str, str]] = {
 """Colour mode: the attribute and parameter that tells the colour."""
 
 
-def _modes(state: State) -> set[str]:
-    return {str(mode) for mode in state.attributes.get("supported_color_modes") or ()}
+def _adapt(state: State, verb: str, given: Mapping[str, Any]) -> MeantAction:
+    """Turn a light off that is to shine at zero percent; else give white and kelvin as the light knows them.
 
-
-def _fit(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with white and kelvin as the light knows them.
-
-    Raises Unsupported for a light that cannot be dimmed or coloured as asked.
+    Raises ValidationError for two colours, Unsupported for a light that cannot be dimmed or coloured so.
     """
-    modes = _modes(state)
+    if 0 in (given.get("brightness_pct"), given.get("brightness")):
+        return MeantAction("turn_off", {key: given[key] for key in ("transition", "flash") if key in given})
+    colors = [name for name in (*COLORS, "color_temp_kelvin") if name in given]
+    if len(colors) > 1:
+        raise ValidationError(f"parameters: give only one of {', '.join(colors)}")
+    parameters = dict(given)
+    modes = {str(mode) for mode in state.attributes.get("supported_color_modes") or ()}
     if parameters.get("rgb_color") == [255, 255, 255] and not modes & COLOR_MODES:
         if "color_temp" in modes:
             parameters["color_temp_kelvin"] = WHITE_KELVIN
@@ -67,16 +70,7 @@ def _fit(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
         raise Unsupported("cannot show colours", *COLORS)
     if not modes & {"color_temp", *COLOR_MODES} and "color_temp_kelvin" in parameters:
         raise Unsupported("has no colour temperature", "color_temp_kelvin")
-    return parameters
-
-
-def _adapt(state: State, verb: str, parameters: Mapping[str, Any]) -> MeantAction:
-    """Turn a light off that is to shine at zero percent."""
-    if 0 not in (parameters.get("brightness_pct"), parameters.get("brightness")):
-        return MeantAction(verb, parameters)
-    return MeantAction(
-        "turn_off", {key: parameters[key] for key in ("transition", "flash") if key in parameters}
-    )
+    return MeantAction(verb, parameters)
 
 
 def _step(state: State, direction: int, size: float | None) -> tuple[str, Mapping[str, Any]]:
@@ -90,7 +84,6 @@ def _step(state: State, direction: int, size: float | None) -> tuple[str, Mappin
 
 
 def _restore(was: FormerState) -> ServiceCalls:
-    """Yield one call with brightness, and colour or effect."""
     if was.state != "on":
         yield from restore_on_off(was)
         return
@@ -170,8 +163,6 @@ LIGHT = replace(
     synonyms=words("set_value"),
     step=ValueStep("brightness_pct", STEP_PERCENT, services=("turn_on",), call=_step),
     adapt=_adapt,
-    exclusive=("color", *COLORS, "color_temp_kelvin"),
-    fit=_fit,
     restore=_restore,
     kept=("color_mode", *MODE_ATTRIBUTES.values()),
     details=_details,

@@ -1,6 +1,6 @@
 """Media players."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from homeassistant.core import State
@@ -70,16 +70,30 @@ def _step(state: State, direction: int, size: float | None) -> tuple[str, Mappin
 
 
 def _restore(was: FormerState) -> ServiceCalls:
-    """Yield settings, and what plays or rests."""
+    """Yield settings, what plays or rests, and the group that the player was in; others leave it."""
     state, is_new = was.state, STATE in was.changed
     if is_new and state in RESTING:
         yield "turn_off", {}
+    else:
+        yield from restore_settings(was)
+        if is_new and state in ("playing", "paused"):
+            yield "media_play" if state == "playing" else "media_pause", {}
+        elif is_new and state in ("on", "idle"):
+            yield "turn_on" if state == "on" else "media_stop", {}
+    before, after = ([*(shown.get(GROUP) or ())] for shown in (was.attributes, was.after))
+    if set(before) == set(after):
         return
-    yield from restore_settings(was)
-    if is_new and state in ("playing", "paused"):
-        yield "media_play" if state == "playing" else "media_pause", {}
-    elif is_new and state in ("on", "idle"):
-        yield "turn_on" if state == "on" else "media_stop", {}
+    if len(before) > 1:
+        yield "join", {GROUP: before[1:]}, before[0]
+    elif after and after[0] != was.entity_id:
+        yield "unjoin", {}
+    if after[:1] == [was.entity_id]:
+        yield from (("unjoin", {}, other) for other in after if other not in (*before, was.entity_id))
+
+
+def _lost(service: str, _data: Mapping[str, Any], before: Collection[str]) -> str | None:
+    is_lost = service == "play_media" and not PLAYING.isdisjoint(before)
+    return "what played before does not come back by itself" if is_lost else None
 
 
 def _details(state: State) -> Iterator[str]:
@@ -195,7 +209,7 @@ MEDIA_PLAYER = DomainFacts(
     reads=frozenset(("search_media", "browse_media")),
     reaching=frozenset(("play_media",)),
     restore=_restore,
-    lost={"play_media": "what played before does not come back by itself"},
+    take_back=_lost,
     details=_details,
     reported=("media_title", "media_artist", "app_name", "source", "volume_level", "is_volume_muted"),
     abilities={"play_media": "PLAY_MEDIA", "group": "GROUPING"},

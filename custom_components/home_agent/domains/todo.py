@@ -1,6 +1,6 @@
 """To-do lists, calendars and timers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from homeassistant.core import State
@@ -13,7 +13,9 @@ from .showing import text_of, word_or_quote
 OTHER_STATUS: Final = {"completed": "needs_action", "needs_action": "completed"}
 
 
-def _take_back_item(service: str, data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | str:
+def _take_back_item(
+    service: str, data: Mapping[str, Any], _before: Collection[str]
+) -> tuple[str, Mapping[str, Any]] | str:
     if service == "add_item":
         return "remove_item", {"item": [data["item"]]}
     if service == "update_item" and data.get("status") in OTHER_STATUS:
@@ -24,7 +26,6 @@ def _take_back_item(service: str, data: Mapping[str, Any]) -> tuple[str, Mapping
 
 
 def _event(state: State) -> Iterator[str]:
-    """Yield the event and when it begins."""
     yield from text_of("message", state)
     if start := state.attributes.get("start_time"):
         yield word_or_quote(str(start))
@@ -41,7 +42,7 @@ CALENDAR = DomainFacts(
     name="calendar",
     writes=frozenset(("create_event",)),
     reads=frozenset(("get_events",)),
-    take_back=lambda _service, _data: "an event can only be deleted in the calendar itself",
+    take_back=lambda _service, _data, _before: "an event can only be deleted in the calendar itself",
     # Whether the event in the attributes has begun.
     say=lambda state: "now" if state.state == "on" else "next",
     details=_event,

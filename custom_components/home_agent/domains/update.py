@@ -15,7 +15,6 @@ SKIPPED: Final = "skipped_version"
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield the versions, and how far an installation is."""
     attributes = state.attributes
     if attributes.get("in_progress"):
         percent = number_of(attributes.get("update_percentage"))
@@ -49,13 +48,17 @@ UPDATE = DomainFacts(
     name="update",
     actions={
         "install": Action(
-            "install", expected=words("off"), features="INSTALL", ability="install", adds=_backup
+            "install",
+            expected=words("off"),
+            features="INSTALL",
+            ability="install",
+            adds=_backup,
+            is_on_its_way=lambda state: bool(state.attributes.get("in_progress")),
         ),
         "skip": Action("skip", expected=words("off"), adds=_check),
     },
     writes=frozenset(("clear_skipped",)),
     lasting=frozenset(("install",)),
-    is_on_its_way=lambda state: bool(state.attributes.get("in_progress")),
     untold=words("backup"),
     admin_services=words("install skip clear_skipped"),
     system_platforms=words("hassio hacs"),

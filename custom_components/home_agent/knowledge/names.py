@@ -10,11 +10,10 @@ from typing import Final
 
 from ..languages import find, languages, languages_with, table, words as entries_of
 from ..languages.lexicon import Word, clauses
-from ..regex import lazy_regex
 from ..texts import fold, plain, words
 from ..vector.lexical import SimilarWords
 from .house import Area, EntityRecord, Floor, HouseSnapshot
-from .spoken_words import all_words, domain_words, excepting_words, inflected_kinds_of_room, stop_words
+from .spoken_words import domain_words, excepting_words, inflected_kinds_of_room, stop_words
 
 MIN_COVERAGE: Final = 0.72
 """Fraction of the query that a similar match must cover."""
@@ -395,9 +394,6 @@ def place_id(place: Area | Floor) -> str:
 
 DERIVED: Final = "labels"
 MIN_LIKENESS: Final = 0.85
-MAX_PREPOSITION: Final = 2
-"""Letters of words that may stand between a kind of thing and its label: luci di Natale."""
-_CLAUSES: Final = lazy_regex(r"[,.;:!?\u3001\u3002\uff0c]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,23 +443,6 @@ def label_and_rest(house: HouseSnapshot, text: str) -> tuple[str, Sequence[str]]
         return None
     length, at, name, _ = max(found, key=lambda one: one[0])
     return name, [*words[:at], *words[at + length :]]
-
-
-def label_said(house: HouseSnapshot, sentence: str, language: str) -> str | None:
-    """Return the label that a sentence uses to say which things it means, as in "the party lights".
-
-    Its name is beside a word for a kind of thing or for all; elsewhere the same word is only a word.
-    """
-    kinds = {*domain_words(), *all_words(language)}
-    for clause in _CLAUSES.split(sentence):
-        said = (word for word in fold(clause).split() if word not in stop_words())
-        words = [word for word in said if len(word) > MAX_PREPOSITION]
-        for name, own in _spelled(house):
-            for at in _label_places(words, own):
-                beside = {*words[max(at - 1, 0) : at], *words[at + len(own) : at + len(own) + 1]}
-                if beside & kinds:
-                    return name
-    return None
 
 
 def _spelled(house: HouseSnapshot) -> Iterator[tuple[str, list[str]]]:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, NotRequired, TypedDict, override
+from typing import Any, Final, override
 
 import probatio
 
@@ -50,7 +50,7 @@ from .planned_rows import (
     planned_rows,
     told_timer,
 )
-from .query.present import COMPARED, differences
+from .query.present import differences
 from .resolving.resolver import Target, mention
 from .results import ToldAct
 
@@ -250,8 +250,6 @@ MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
 HERE_FOR: Final = timedelta(minutes=30)
 """How long what a person has typed in one conversation belongs to what they type in another one."""
-TARGET: Final = ("entity_id", "name", "area", "floor", "domain")
-"""Arguments that name a part of what was done; models are offered the first one."""
 
 
 def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
@@ -328,13 +326,9 @@ class ActivityTool(HomeAgentTool):
         for row in rows if isinstance(rows, list) else ():
             changes = row.get("to") if isinstance(row, dict) else None
             for entity_id, change in changes.items() if isinstance(changes, dict) else ():
-                values: dict[str, list[str]] = {}
-                for part in str(change).split(", "):
-                    name, _, rest = part.partition(" ")
-                    key, told = (name, rest) if name in COMPARED else ("state", part)
-                    values.setdefault(key, []).extend(told.split(" -> "))
-                if any(True for _ in texts_in(hass, entity_id, values)):
-                    yield str(change)
+                for name, text in change.items() if isinstance(change, dict) else ():
+                    if [*texts_in(hass, entity_id, {name: str(text).split(" -> ")})]:
+                        yield str(text)
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
@@ -369,8 +363,8 @@ class ActivityTool(HomeAgentTool):
             if target.is_empty:
                 return await self._async_undo_last(here, plans, run, actions)
             return await self._async_undo_named(target, here, plans, run, actions)
-        result = ActivityResult(newest_first=[])
-        result["newest_first"] = [row for action in actions if (row := _row(action, run))][:MAX_LISTED]
+        rows: list[JsonValueType] = [row for action in actions if (row := _row(action, run))]
+        result: dict[str, JsonValueType] = {"newest_first": rows[:MAX_LISTED]}
         seen = self._planned.seen_by(run.speaker) if self._planned is not None else ()
         if planned := planned_rows([item for item in seen if not item.is_timer][:MAX_PLANNED], run):
             result["planned"] = planned
@@ -501,36 +495,13 @@ class ActivityTool(HomeAgentTool):
                 self._planned.take_held(changes)
 
     async def _async_cancel(self, items: Sequence[PlannedItem], run: ToolRun) -> JsonValueType:
-        """Cancel planned commands, and return them."""
         if self._planned is not None:
             await self._planned.async_cancel([item.id for item in items])
         return {"cancelled": planned_rows(items, run)}
 
 
-class ActionRow(TypedDict):
-    """A call as the model reads it; `to` has the changes by entity, `more` counts further entities."""
-
-    at: str
-    did: str
-    to: dict[str, str]
-    more: NotRequired[int]
-    failed: NotRequired[str]
-    undone: NotRequired[bool]
-    planned_for: NotRequired[str]
-
-
-class ActivityResult(TypedDict):
-    """The calls that the speaker may know of, and what is planned."""
-
-    newest_first: list[ActionRow]
-    planned: NotRequired[list[JsonValueType]]
-    automations: NotRequired[list[JsonValueType]]
-    why: NotRequired[JsonValueType]
-    """Who or what changed the entities that were named, which others may have done."""
-
-
-def _row(action: RecordedAction, run: ToolRun) -> ActionRow | None:
-    """Return a description of a call; None if none of its entities is exposed any more."""
+def _row(action: RecordedAction, run: ToolRun) -> dict[str, JsonValueType] | None:
+    """Return a call as the model reads it, its changes by entity; None if it may see none of the entities."""
     shown = [
         entity_id
         for entity_id in action.entity_ids
@@ -539,16 +510,19 @@ def _row(action: RecordedAction, run: ToolRun) -> ActionRow | None:
     ]
     if not shown:
         return None
-    changes: dict[str, str] = {}
+    changes: dict[str, JsonValueType] = {}
     for entity_id in shown[:MAX_NAMED]:
         before, after = action.before.get(entity_id), action.after.get(entity_id)
         if before is None or after is None:
             changes[entity_id] = "unknown"
             continue
         state = before.state if before.state == after.state else f"{before.state} -> {after.state}"
-        changes[entity_id] = ", ".join((state, *differences(before.attributes, after.attributes)))
-    did = f"{action.domain}.{action.service}"
-    row = ActionRow(at=format_local(action.at), did=did, to=changes)
+        changes[entity_id] = {STATE: state, **dict(differences(before.attributes, after.attributes))}
+    row: dict[str, JsonValueType] = {
+        "at": format_local(action.at),
+        "did": f"{action.domain}.{action.service}",
+        "to": changes,
+    }
     if len(shown) > MAX_NAMED:
         row["more"] = len(shown) - MAX_NAMED
     if not action.success:

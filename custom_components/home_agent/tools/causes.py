@@ -31,7 +31,6 @@ from ..texts import as_number, clean
 from ..timespans import format_local
 from ..when import Period, read_asked
 from .base import ToolRun
-from .query.past import MAX_CHANGES
 from .query.present import COMPARED, Member, Report, StateTest, differences
 
 if TYPE_CHECKING:
@@ -273,70 +272,25 @@ ANOTHER: Final = "another text"
 _ENTITY: Final = lazy_regex(r"(?<![\w.])[a-z][a-z0-9_]*\.[a-z0-9_]+(?![\w.])")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """A change with its cause; `cause` is empty where that is not known."""
+async def async_explain(run: ToolRun, asked: Sequence[Asked]) -> dict[str, list[tuple[float, Facts]]]:
+    """Return the changes of entities, the oldest first: when (a timestamp), and what is told of it.
 
-    entity_id: str
-    at: float
-    """A timestamp."""
-    is_of_state: bool
-    """Whether the state changed, and not only a setting."""
-    difference: str
-    cause: Facts
-
-    @property
-    def facts(self) -> Facts:
-        """Return when and what changed, and the cause."""
-        told: Facts = {"at": format_local(self.at), "change": self.difference}
-        if not self.cause and self.entity_id.partition(".")[0] not in REPORTING:
-            return told | {"by": NOBODY}
-        return told | self.cause
-
-
-async def async_explain(run: ToolRun, asked: Sequence[Asked]) -> dict[str, list[Explained]]:
-    """Return the changes of entities with what brought them about, the oldest first."""
+    That is when and what changed, and what brought it about.
+    """
     wanted = [item for item in asked if item.entity_id.partition(".")[0] not in PRIVATE]
-    recorded, happenings = await async_recorded(run.hass, wanted)
-    last = {after.entity_id: happened_at(after) for _before, after in recorded}
-    live: list[StateChange] = []
+    changes, recorded = await async_recorded(run.hass, wanted)
+    last = {after.entity_id: happened_at(after) for _before, after in changes}
     for item in wanted:
         state = run.hass.states.get(item.entity_id)
-        if state is None or state.state in GONE or not _is_of_one_cause(state):
+        if state is None or state.last_updated_timestamp - state.last_changed_timestamp > SAME_MOMENT:
             continue
         if happened_at(state) > last.get(item.entity_id, 0.0) + SAME_MOMENT and item.wants(state):
-            live.append((None, state))
-    explained: dict[str, list[Explained]] = {}
-    for each in await _async_explained(run, recorded, happenings):
-        explained.setdefault(each.entity_id, []).append(each)
-    for each in await _async_explained(run, live, happenings):
-        # What only the state of now shows may be from the last start, which nobody brought about.
-        if each.cause or each.entity_id in explained:
-            explained.setdefault(each.entity_id, []).append(each)
-    return explained
-
-
-async def async_explain_now(run: ToolRun, state: State) -> Facts | None:
-    """Return what brought an entity into its state, without the recorder; None if that is not known."""
-    if state.domain in PRIVATE or not _is_of_one_cause(state):
-        return None
-    (explained,) = await _async_explained(run, [(None, state)], {})
-    return explained.cause or None
-
-
-def _is_of_one_cause(state: State) -> bool:
-    """Return whether the last update of a state was its last change."""
-    return state.last_updated_timestamp - state.last_changed_timestamp <= SAME_MOMENT
-
-
-async def _async_explained(
-    run: ToolRun, changes: Sequence[StateChange], recorded: Mapping[str, Sequence[Happening]]
-) -> list[Explained]:
+            changes.append((None, state))
     if not changes:
-        return []
+        return {}
     contexts = [after.context for _before, after in changes]
     ids = {key for context in contexts for key in (context.id, context.parent_id) if key}
-    happenings: dict[str, Sequence[Happening]] = {}
+    happenings: dict[str, list[Happening]] = {}
     for state in sorted(run.hass.states.async_all(), key=happened_at):
         if state.context.id not in ids or state.context.id in recorded:
             continue
@@ -346,23 +300,23 @@ async def _async_explained(
             at = started.timestamp() if isinstance(started, datetime) else state.last_updated_timestamp
             data = {ATTR_ENTITY_ID: state.entity_id}
             happening = Event(kind, data, context=state.context, time_fired_timestamp=at)
-        happenings[state.context.id] = [*happenings.get(state.context.id, ()), happening]
+        happenings.setdefault(state.context.id, []).append(happening)
     happenings |= recorded
     actions: dict[str, RecordedAction] = {}
     for action in run.guard.journal.ledger.of_speaker(None):
         if action.success:
             actions.setdefault(action.context_id, action)
     viewer = await async_viewer(run)
-    return [
-        Explained(
-            entity_id=after.entity_id,
-            at=happened_at(after),
-            is_of_state=before is None or before.state != after.state,
-            difference=viewer.difference(before, after),
-            cause=viewer.cause(after, happenings, actions),
-        )
-        for before, after in changes
-    ]
+    explained: dict[str, list[tuple[float, Facts]]] = {}
+    for before, after in changes:
+        cause = viewer.cause(after, happenings, actions)
+        if before is None and not cause and after.entity_id not in explained:
+            continue  # it may be from the last start, which nobody brought about
+        if not cause and after.domain not in REPORTING:
+            cause = {"by": NOBODY}
+        told: Facts = {"at": format_local(happened_at(after)), "change": viewer.difference(before, after)}
+        explained.setdefault(after.entity_id, []).append((happened_at(after), told | cause))
+    return explained
 
 
 async def async_viewer(run: ToolRun) -> Viewer:
@@ -371,7 +325,6 @@ async def async_viewer(run: ToolRun) -> Viewer:
     users = await run.hass.auth.async_get_users()
     return Viewer(
         run=run,
-        hass=run.hass,
         is_member=is_member,
         names_people=is_member and (run.disclosure.home or run.disclosure.people),
         narrows=run.guard.policy.view.seen.narrows,
@@ -384,7 +337,6 @@ class Viewer:
     """Who is told, and what they may know."""
 
     run: ToolRun
-    hass: HomeAssistant
     is_member: bool
     """Whether the speaker is known as a member of the household."""
     names_people: bool
@@ -409,7 +361,7 @@ class Viewer:
         facts: Facts = {}
         changed = {after.entity_id}
         for state in (each for each in happened if isinstance(each, State)):
-            now = self.hass.states.get(state.entity_id)
+            now = self.run.hass.states.get(state.entity_id)
             members = now.attributes.get(ATTR_ENTITY_ID) if now else None
             if isinstance(members, list | tuple | set | frozenset) and after.entity_id in members:
                 changed.add(state.entity_id)
@@ -434,13 +386,13 @@ class Viewer:
         from homeassistant.components import script  # noqa: PLC0415
 
         using: set[str] = set()
-        registry = er.async_get(self.hass)
+        registry = er.async_get(self.run.hass)
         for entity_id in entity_ids:
-            using.update(script.scripts_with_entity(self.hass, entity_id))
+            using.update(script.scripts_with_entity(self.run.hass, entity_id))
             if (record := self.run.house.entities.get(entity_id)) and record.area_id:
-                using.update(script.scripts_with_area(self.hass, record.area_id))
+                using.update(script.scripts_with_area(self.run.hass, record.area_id))
             if (entry := registry.async_get(entity_id)) and entry.device_id:
-                using.update(script.scripts_with_device(self.hass, entry.device_id))
+                using.update(script.scripts_with_device(self.run.hass, entry.device_id))
         return using
 
     def trigger(self, source: str, states: Sequence[State]) -> str | None:
@@ -451,7 +403,7 @@ class Viewer:
         if state is not None and entity_id in ("", state.entity_id):
             if not self.run.reader.sees(state.entity_id):
                 return NOT_EXPOSED
-            now = self.hass.states.get(state.entity_id)
+            now = self.run.hass.states.get(state.entity_id)
             kept = dict(now.attributes) if now else {}
             if now and now.state != state.state:  # a state of the past had other values
                 kept = {key: value for key, value in kept.items() if key in LASTING}
@@ -476,9 +428,9 @@ class Viewer:
             facts: Facts = {"by": YOU, "asked_by": self.person(action.user_id or user_id)}
             if action.planned is not None:
                 facts["planned"] = True
-            device = dr.async_get(self.hass).async_get(action.device_id) if action.device_id else None
+            device = dr.async_get(self.run.hass).async_get(action.device_id) if action.device_id else None
             area_id = device.area_id if device else None
-            area = ar.async_get(self.hass).async_get_area(area_id) if area_id else None
+            area = ar.async_get(self.run.hass).async_get_area(area_id) if area_id else None
             if area and self.is_member and (not self.narrows or area_id in self.run.house.areas):
                 facts["in"] = clean(area.name, NAME_CHARS)
             return facts
@@ -502,7 +454,7 @@ class Viewer:
             return CONNECTED
         if not self.names_people:
             return SOMEBODY
-        name = next((person.name for person in persons(self.hass) if person.user_id == user_id), None)
+        name = next((person.name for person in persons(self.run.hass) if person.user_id == user_id), None)
         if name is None:
             account = self.accounts.get(user_id)
             return f"the account {clean(account, NAME_CHARS)}" if account else "an account that is gone"
@@ -511,7 +463,7 @@ class Viewer:
 
     def name(self, entity_id: str) -> str:
         """Return the name of an entity, if the speaker may know it."""
-        reader, state = self.run.reader, self.hass.states.get(entity_id)
+        reader, state = self.run.reader, self.run.hass.states.get(entity_id)
         is_own = self.is_member and not self.narrows and entity_id.partition(".")[0] in HOUSEHOLD
         if not reader.sees(entity_id) and not (is_own and reader.permits(entity_id)):
             return NOT_EXPOSED
@@ -520,9 +472,9 @@ class Viewer:
 
     def shown(self, state: State) -> str | None:
         """Return a state in words; None for text from outside."""
-        if not is_own_state(self.hass, state):
+        if not is_own_state(self.run.hass, state):
             return None
-        own = without_outside(self.hass, state)
+        own = without_outside(self.run.hass, state)
         return describe_state(own, self.run.house.entities.get(state.entity_id), aged=False)
 
     def difference(self, before: State | None, after: State) -> str:
@@ -532,8 +484,8 @@ class Viewer:
             return now
         if before.state != after.state:
             return f"{self.shown(before) or ANOTHER} -> {now}"
-        old, new = (without_outside(self.hass, state).attributes for state in (before, after))
-        return ", ".join(differences(old, new)) or now
+        old, new = (without_outside(self.run.hass, state).attributes for state in (before, after))
+        return ", ".join(f"{name} {values}" for name, values in differences(old, new)) or now
 
 
 async def async_not_done(run: ToolRun, entity_id: str, since: float, *, with_idle: bool) -> list[Facts]:
@@ -591,8 +543,6 @@ MOST_LOOKED_AT: Final = 24
 """Devices whose changes are read for that; not all of them have changed."""
 MOST_EACH: Final = 2
 """Changes that are told of each of several entities."""
-MAX_IN_HISTORY: Final = 2
-"""Entities whose history names who or what changed them without being asked."""
 FOLLOWS: Final = (
     "nobody sets this: it follows where a person or a device is. What people did: ask without a target"
 )
@@ -634,7 +584,7 @@ async def async_why(
     }
     why: Report = {}
     for record, state in members:
-        why[record.entity_id] = [each.facts for each in explained.get(record.entity_id, ())] or [
+        why[record.entity_id] = [facts for _at, facts in explained.get(record.entity_id, ())] or [
             NO_CHANGE if period else NOTHING
         ]
         if record.domain in PRIVATE:
@@ -686,9 +636,9 @@ async def async_happened(run: ToolRun, found: Sequence[Member], history: Mapping
     ids = [record.entity_id for record, _state in changed[:MOST_LOOKED_AT]]
     asked = [Asked(entity_id=entity_id, start=begin, end=end, most=1) for entity_id in ids]
     explained = await async_explain(run, asked)
-    told = sorted((some[-1] for some in explained.values()), key=lambda each: each.at)
+    told = sorted(explained.items(), key=lambda item: item[1][-1][0])
     answer: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
-    answer["why"] = {each.entity_id: each.facts for each in told[-MOST_IN_HOME:]} or NO_CHANGE
+    answer["why"] = {key: changes[-1][1] for key, changes in told[-MOST_IN_HOME:]} or NO_CHANGE
     if len({record.area_id for record, _state in found}) == 1:
         first = next((record for record, _state in found if DOMAINS[record.domain].actions), None)
         if first and (rule := await _async_rule(run, first)):
@@ -706,29 +656,3 @@ def _period(history: Mapping[str, str], language: str) -> Period | None:
         return None
     period, at_once = read_asked(at, duration, language, now)
     return Period(period.start - AROUND, min(now, period.end + AROUND)) if at_once else period
-
-
-async def async_add_causes(
-    run: ToolRun, found: Sequence[Member], history: Mapping[str, str], answer: Report
-) -> None:
-    """Add to the listed changes of one or two entities who or what brought them about, where it is known."""
-    told = answer.get("history")
-    period = _period({"duration": "24h", **history}, run.speaker.language)
-    if not isinstance(told, dict) or len(found) > MAX_IN_HISTORY or period is None:
-        return
-    states = {record.entity_id: state for record, state in found if record.domain not in PRIVATE}
-    rows = {
-        entity_id: changes
-        for entity_id, report in told.items()
-        if isinstance(report, dict)
-        and isinstance(changes := report.get("changes"), list)
-        and entity_id in states
-        and as_number(states[entity_id].state) is None
-    }
-    start, end = period.start.timestamp(), period.end.timestamp()
-    asked = [Asked(entity_id=entity_id, start=start, end=end, most=MAX_CHANGES) for entity_id in rows]
-    for entity_id, some in (await async_explain(run, asked)).items() if asked else ():
-        causes = {format_local(each.at): each.cause for each in some if each.is_of_state}
-        for row in rows[entity_id]:
-            if isinstance(row, list) and (cause := causes.get(str(row[0]))):
-                row.append(cause)

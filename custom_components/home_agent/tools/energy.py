@@ -31,8 +31,6 @@ ENERGY: Final = "energy"
 MANAGER: Final = "energy_manager"
 """Where Home Assistant keeps the manager of the preferences."""
 KINDS: Final = ("grid", "solar", "battery", "gas", "water")
-MAX_SOURCES: Final = 40
-MAX_DEVICES: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +85,7 @@ def preferences(hass: HomeAssistant) -> Preferences:
         return Preferences()
     costs: Mapping[str, str] = (hass.data.get(ENERGY) or {}).get("cost_sensors", {})
     sources: list[EnergySource] = []
-    for each in (data.get("energy_sources") or ())[:MAX_SOURCES]:
+    for each in data.get("energy_sources") or ():
         taken, given = each.get("stat_energy_from") or "", each.get("stat_energy_to") or ""
         if each.get("type") in KINDS:
             # Home Assistant calculates a cost itself where there is a price and no statistic.
@@ -102,7 +100,7 @@ def preferences(hass: HomeAssistant) -> Preferences:
                 level=each.get("stat_soc") or "",
             )
             sources.append(source)
-    return Preferences(sources, (data.get("device_consumption") or ())[:MAX_DEVICES])
+    return Preferences(sources, data.get("device_consumption") or ())
 
 
 NOW: Final = timedelta(seconds=5)
@@ -245,7 +243,6 @@ def _flow(counted: Mapping[str, float]) -> dict[str, float]:
 
 
 def _move(left: dict[str, float], source: str, target: str, limit: float = float("inf")) -> float:
-    """Move as much as both have, and return it."""
     amount = min(left[source], left[target], limit)
     left[source] -= amount
     left[target] -= amount
@@ -369,7 +366,6 @@ def figures(run: ToolRun, wanted: Preferences, counted: Counted) -> Figures:
 def _electricity(
     hass: HomeAssistant, wanted: Preferences, counted: Counted, flows: Collection[Mapping[str, float]]
 ) -> Figures:
-    """Return where the electricity came from and went to, and what it cost."""
     names = ("used", "solar_at_home", "used_grid")
     used, at_home, bought = (sum(flow[name] for flow in flows) for name in names)
     grid, solar, battery = wanted.of("grid"), wanted.of("solar"), wanted.of("battery")

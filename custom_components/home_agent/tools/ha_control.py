@@ -15,7 +15,8 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
-from ..domains import DOMAINS, arranging, domains_of, gated_domains
+from ..context.named import known_names, names_key
+from ..domains import DOMAINS, domains_of, gated_domains
 from ..errors import NotPermitted, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.names import NAMES, name_index
@@ -26,12 +27,12 @@ from .base import HomeAgentTool, ToolOutput, ToolRun
 from .control.arguments import SLOT_WORDS, control_schema, has_times, in_order, read_args, schema_in
 from .control.asked import check_asked, check_times
 from .control.later import async_act_later, async_hold, keep, read_timing, with_times
-from .control.places import with_group, with_rooms
+from .control.places import arranged
 from .control.planning import NOT_EXPOSED, OFFLINE, ControlOutcome, Plan, async_carry_out, plan
 from .control.scripts import SCRIPT, fields_of, plan_script, scripts_as_tools
 from .control.telling import PLANNED, tell, tell_planned
 from .control.values import Units
-from .resolving.resolver import TRAITS, Target, known_traits, protected, resolve
+from .resolving.resolver import Target, name_languages, protected, resolve
 from .results import ToldAct
 
 MAX_TARGETS = 200
@@ -94,9 +95,8 @@ class ControlTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Resolve, call, read back."""
-        await async_prepare_names(run.hass, run.house)
-        if _is_arranged(run, args):
-            args = dict(with_group(run, with_rooms(run, args)))
+        await async_prepare_names(run.hass, run.house, run.sentence, run.speaker.language)
+        args = arranged(run, args)
         verb, target, given = read_args(args)
         language = run.speaker.language
         sentence = read(run.sentence, language)
@@ -112,7 +112,9 @@ class ControlTool(HomeAgentTool):
             )
 
         domains = domains_of(verb) | run.meanings.keys()
-        records = _members(run, resolve_gated(target, domains, find, gated=self._gated))
+        records = resolve_gated(target, domains, find, gated=self._gated)
+        if any(DOMAINS[record.domain].calls_members for record in records):
+            records = _with_members(run, records)
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
         timing = None
@@ -153,7 +155,7 @@ class ControlTool(HomeAgentTool):
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[ToldAct, ...]:
         """Return what was done, by names and values."""
         if self._planned is None or not isinstance(result, Mapping) or PLANNED.isdisjoint(result):
-            return tell(with_rooms(run, args) if _is_arranged(run, args) else args, result, run)
+            return tell(arranged(run, dict(args), with_groups=False), result, run)
         commands = (command for command in self._planned.all() if command.id == result.get("id"))
         return tell_planned(args, result, next(commands, None), run)
 
@@ -227,23 +229,20 @@ def resolve_gated(
     return records
 
 
-async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
+async def async_prepare_names(
+    hass: HomeAssistant, house: HouseSnapshot, sentence: str = "", language: str = ""
+) -> None:
     """Have the indexes of names built, off the event loop where that takes long."""
-    for key, build in ((NAMES, name_index), (TRAITS, known_traits)):
-        if len(house.entities) > INLINE_ENTITIES and not house.has_derived(key):
-            await hass.async_add_executor_job(build, house)
+    if len(house.entities) <= INLINE_ENTITIES:
+        return
+    if not house.has_derived(NAMES):
+        await hass.async_add_executor_job(name_index, house)
+    languages = name_languages(sentence, language or hass.config.language)
+    if not house.has_derived(names_key(languages, places_only=False)):
+        await hass.async_add_executor_job(known_names, house, languages)
 
 
-def _is_arranged(run: ToolRun, args: Mapping[str, Any]) -> bool:
-    """Return whether a call may be about the rooms of a machine, or about a group of players."""
-    verb, ids = str(args.get("action")), args.get("entity_id") or ()
-    kinds = arranging(verb) & run.house.domains
-    named = [run.house.entities[entity_id].domain for entity_id in ids if entity_id in run.house.entities]
-    are_others = bool(named) and len(named) == len(ids) and kinds.isdisjoint(named)
-    return bool(kinds) and not (are_others and domains_of(verb) > kinds)
-
-
-def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord]:
+def _with_members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord]:
     """Return the entities that are called: for a group its members, as far as they are exposed."""
     entities = run.house.entities
     reached: dict[str, EntityRecord] = {}
@@ -253,7 +252,7 @@ def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord
         if record.entity_id in reached:
             continue
         reached[record.entity_id] = record
-        if record.domain != "group":
+        if not DOMAINS[record.domain].calls_members:
             continue
         state = run.hass.states.get(record.entity_id)
         ids = state.attributes.get(ATTR_ENTITY_ID, ()) if state else ()
@@ -263,7 +262,7 @@ def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord
         if any(protected(member) for member in members):
             raise ValidationError(f"{record.entity_id} has locks, covers, valves or alarms in it; name those")
         waiting.extend(members)
-    return [reached[entity_id] for entity_id in sorted(reached) if reached[entity_id].domain != "group"]
+    return [record for _id, record in sorted(reached.items()) if not DOMAINS[record.domain].calls_members]
 
 
 @asynccontextmanager

@@ -21,9 +21,9 @@ from ..knowledge.spoken_words import domain_words
 from ..safety.firewall.own_values import is_name, texts_in
 from ..texts import one_line
 from .base import HomeAgentTool, ToolRun
-from .causes import PRIVATE, async_add_causes, async_explain_now, async_happened, async_why
+from .causes import PRIVATE, async_happened, async_why
 from .query.past import async_history
-from .query.present import ATTRIBUTES, COUNT_FROM, Member, StateQuestion, async_read_filter, present
+from .query.present import ATTRIBUTES, COUNT_FROM, Member, StateQuestion, present, read_filter
 from .resolving.resolver import (
     NO_TARGET,
     NO_VALUE,
@@ -160,7 +160,7 @@ class QueryTool(HomeAgentTool):
             if best := max(fits.values(), default=0):
                 found = [member for member in found if fits.get(member[0].entity_id) == best]
             is_whole = not (named.entity_ids or named.kinds)
-        counted = await async_read_filter(run.hass, said, found, language, broad=is_broad) if said else None
+        counted = read_filter(said, found, broad=is_broad) if said else None
         asked = args.get(ATTRIBUTES, [])
         if why and is_whole and counted is None and len(found) > 1:
             return await async_happened(run, found, history or {})
@@ -170,9 +170,7 @@ class QueryTool(HomeAgentTool):
         if why and not says_who:
             return await async_why(run, found, history or {}, counted)
         if history:
-            past = await async_history(run.hass, found, asked, history, counted, language)
-            await async_add_causes(run, found, history, past)
-            return past
+            return await async_history(run.hass, found, asked, history, counted, language)
         question = StateQuestion(
             hass=run.hass,
             areas=run.house.areas,
@@ -183,10 +181,6 @@ class QueryTool(HomeAgentTool):
         answer = present(question, found)
         if unknown := _unknown_ids(target, found):
             answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
-        if len(found) == 1 and counted is None:
-            by = await async_explain_now(run, found[0][1])
-            if by is not None:
-                answer["changed_by"] = by
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):
             answer["note"] = ELSEWHERE
         return answer

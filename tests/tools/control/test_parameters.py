@@ -165,7 +165,6 @@ def test_temperatures_come_in_the_unit_of_the_house() -> None:
         ("light", "turn_on", {"brightness_pct": True}, "is not a number"),
         ("light", "turn_on", {"brightnes": 30}, "did you mean brightness"),
         ("light", "turn_on", {"color": "purpel-ish"}, "a colour name"),
-        ("light", "turn_on", {"color": "red", "color_temp": "warm"}, "only one of"),
         ("light", "turn_off", {"brightness_pct": 10}, "turn_off on a light does not take"),
         ("switch", "turn_on", {"brightness_pct": 10}, "takes none"),
         ("climate", "set_temperature", {}, "needs parameters"),

@@ -155,25 +155,6 @@ async def test_a_room_that_it_cannot_be_sent_to(
     assert robot.sent == []
 
 
-async def test_what_the_household_has_for_a_room_is_named(hass: HomeAssistant, agent: Agent) -> None:
-    """A button for the room is what to use with a vacuum without a map."""
-    robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
-    assert await async_setup_component(
-        hass,
-        "input_button",
-        {"input_button": {"k": {"name": "Clean kitchen"}, "b": {"name": "Clean bedroom"}}},
-    )
-    async_expose_entity(hass, "conversation", "input_button.k", True)
-    async_expose_entity(hass, "conversation", "input_button.b", True)
-    result = await control_result(
-        agent, "Vacuum the kitchen", action="start", entity_id=ROBBIE, area="Kitchen"
-    )
-    assert "Perhaps: input_button.k (Clean kitchen)." in result["error"]
-    await control_result(agent, "Vacuum the kitchen", action="press", entity_id="input_button.k")
-    assert hass.states.get("input_button.k").state != "unknown"
-    assert robot.sent == []
-
-
 async def test_the_vacuum_that_has_the_room(hass: HomeAssistant, agent: Agent) -> None:
     """Of several vacuums the one with the room on its map goes, and each cleans its own rooms."""
     below = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)

@@ -1,4 +1,4 @@
-"""Scripts with fields, through real turns: values are checked, and what they make of the script is judged."""
+"""Scripts with fields: what models see, what values become, what is judged, what scripts respond."""
 
 from typing import Any
 
@@ -7,15 +7,355 @@ from pytest_homeassistant_custom_component.common import async_mock_service
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.helpers import area_registry as ar, label_registry as lr, llm
 from homeassistant.setup import async_setup_component
-from tests.helpers.agent import Agent
+from tests.helpers.agent import Agent, speech
+from tests.helpers.checks import every
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-ALLOWED = {"allow_scripts_and_scenes": True}
+
+def passing(*fields: str) -> list[dict[str, Any]]:
+    """Return the steps of a script that tells what it got."""
+    data = {"message": "x", "data": {key: f"{{{{ {key} | default('-') }}}}" for key in fields}}
+    return [{"action": "notify.family", "data": data}]
+
+
+MOODS = [{"value": "calm", "label": "Calm"}, {"value": "p", "label": "Party Time"}]
 SCRIPTS: dict[str, dict[str, Any]] = {
+    "announce": {
+        "alias": "Announce",
+        "description": "Says a text on all speakers",
+        "fields": {
+            "message": {"description": "What to say", "required": True, "selector": {"text": {}}},
+            "volume": {"selector": {"number": {"min": 0, "max": 100}}},
+            "mood": {"selector": {"select": {"options": MOODS}}},
+        },
+        "sequence": passing("message", "volume", "mood"),
+    },
+    "bus": {
+        "description": "When the next bus leaves",
+        "fields": {"line": {"selector": {"text": {}}}},
+        "sequence": [
+            {"variables": {"answer": {"minutes": 7, "to": "{{ line }}"}}},
+            {"stop": "done", "response_variable": "answer"},
+        ],
+    },
+    "scene_setter": {
+        "fields": {
+            "where": {"selector": {"area": {}}},
+            "lamps": {"selector": {"entity": {"multiple": True, "filter": {"domain": "light"}}}},
+            "tag": {"selector": {"label": {}}},
+            "for_how_long": {"selector": {"duration": {}}},
+            "at": {"selector": {"time": {}}},
+            "loud": {"selector": {"boolean": {}}},
+        },
+        "sequence": passing("where", "lamps", "tag", "for_how_long", "at", "loud"),
+    },
+    "let_in": {
+        "fields": {"door": {"selector": {"entity": {}}}},
+        "sequence": [{"action": "lock.unlock", "target": {"entity_id": "{{ door }}"}}],
+    },
+    "slow": {
+        "fields": {"message": {"selector": {"text": {}}}},
+        "sequence": [
+            {"wait_for_trigger": [{"trigger": "event", "event_type": "go"}]},
+            *passing("message"),
+        ],
+    },
+    "plain": {"sequence": passing()},
+    "water": {
+        "alias": "Water the beds",
+        "fields": {
+            "minutes": {
+                "name": "Length",
+                "description": "How long",
+                "required": True,
+                "example": "10",
+                "selector": {"number": {"min": 1, "max": 30, "unit_of_measurement": "min"}},
+            },
+            "where": {"name": "Room", "selector": {"area": {}}},
+        },
+        "sequence": passing("minutes", "where"),
+    },
+}
+
+
+class House:
+    """A house with scripts, and an agent that may run them."""
+
+    def __init__(self, hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
+        self.hass, self.secure, self.agent = hass, secure, agent
+        self.told: list[ServiceCall] = async_mock_service(hass, "notify", "family")
+
+    async def say(self, sentence: str, tool: str, *, language: str = "en", **args: Any) -> dict[str, Any]:
+        """Say a sentence that a model answers with a call; return what it reads, if it is asked again."""
+        self.agent.server.clear()
+        self.agent.server.script([tool_calls([(tool, args)]), text("Fine.")])
+        anna = Context(user_id=self.secure.anna.id)
+        asked = await self.agent.say(sentence, context=anna, language=language)
+        self.answer, self.conversation_id = speech(asked), asked.conversation_id
+        await self.hass.async_block_till_done()
+        chats = self.agent.server.chats
+        return tool_results(chats[-1])[-1] if len(chats) > 1 else {}
+
+    async def offered(self) -> dict[str, Any]:
+        """Return the tools of a new request by name."""
+        self.agent.server.script([text("It is.")])
+        await self.agent.say("Is it?")
+        tools = self.agent.server.chats[-1].json["tools"]
+        return {tool["function"]["name"]: tool["function"] for tool in tools}
+
+
+async def async_house(
+    hass: HomeAssistant, server: ModelServer, scripts: dict[str, dict[str, Any]], hidden: str = ""
+) -> House:
+    """Return a house with scripts, all but one exposed."""
+    secure = SecureHouse(hass)
+    await secure.async_build()
+    assert await async_setup_component(hass, "script", {"script": scripts})
+    agent = await secure.async_agent(server)
+    for name in scripts:
+        async_expose_entity(hass, "conversation", f"script.{name}", name != hidden)
+    await hass.async_block_till_done()
+    return House(hass, secure, agent)
+
+
+@pytest.fixture
+async def house(hass: HomeAssistant, model_server: ModelServer) -> House:
+    """Return the house with scripts that are tools."""
+    return await async_house(hass, model_server, SCRIPTS, hidden="slow")
+
+
+async def test_what_models_are_shown(house: House) -> None:
+    """Each script with fields is a tool; one without stays an action of ha_control."""
+    tools = await house.offered()
+    assert {name for name in tools if name.startswith("script__")} == {
+        "script__announce",
+        "script__bus",
+        "script__scene_setter",
+        "script__let_in",
+        "script__water",
+    }
+    announce = tools["script__announce"]
+    assert announce["description"] == "Announce: Says a text on all speakers"
+    assert announce["parameters"] == {
+        "type": "object",
+        "properties": {
+            "message": {"type": "string", "description": "What to say"},
+            "volume": {"type": "number", "minimum": 0, "maximum": 100},
+            "mood": {"type": "string", "enum": ["calm", "p"]},
+        },
+        "required": ["message"],
+    }
+    assert tools["script__scene_setter"]["parameters"]["properties"]["lamps"] == {
+        "type": "array",
+        "items": {"type": "string"},
+    }
+    assert "turn_on" in tools["ha_control"]["parameters"]["properties"]["action"]["enum"]
+    assert "variables" not in tools["ha_control"]["parameters"]["properties"]
+
+
+async def test_they_follow_the_home(hass: HomeAssistant, house: House) -> None:
+    """The next request has the scripts as they are: without hidden ones, with changed and new ones."""
+    first = await house.offered()
+    assert await house.offered() == first
+    async_expose_entity(hass, "conversation", "script.let_in", False)
+    assert "script__let_in" not in await house.offered()
+    result = await house.say("Let her in", "script__let_in", door="Front Door")
+    assert not result["success"]
+    assert house.secure.moved() == []
+
+
+async def test_off_by_the_option(hass: HomeAssistant, house: House) -> None:
+    """Where scripts may not run, none of them is a tool; one tool can be disabled alone."""
+    await house.agent.set_options(tools_disabled=["script__bus"])
+    assert "script__bus" not in await house.offered()
+    assert "script__announce" in await house.offered()
+    await house.agent.set_options(allow_scripts_and_scenes=False)
+    assert not [name for name in await house.offered() if name.startswith("script__")]
+
+
+async def test_many_scripts(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The first ones by id are tools, the same in each request; the others take variables in ha_control."""
+    field = {"fields": {"n": {"selector": {"number": {}}}}, "sequence": passing("n")}
+    names = [f"s{number}" for number in range(9)]
+    house = await async_house(hass, model_server, dict.fromkeys(reversed(names), field))
+    tools = await house.offered()
+    assert [name for name in tools if name.startswith("script__")] == [f"script__s{n}" for n in range(6)]
+    assert "variables" in tools["ha_control"]["parameters"]["properties"]
+    await house.say("Run s8", "ha_control", action="activate", name="s8", variables={"n": "4"})
+    assert [call.data["data"] for call in house.told] == [{"n": 4}]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "passed"),
+    [
+        (
+            "announce",
+            {"message": "Hi", "volume": "30 %", "mood": "party time"},
+            {"message": "Hi", "volume": 30, "mood": "p"},
+        ),
+        ("announce", {"message": "Hi", "mood": "CALM"}, {"message": "Hi", "volume": "-", "mood": "calm"}),
+        ("scene_setter", {"where": "Küche"}, {"where": "kitchen"}),
+        ("scene_setter", {"lamps": ["Hall Light"]}, {"lamps": ["light.hall"]}),
+        ("scene_setter", {"lamps": "light.hall"}, {"lamps": ["light.hall"]}),
+        ("scene_setter", {"tag": "night mode"}, {"tag": "night_mode"}),
+        ("scene_setter", {"for_how_long": "5 minutes"}, {"for_how_long": {"seconds": 300}}),
+        ("scene_setter", {"at": "18:30", "loud": "no"}, {"at": "18:30:00", "loud": False}),
+    ],
+)
+async def test_values_by_meaning(
+    hass: HomeAssistant, house: House, tool: str, given: dict[str, Any], passed: dict[str, Any]
+) -> None:
+    """Names become ids, options and numbers are read as people write them."""
+    ar.async_get(hass).async_get_or_create("Kitchen")
+    lr.async_get(hass).async_create("Night mode")
+    result = await house.say("Make it so", f"script__{tool}", **given)
+    assert result["success"], result
+    assert len(house.told) == 1
+    data = house.told[0].data["data"]
+    assert {key: data[key] for key in passed} == passed
+
+
+MAKE, WATER, AT_EIGHT = "Make it so", "Water the beds", "Water the beds for ten minutes at eight tomorrow"
+LATER = "call ha_control: action activate, entity_id script."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tool", "given", "problem"),
+    [
+        (MAKE, "announce", {"volume": 30}, "message"),
+        (MAKE, "announce", {"message": "Hi", "volume": 300}, "volume"),
+        (MAKE, "announce", {"message": "Hi", "mood": "wild"}, "not one of calm, p"),
+        (MAKE, "announce", {"message": "Hi", "speed": 3}, "speed"),
+        (MAKE, "scene_setter", {"where": "Ballroom"}, "there is no area 'Ballroom'"),
+        (MAKE, "scene_setter", {"tag": "Nothing"}, "there is no label 'Nothing'"),
+        (MAKE, "scene_setter", {"lamps": ["lock.cellar"]}, "does not"),
+        ("Is it announced?", "announce", {"message": "Dinner"}, "only asks"),
+        ("Announce dinner in ten minutes", "announce", {"message": "Dinner"}, f"{LATER}announce"),
+        (WATER, "water", {}, "minutes: is missing (How long, such as 10)"),
+        (WATER, "water", {"minutes": ""}, "is missing minutes. Ask for it if it was not said"),
+        (WATER, "water", {"minutes": 5, "where": "moon"}, "where: area: there is no area 'moon'"),
+        (WATER, "water", {"minutes": 45}, "minutes: 45 is out of range. Allowed: 1 to 30"),
+        (AT_EIGHT, "water", {"minutes": 10}, f"{LATER}water"),
+        (
+            AT_EIGHT,
+            "water",
+            {"minutes": 10, "when": "tomorrow 8:00"},
+            f"{LATER}water, parameters with its values, and when",
+        ),
+    ],
+)
+async def test_what_does_not_fit(
+    house: House, sentence: str, tool: str, given: dict[str, Any], problem: str
+) -> None:
+    """The error says how to go on; what the sentence does not order now is not run."""
+    result = await house.say(sentence, f"script__{tool}", **given)
+    assert problem in result["error"]
+    assert house.told == []
+
+
+async def test_the_response_reaches_the_model_and_marks_the_turn(house: House) -> None:
+    """A question may run a script that answers; its texts count as text from outside."""
+    result = await house.say("When does the bus leave?", "script__bus", line="Station")
+    assert result["result"] == {"done": "bus", "response": {"minutes": 7, "to": "Station"}}
+    house.agent.server.clear()
+    plain = ("ha_control", {"action": "activate", "entity_id": "script.plain"})
+    house.agent.server.script(
+        [tool_calls([("script__bus", {"line": "North"})]), tool_calls([plain]), text("Fine.")]
+    )
+    await house.agent.say("When is the bus, and run plain", context=Context(user_id=house.secure.anna.id))
+    assert house.told == []  # a script after text from outside needs a yes
+
+
+async def test_it_is_judged_by_what_it_does(house: House) -> None:
+    """A script that unlocks the named door asks first, and runs after a yes."""
+    assert await house.say("Let her in", "script__let_in", door="Front Door") == {}
+    assert "unlock the Front Door" in house.answer
+    assert house.secure.moved() == []
+    house.agent.server.script([text("Fine.")])
+    anna = Context(user_id=house.secure.anna.id)
+    await house.agent.say("Yes", context=anna, conversation_id=house.conversation_id)
+    assert [service for service, _ in house.secure.moved()] == ["lock.unlock"]
+
+
+async def test_the_whole_answer_without_the_model(hass: HomeAssistant, house: House) -> None:
+    """A plain command is confirmed by its name."""
+    await house.agent.set_options(quick_confirmations=True)
+    assert await house.say("Announce dinner", "script__announce", message="Dinner") == {}
+    assert house.answer == "Announce started."
+
+
+async def test_the_other_ways_to_a_tool(hass: HomeAssistant, house: House) -> None:
+    """The action and the LLM API run it through the same guard."""
+    done = await hass.services.async_call(
+        "home_agent",
+        "execute_tool",
+        {"tool_name": "script__bus", "parameters": {"line": "5"}},
+        blocking=True,
+        return_response=True,
+    )
+    assert done["result"]["response"] == {"minutes": 7, "to": 5}
+    api = await llm.async_get_api(
+        hass, "home_agent", llm.LLMContext("test", Context(), "en", "conversation", None)
+    )
+    names = [tool.name for tool in api.tools]
+    assert every(name in names for name in ("script__announce", "script__bus"))
+
+
+async def test_a_long_script_goes_on(
+    hass: HomeAssistant, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script that takes longer than anybody waits is reported as running, and is not stopped."""
+    monkeypatch.setattr("custom_components.home_agent.tools.run.SCRIPT_SECONDS", 0)
+    async_expose_entity(hass, "conversation", "script.slow", True)
+    result = await house.say("Make it so", "script__slow", message="Dinner")
+    assert result["result"] == {"started": "slow", "note": "it is still running"}
+    assert house.told == []
+    hass.bus.async_fire("go")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert [call.data["data"] for call in house.told] == [{"message": "Dinner"}]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "minutes"),
+    [
+        ("Water the beds for ten minutes", "en", "10 minutes"),
+        ("Water the beds for ten minutes", "en", 10),
+        ("Innaffia le aiuole per un quarto d'ora", "it", "15 minuti"),
+        ("Gieß die Beete zehn Minuten lang", "de", "zehn Minuten"),
+    ],
+)
+async def test_a_length_is_a_value_of_the_script(
+    house: House, sentence: str, language: str, minutes: Any
+) -> None:
+    """A script that takes minutes needs no `for`."""
+    result = await house.say(sentence, "script__water", language=language, minutes=minutes)
+    assert result["success"], result
+    assert house.told[0].data["data"]["minutes"] == (15 if language == "it" else 10)
+
+
+async def test_a_question_names_fields_and_rooms(hass: HomeAssistant, house: House) -> None:
+    """People know the names of fields and rooms, not their keys and IDs."""
+    ar.async_get(hass).async_get_or_create("Living Room")
+    water = ("script__water", {"minutes": 5, "where": "living_room"})
+    house.agent.server.script([tool_calls([("script__bus", {"line": "North"})]), tool_calls([water])])
+    answer = await house.agent.say(
+        "When is the bus, and water the beds", context=Context(user_id=house.secure.anna.id)
+    )
+    assert speech(answer) == "Should I run Water the beds (Length: 5, Room: Living Room)?"
+
+
+async def test_a_script_that_does_not_run_is_not_stopped(house: House) -> None:
+    """What it turned on is not turned off by that, so nobody hears that it stopped."""
+    result = await house.say("Stop the watering", "ha_control", action="turn_off", entity_id="script.water")
+    assert "does not run now, so there is nothing to stop" in result["error"]
+
+
+JUDGED: dict[str, dict[str, Any]] = {
     "announce": {
         "fields": {
             "message": {"description": "What to say", "required": True, "selector": {"text": {}}},
@@ -80,53 +420,35 @@ SCRIPTS: dict[str, dict[str, Any]] = {
 }
 
 
-class Scripts:
-    """The house with its scripts, all exposed."""
-
-    def __init__(self, hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
-        self.hass, self.secure, self.agent = hass, secure, agent
-        self.told: list[ServiceCall] = async_mock_service(hass, "notify", "family")
-
-    async def run(self, script: str, parameters: dict[str, Any] | None, **slots: Any) -> tuple[str, str]:
-        """Have the model run a script; return the question, if there is one, and the result."""
-        self.secure.reset()
-        self.told.clear()
-        self.agent.server.clear()
-        args = {"action": "activate", "entity_id": f"script.{script}", **slots}
-        if parameters is not None:
-            args["parameters"] = parameters
-        self.agent.server.script([tool_calls([("ha_control", args)]), text("Done.")])
-        await self.agent.say("Make it so", context=Context(user_id=self.secure.anna.id))
-        await self.hass.async_block_till_done()
-        confirmations = self.agent.entry.runtime_data.confirmations
-        question = " ".join(action.question for action in confirmations.pending)
-        await confirmations.async_stop()
-        chats = self.agent.server.chats
-        return question, str(tool_results(chats[1])) if len(chats) > 1 else ""
-
-
 @pytest.fixture
-async def scripts(hass: HomeAssistant, model_server: ModelServer) -> Scripts:
-    """Return them."""
-    secure = SecureHouse(hass)
-    await secure.async_build()
-    assert await async_setup_component(hass, "script", {"script": SCRIPTS})
-    agent = await secure.async_agent(model_server, ALLOWED)
-    for name in SCRIPTS:
-        async_expose_entity(hass, "conversation", f"script.{name}", True)
-    await hass.async_block_till_done()
-    return Scripts(hass, secure, agent)
+async def judged(hass: HomeAssistant, model_server: ModelServer) -> House:
+    """Return the house with scripts that do what their values say."""
+    return await async_house(hass, model_server, JUDGED)
+
+
+async def run(house: House, script: str, parameters: dict[str, Any] | None, **slots: Any) -> tuple[str, str]:
+    """Have the model run a script with ha_control; return the question, if there is one, and the result."""
+    house.secure.reset()
+    house.told.clear()
+    given = {} if parameters is None else {"parameters": parameters}
+    result = await house.say(
+        "Make it so", "ha_control", action="activate", entity_id=f"script.{script}", **given, **slots
+    )
+    confirmations = house.agent.entry.runtime_data.confirmations
+    question = " ".join(action.question for action in confirmations.pending)
+    await confirmations.async_stop()
+    return question, str(result)
 
 
 @pytest.mark.parametrize("where", ["parameters", "variables", "beside"])
-async def test_values_reach_the_script(scripts: Scripts, where: str) -> None:
+async def test_values_reach_the_script(judged: House, where: str) -> None:
     """In `parameters`, under `variables` in them, or beside the other arguments."""
     values = {"message": "Dinner is ready", "volume": "30"}
     given = {"parameters": values, "variables": {"variables": values}, "beside": None}[where]
     slots = values if where == "beside" else {}
-    question, _ = await scripts.run("announce", given, **slots)
+    question, _ = await run(judged, "announce", given, **slots)
     assert question == ""
-    assert [call.data for call in scripts.told] == [{"message": "Dinner is ready", "title": 30}]
+    assert [call.data for call in judged.told] == [{"message": "Dinner is ready", "title": 30}]
 
 
 @pytest.mark.parametrize(
@@ -143,15 +465,15 @@ async def test_values_reach_the_script(scripts: Scripts, where: str) -> None:
         ("plain", {"brightness": 5}, "This script takes no values"),
     ],
 )
-async def test_what_does_not_fit(
-    scripts: Scripts, script: str, given: dict[str, Any] | None, said: str
+async def test_values_that_do_not_fit(
+    judged: House, script: str, given: dict[str, Any] | None, said: str
 ) -> None:
     """The error names the fields; a value that names a hidden entity is refused."""
-    question, result = await scripts.run(script, given)
+    question, result = await run(judged, script, given)
     assert said.replace("'", "") in result.replace("\\\\'", "").replace("'", "")
     assert question == ""
-    assert scripts.told == []
-    assert scripts.secure.calls == []
+    assert judged.told == []
+    assert judged.secure.calls == []
 
 
 @pytest.mark.parametrize(
@@ -173,10 +495,10 @@ async def test_what_does_not_fit(
     ],
 )
 async def test_a_script_is_judged_with_its_values(
-    scripts: Scripts, script: str, given: dict[str, Any], told: str, moved: str
+    judged: House, script: str, given: dict[str, Any], told: str, moved: str
 ) -> None:
     """Services and targets that depend on a value are rendered with it, others are restricted."""
-    question, _ = await scripts.run(script, given)
+    question, _ = await run(judged, script, given)
     assert told in question
     assert bool(question) is bool(told)
-    assert [service for service, _ in scripts.secure.moved()] == ([moved] if moved else [])
+    assert [service for service, _ in judged.secure.moved()] == ([moved] if moved else [])

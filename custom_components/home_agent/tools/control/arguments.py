@@ -236,9 +236,6 @@ def normalise(
             values.setdefault(part, read)
     if "brightness" in values and "brightness_pct" in values:
         del values["brightness"]
-    several = [name for name in facts.exclusive if name in values]
-    if len(several) > 1:
-        raise ValidationError(f"parameters: give only one of {', '.join(several)}")
     if action.service is None and not values and not action.direction:
         raise ValidationError(
             f"{verb} on a {domain} needs parameters, one of: {', '.join(accepted)}"[:MAX_ERROR]

@@ -1,6 +1,6 @@
 """Commands for later: their times read, judged when they are given, and kept until they are due."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -79,7 +79,8 @@ def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> 
     return Timing(schedule=schedule, hold=ends.due - begins)
 
 
-WHEN, FOR, UNTIL, DATE = "when", "for", "until", "date"
+WHEN, FOR, REPEAT = TIME_SLOTS
+UNTIL, DATE = "until", "date"
 WHEN_KEYS: Final = words_of(
     "when delay after at at_time schedule scheduled schedule_at schedule_time scheduled_at scheduled_for "
     "scheduled_time run_at run_after execute_at execute_after start start_at start_time begin time date "
@@ -103,30 +104,30 @@ def with_times(
     sentence: str,
     language: str,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return arguments with their times in `when` and `for`, and the values without them.
+    """Return the times of a call by `when`, `for` and `repeat`, and its values without them.
 
     A value that all targets take, such as the duration of a timer, stays one.
 
     Raises ValidationError for a time that cannot be read.
     """
-    slots, values, found = dict(args), dict[str, Any](), dict[str, str]()
+    values, slots = dict[str, Any](), {REPEAT: str(args.get(REPEAT) or "")}
+    times = {slot: args[slot] for slot in (WHEN, FOR) if args.get(slot)}
     domains = {record.domain for record in records}
-    times = {slot: slots[slot] for slot in (WHEN, FOR) if slots.get(slot)}
     for key, value in given.items():
         is_value = SCRIPT in domains or (
             domains and all(DOMAINS[domain].parameter_of(key) is not None for domain in domains)
         )
         (values if is_value or not is_about_time(key) else times)[key] = value
     for key, value in times.items():
-        if value in NOTHING:
-            slots.pop(key, None)
-            continue
-        slot, text = _read(key, value, sentence, language)
-        if found.setdefault(slot, text) != text:
-            raise ValidationError(f"{slot}: give one time only, not {found[slot][:40]!r} and {text[:40]!r}")
-    if date := found.pop(DATE, None):
-        found[WHEN] = " ".join(filter(None, (date, found.get(WHEN))))
-    return {**slots, **found}, values
+        if value not in NOTHING:
+            slot, text = _read(key, value, sentence, language)
+            if slots.setdefault(slot, text) != text:
+                raise ValidationError(
+                    f"{slot}: give one time only, not {slots[slot][:40]!r} and {text[:40]!r}"
+                )
+    if date := slots.pop(DATE, None):
+        slots[WHEN] = " ".join(filter(None, (date, slots.get(WHEN))))
+    return slots, values
 
 
 def _read(key: str, value: Any, sentence: str, language: str) -> tuple[str, str]:
@@ -207,8 +208,13 @@ async def async_act_later(
         raise ValidationError(NO_CODES)
     if planned.full:
         raise ValidationError(f"{MAX_COMMANDS} commands are planned already; cancel some first")
-    if timing.hold:
-        for entity_id, problem in _not_restored(plans, before, verb, given, run):
+    for entity_id in list(plans) if timing.hold else ():
+        state, facts, problem = before[entity_id], DOMAINS[before[entity_id].domain], ""
+        if facts.restore is None and facts.safe_action is None:
+            problem = "cannot be put back, so for does not fit"
+        elif only_safe(facts, state) and opens(run.meanings.get(state.domain, verb), given) is not True:
+            problem = "is never opened without a request, so it cannot be closed for a while"
+        if problem:
             outcome.fail(entity_id, ValidationError(problem))
             del plans[entity_id]
     schedule = timing.schedule
@@ -246,23 +252,6 @@ async def async_act_later(
         return
     await async_carry_out({entity_id: plans[entity_id] for entity_id in free}, before, verb, run, outcome)
     await async_hold(planned, command, before, run, outcome)
-
-
-def _not_restored(
-    plans: Mapping[str, Plan],
-    before: Mapping[str, State],
-    verb: str,
-    given: Mapping[str, Any],
-    run: ToolRun,
-) -> Iterable[tuple[str, str]]:
-    """Yield the entities that an end could not bring back to what was before, with the reasons."""
-    for entity_id in list(plans):
-        state = before[entity_id]
-        facts = DOMAINS[state.domain]
-        if facts.restore is None and facts.safe_action is None:
-            yield entity_id, "cannot be put back, so for does not fit"
-        elif only_safe(facts, state) and opens(run.meanings.get(state.domain, verb), given) is not True:
-            yield entity_id, "is never opened without a request, so it cannot be closed for a while"
 
 
 def _let_wait(planned: Scheduler, command: PlannedItem, timing: Timing, run: ToolRun) -> HomeAgentError | str:

@@ -1,12 +1,12 @@
 """Rooms of machines that clean, and players that play together: what a call means by places and groups."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final
 
 from homeassistant.helpers import entity_registry as er
 
-from ...domains import DOMAINS
+from ...domains import DOMAINS, arranging, domains_of
 from ...domains.base import DomainFacts, Grouping, WorkInRooms
 from ...domains.features import supports
 from ...errors import ValidationError
@@ -18,7 +18,6 @@ from ..base import ToolRun
 from ..resolving.resolver import (
     Target,
     choose,
-    describe,
     find_place,
     listed,
     mention,
@@ -30,30 +29,32 @@ from ..resolving.resolver import (
 )
 from .arguments import STEP, STEP_ALIASES, TIME_SLOTS
 
-MAX_HINTS: Final = 3
-MAX_ROOMS: Final = 200
-"""Characters of the rooms that an error lists."""
-HELPERS: Final = ("button", "input_button", "scene", "script")
-"""Kinds of entities with which households clean a room by its name."""
+MAX_LISTED: Final = 200
+"""Characters of the rooms, or of the players, that an error lists."""
+SIZES: Final = frozenset((*STEP_ALIASES, STEP, "value"))
+"""Words for a value of the action itself."""
+PLAYING: Final = frozenset(("playing", "buffering"))
 _SEPARATORS: Final = str.maketrans(dict.fromkeys(";/|&\n", ","))
 
 
-def with_rooms(run: ToolRun, args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of a call with the rooms to work in as IDs, and the machines that do it.
+def arranged(run: ToolRun, args: dict[str, Any], *, with_groups: bool = True) -> dict[str, Any]:
+    """Return the arguments of a call with the rooms to work in as IDs, or with the whole group that plays.
 
-    Other arguments are returned as they are. Raises ValidationError for rooms that are not there or that no
-    machine can be sent to, so that nothing works elsewhere instead.
+    Only kinds of devices that have rooms or groups are asked; other arguments are returned as they are.
+
+    Raises ValidationError for rooms that are not there or that no machine can be sent to, so that nothing
+    works elsewhere instead, and if it is not clear what plays together.
     """
-    verb = str(args.get("action"))
-    for name in sorted(run.house.domains):
-        facts = DOMAINS[name]
-        if facts.rooms is not None and verb in (facts.rooms.action, *facts.rooms.everywhere):
-            return (
-                _RoomOrder(run=run, facts=facts, work=facts.rooms, is_work=verb == facts.rooms.action).read(
-                    args
-                )
-                or args
-            )
+    verb, ids = str(args.get("action")), args.get("entity_id") or ()
+    kinds = arranging(verb) & run.house.domains
+    named = [run.house.entities[entity_id].domain for entity_id in ids if entity_id in run.house.entities]
+    if named and len(named) == len(ids) and kinds.isdisjoint(named) and domains_of(verb) > kinds:
+        return args
+    for facts in map(DOMAINS.__getitem__, sorted(kinds)):
+        if facts.rooms is not None:
+            args = _RoomOrder(run, facts, facts.rooms, is_work=verb == facts.rooms.action).read(args) or args
+        if facts.groups is not None and with_groups:
+            args = _GroupOrder(run, facts, facts.groups).read(verb, args)
     return args
 
 
@@ -78,17 +79,18 @@ def _call(
     return {"action": action, "entity_id": list(dict.fromkeys(entity_ids)), **parameters, **times}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _RoomOrder:
     """One call of an action for one kind of machine."""
 
     run: ToolRun
     facts: DomainFacts
     work: WorkInRooms
+    _: KW_ONLY
     is_work: bool
     """Whether the action works in single rooms, so that rooms have to be named."""
 
-    def read(self, args: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def read(self, args: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the call with its rooms; None if it names none."""
         house, (target, given, named) = self.run.house, self._split(args)
         records = self._machines(target)
@@ -121,14 +123,13 @@ class _RoomOrder:
             if self._can(records[0]):
                 problem = "has no rooms assigned to its map; that is done in its settings in Home Assistant"
             raise ValidationError(
-                f"{records[0].name} {problem}. Nothing was started.{self._hints(wanted)} "
-                "Ask whether it should work everywhere"
+                f"{records[0].name} {problem}. Nothing was started. Ask whether it should work everywhere"
             )
         if missing := [area for area in wanted if area not in mapped]:
             who = f"{able[0].name} cannot" if len(able) == 1 else "No machine here can"
             raise ValidationError(
                 f"{who} be sent to {self._names(missing)}. Nothing was started. "
-                f"Rooms: {self._names(sorted(mapped))}.{self._hints(missing)}"
+                f"Rooms: {self._names(sorted(mapped))}"
             )
         chosen = [record for record in able if reach[record.entity_id].intersection(wanted)]
         whole = [record for record in chosen if reach[record.entity_id].issuperset(wanted)]
@@ -180,7 +181,6 @@ class _RoomOrder:
         return supports(state, self.facts.actions[self.work.action].features)
 
     def _reached(self, record: EntityRecord) -> frozenset[str]:
-        """Return the areas that a machine can be sent to."""
         entry = er.async_get(self.run.hass).async_get(record.entity_id)
         if entry is None or not self._can(record):
             return frozenset()
@@ -190,63 +190,20 @@ class _RoomOrder:
         """Return the areas and floors that some texts name. Raises ValidationError for unknown ones."""
         house, ids = self.run.house, list[str]()
         for text in named:
-            for part in (text, *text.translate(_SEPARATORS).split(",")):
-                place = find_place(house, part, "area")
-                if place is not None and not (place.repaired and part is text and "," in text):
+            whole = find_place(house, text, "area")
+            is_one = whole is not None and not (whole.repaired and "," in text)
+            for part in [text] if is_one else text.translate(_SEPARATORS).split(","):
+                if (place := find_place(house, part, "area")) is not None:
                     ids += sorted(place.area_ids | place.floor_ids)
-                    if part is text:
-                        break
-                elif part is text:
-                    continue
                 elif several := places_in_sentence(house, part, self.run.speaker.language):
                     ids += sorted(place_id for each in several for place_id in each.area_ids | each.floor_ids)
                 elif not means_home(part):
                     raise unknown_place(house, part.strip(), "area")
         return list(dict.fromkeys(ids))
 
-    def _hints(self, wanted: Iterable[str]) -> str:
-        """Return what the household may use to clean these rooms."""
-        house = self.run.house
-        names = [name for area in wanted if area in house.areas for name in house.areas[area].names]
-        keys = [words for name in names if (words := frozenset(content_words(name)))]
-        records = [
-            record
-            for record in house.entities.values()
-            if record.domain in HELPERS and any(key <= frozenset(content_words(record.name)) for key in keys)
-        ]
-        shown = ", ".join(describe(house, record) for record in records[:MAX_HINTS])
-        return f" Perhaps: {shown}." if shown else ""
-
     def _names(self, areas: Iterable[str]) -> str:
         house = self.run.house
-        return listed([house.areas[area].name for area in areas if area in house.areas], MAX_ROOMS)
-
-
-SIZES: Final = frozenset((*STEP_ALIASES, STEP, "value"))
-"""Words for a value of the action itself."""
-MAX_LISTED: Final = 200
-"""Characters of the players that an error lists."""
-PLAYING: Final = frozenset(("playing", "buffering"))
-
-
-def with_group(run: ToolRun, args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of a call with all players that it concerns, those of a group leader first.
-
-    Other arguments are returned as they are. Raises ValidationError if it is not clear what plays together.
-    """
-    verb = str(args.get("action"))
-    for name in sorted(run.house.domains):
-        facts = DOMAINS[name]
-        if (groups := facts.groups) is None:
-            continue
-        order = _GroupOrder(run, facts, groups)
-        if verb == groups.join:
-            return order.joined(args)
-        if verb == groups.leave:
-            return order.left(args)
-        if verb in groups.shared:
-            return order.shared(args)
-    return args
+        return listed([house.areas[area].name for area in areas if area in house.areas], MAX_LISTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +214,19 @@ class _GroupOrder:
     facts: DomainFacts
     groups: Grouping
 
-    def joined(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    def read(self, verb: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the call for all players that it concerns, the leader of a group first."""
+        if verb == self.groups.join:
+            return self._joined(args)
+        if verb in self.groups.shared:
+            return self._shared(args)
+        players = self._players(Target.from_args(args))
+        grouped = [player.entity_id for player in players if len(self._members(player.entity_id)) > 1]
+        if not grouped:
+            raise ValidationError(f"{', '.join(player.name for player in players)[:100]} plays in no group")
+        return _call(args, self.groups.leave, grouped, {})
+
+    def _joined(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Return the call that lets players play along with the one that leads."""
         given, target, named = dict(args.get("parameters") or {}), Target.from_args(args), list[str]()
         for key in [*given]:
@@ -279,15 +248,7 @@ class _GroupOrder:
         members = list(dict.fromkeys([leader, *self._members(leader), *ids]))
         return _call(args, self.groups.join, ids, {**given, self.groups.members: members})
 
-    def left(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the call that takes players out of their groups."""
-        players = self._players(Target.from_args(args))
-        grouped = [player.entity_id for player in players if len(self._members(player.entity_id)) > 1]
-        if not grouped:
-            raise ValidationError(f"{', '.join(player.name for player in players)[:100]} plays in no group")
-        return _call(args, self.groups.leave, grouped, {})
-
-    def shared(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _shared(self, args: dict[str, Any]) -> dict[str, Any]:
         """Return a call about one player of a group for all of it, unless the person named a place or one."""
         run, target, given = self.run, Target.from_args(args), args.get("parameters") or {}
         values = {self.facts.parameter_of(key) for key in given if key not in SIZES}
@@ -307,7 +268,6 @@ class _GroupOrder:
         return _call(args, args["action"], members, given)
 
     def _players(self, target: Target) -> list[EntityRecord]:
-        """Return the players that are meant and can play in a group. Raises ValidationError."""
         players: list[EntityRecord] = []
         is_named = bool(target.entity_id or target.name)
         areas = target.area.split(",") if target.area and "," in target.area else [target.area]

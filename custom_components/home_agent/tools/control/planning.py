@@ -160,7 +160,7 @@ def fit(
     fitted = {}
     for name, value in parameters.items():
         parameter = facts.parameters[name]
-        if parameter.features and not supports(state, parameter.features):
+        if not supports(state, parameter.features):
             raise Unsupported(f"does not support {name}", name)
         fitted[name] = value if parameter.choices is None else _chosen(state, name, parameter.choices, value)
         low, high = (state.attributes.get(bound) for bound in parameter.bounds or ("", ""))
@@ -171,7 +171,7 @@ def fit(
                         f"{name}: {value:g} is {problem} {bound:g}; allowed {low} to {high}"
                     )
                 fitted[name] = bound
-    return facts.fit(state, fitted) if facts.fit is not None else fitted
+    return fitted
 
 
 def _chosen(state: State, name: str, attribute: str, value: Any) -> Any:
@@ -241,7 +241,7 @@ def expectation_of(domain: str, service: str) -> Expectation | None:
                 action.expected,
                 action.unexpected,
                 action.passing,
-                is_on_its_way=facts.is_on_its_way,
+                is_on_its_way=action.is_on_its_way,
                 lasts=service in facts.lasting,
             )
     return None
@@ -287,56 +287,47 @@ def plan(
         verb, given = ("set_value", value) if STEP not in value else (verb, value)
         action = facts.actions[verb]
     left_out: list[str] = []
-    parameters = normalise(domain, verb, action, given, units, left_out if alone else None)
+    parameters, is_step = normalise(domain, verb, action, given, units, left_out if alone else None), False
+    notes: list[str] = []
     try:
-        meant, is_step = facts.adapt(state, verb, parameters), bool(action.direction)
-        if is_step:
+        if action.direction:
+            facts.adapt(state, verb, parameters)
             step = _step(facts, state, verb, action, parameters.get(STEP))
             if isinstance(step, PlannedCall):
                 return Plan(domain, [step], CHANGED)
-            meant = facts.adapt(state, "set_value", step)
+            verb, parameters, is_step = "set_value", step, True
+            action = facts.actions[verb]
+        while True:
+            try:
+                meant = facts.adapt(state, verb, parameters)
+                parameters = fit(facts, state, meant.parameters, clamp=is_step)
+                break
+            except Unsupported as err:
+                fewer = {name: value for name, value in parameters.items() if name not in err.parameters}
+                # Turned on all the same; but not for a value that was meant for others.
+                is_possible = bool(fewer) or (alone and action.service is not None and action.value is None)
+                if not is_possible or len(fewer) == len(parameters):
+                    raise ValidationError(notes[0] if notes else str(err)) from err
+                parameters = fewer
+                notes.append(str(err))
     except NothingToDo as err:
         return Plan(domain, (), Expectation(), (str(err),))
-    verb, parameters, action = meant.verb, dict(meant.parameters), facts.actions[meant.verb]
-    notes: list[str] = []
-    while True:
-        try:
-            parameters = fit(facts, state, parameters, clamp=is_step)
-            break
-        except Unsupported as err:
-            fewer = {name: value for name, value in parameters.items() if name not in err.parameters}
-            # Turned on all the same; but not for a value that was meant for others.
-            is_possible = bool(fewer) or (alone and action.service is not None and action.value is None)
-            if not is_possible or len(fewer) == len(parameters):
-                raise ValidationError(notes[0] if notes else str(err)) from err
-            parameters = fewer
-            notes.append(str(err))
+    verb, action = meant.verb, facts.actions[meant.verb]
     skips_main = action.service is None or any(name in parameters for name in action.instead)
-    if not skips_main:
-        _check_able(facts, state, verb, action)
+    if not skips_main and not supports(state, action.features):
+        others = [
+            name
+            for name, other in facts.actions.items()
+            if action.opens is not None and other.opens is action.opens and supports(state, other.features)
+        ]
+        instead = f"; use {' or '.join(others)}" if others else ""
+        raise ValidationError(f"does not support {verb}{instead}")
     calls, expectation = _calls(facts, state, action, parameters, skips_main=skips_main)
     if verb == "toggle":
         expectation = Expectation(unless=frozenset((state.state,)))
     elif facts.groups is not None and verb in (facts.groups.join, facts.groups.leave):
         expectation = Expectation(may_change=calls[0].on in ("", state.entity_id))
     return Plan(domain, calls, expectation, tuple(filter(None, (*notes, meant.note, *left_out))))
-
-
-def _check_able(facts: DomainFacts, state: State, verb: str, action: Action) -> None:
-    """Raise ValidationError unless an entity can do an action, with those that open or close it instead."""
-    if _is_able(state, action.features):
-        return
-    others = [
-        name
-        for name, other in facts.actions.items()
-        if action.opens is not None and other.opens is action.opens and _is_able(state, other.features)
-    ]
-    instead = f"; use {' or '.join(others)}" if others else ""
-    raise ValidationError(f"does not support {verb}{instead}")
-
-
-def _is_able(state: State, features: str) -> bool:
-    return not features or supports(state, features)
 
 
 def _value_beside(
@@ -379,11 +370,10 @@ def _step(
     ends = {name: state.attributes.get(name) for name in step.ends}
     if present is None and ends and None not in ends.values():  # a range that has no single value now
         return {name: round(float(end) + change, 4) for name, end in ends.items() if end is not None}
-    if not _is_able(state, action.features if action.service and size is None else parameter.features):
+    if not supports(state, action.features if action.service and size is None else parameter.features):
         raise ValidationError(f"does not support {verb}")
     if step.call is not None and (call := step.call(state, action.direction, size)) is not None:
-        if facts.fit is not None:
-            facts.fit(state, dict(call[1]))
+        facts.adapt(state, verb, call[1])
         return PlannedCall(*call)
     try:
         value = round(float(present) + change, 4)
@@ -425,7 +415,7 @@ def _calls(
         return calls, Expectation(attributes=attributes, passing=passing)
     attributes |= {name: value for name, value in action.shown.items() if name in state.attributes}
     return calls, Expectation(
-        action.expected, action.unexpected, action.passing, attributes, is_on_its_way=facts.is_on_its_way
+        action.expected, action.unexpected, action.passing, attributes, is_on_its_way=action.is_on_its_way
     )
 
 

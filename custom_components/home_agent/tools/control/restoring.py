@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from homeassistant.core import State
 
 from ...domains import DOMAINS
-from ...domains.base import STATE, DomainFacts, FormerState, ServiceCalls
+from ...domains.base import STATE, DomainFacts, FormerState
 from ...domains.showing import GONE
 from ...safety.journal import EarlierState, RecordedAction
 from .planning import Expectation, Plan, PlannedCall, same, value_of
@@ -49,10 +49,8 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
             raise CannotRestoreError("is not opened by an undo; it has to be asked for by name")
         calls, passing = [PlannedCall(str(safe.service), {})], safe.passing
     else:
-        former = FormerState(facts, before.state, before.attributes, changed)
-        made = facts.restore(former) if facts.restore is not None else ()
-        regrouped = _regrouping(facts, now.entity_id, before, after)
-        calls = [PlannedCall(*call) for call in (*made, *regrouped)]
+        former = FormerState(now.entity_id, facts, before.state, before.attributes, changed, after.attributes)
+        calls = [PlannedCall(*call) for call in facts.restore(former)] if facts.restore is not None else []
     if not calls:
         raise CannotRestoreError("cannot be put back")
     attributes = {
@@ -73,20 +71,15 @@ def taking_back(domain: str, actions: Sequence[RecordedAction]) -> Plan | None:
 
     Raises CannotRestoreError for what Home Assistant cannot take back.
     """
-    facts = DOMAINS[domain]
-    reason = next((facts.lost[action.service] for action in actions if action.service in facts.lost), None)
-    before = {shown.state for action in actions for shown in action.before.values()}
-    if reason and before & {"playing", "buffering"}:
-        raise CannotRestoreError(reason)
-    if facts.take_back is None:
+    take_back, calls = DOMAINS[domain].take_back, list[PlannedCall]()
+    if take_back is None:
         return None
-    calls = []
     for action in actions:
-        made = facts.take_back(action.service, action.data)
+        made = take_back(action.service, action.data, {shown.state for shown in action.before.values()})
         if isinstance(made, str):
             raise CannotRestoreError(made)
-        calls.append(PlannedCall(*made))
-    return Plan(domain, calls, Expectation())
+        calls += [PlannedCall(*made)] if made else []
+    return Plan(domain, calls, Expectation()) if calls else None
 
 
 def moving(domain: str) -> frozenset[str]:
@@ -94,24 +87,6 @@ def moving(domain: str) -> frozenset[str]:
     facts = DOMAINS[domain]
     actions = facts.actions.values() if facts.is_protected else ()
     return frozenset(state for action in actions for state in action.passing)
-
-
-def _regrouping(
-    facts: DomainFacts, entity_id: str, before: EarlierState, after: EarlierState
-) -> ServiceCalls:
-    """Yield the calls that form the group again that an entity was in; others leave."""
-    if (groups := facts.groups) is None:
-        return
-    was, became = ([*(shown.attributes.get(groups.members) or ())] for shown in (before, after))
-    if set(was) == set(became):
-        return
-    join, leave = (str(facts.actions[verb].service) for verb in (groups.join, groups.leave))
-    if len(was) > 1:
-        yield join, {groups.members: was[1:]}, was[0]
-    elif became and became[0] != entity_id:
-        yield leave, {}
-    if became[:1] == [entity_id]:
-        yield from ((leave, {}, other) for other in became if other not in (*was, entity_id))
 
 
 def only_safe(facts: DomainFacts, now: State) -> bool:

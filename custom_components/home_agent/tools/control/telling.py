@@ -248,7 +248,6 @@ def _told(act: _Sentence, ids: Sequence[str], target: Target, referents: int, ru
 
 
 def _referents(target: Target, ids: Iterable[str], house: HouseSnapshot) -> int:
-    """Return how many things a call names."""
     if target.entity_id or target.name:
         return max(len(target.entity_id), 1)
     areas = {record.area_id for entity_id in ids if (record := house.entities.get(entity_id))}

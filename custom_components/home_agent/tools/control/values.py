@@ -13,6 +13,7 @@ from homeassistant.util import color as color_util, dt as dt_util
 from homeassistant.util.unit_conversion import TemperatureConverter
 
 from ... import timespans
+from ...knowledge.names import common_prefix
 from ...knowledge.spoken_words import colors, shades, whites
 from ...regex import lazy_regex
 from ...texts import fold
@@ -66,26 +67,20 @@ def named_color(text: str) -> dict[str, Any] | None:
 
 @cache
 def _colors() -> dict[str, str]:
-    """Return the names of colours in CSS by their names in all languages, the longest first."""
-    known = {**colors(), **{name: name for name in color_util.COLORS}}
-    return {name: known[name] for name in sorted(known, key=len, reverse=True)}
+    return {**colors(), **{name: name for name in color_util.COLORS}}
 
 
 def _color(name: str) -> str | None:
     """Return the colour that a name without spaces means, also in another form: "roja" is "rojo"."""
     if name in _colors():
         return _colors()[name]
+    likeness: dict[str, int] = {}
     for word, color in _colors().items():
-        if len(word) >= MIN_STEM and name.startswith(word) and len(name) - len(word) <= MAX_ENDING:
-            return color
-    meant = set[str]()
-    for word, color in colors().items():
-        stems = [stem for stem in (word[:-1], word[:-2]) if len(stem) > MIN_STEM]
-        is_longer = any(name.startswith(stem) and len(name) - len(stem) <= MAX_ENDING + 1 for stem in stems)
-        is_as_long = len(name) == len(word) > MIN_STEM and name[:-1] == word[:-1]
-        if is_longer or is_as_long:
-            meant.add(color)
-    return meant.pop() if len(meant) == 1 else None
+        common = common_prefix(name, word)
+        if common >= max(MIN_STEM, len(word) - MAX_ENDING) and len(name) - common <= MAX_ENDING + 1:
+            likeness[color] = max(common, likeness.get(color, 0))
+    best = [color for color, common in likeness.items() if common == max(likeness.values())]
+    return best[0] if len(best) == 1 else None
 
 
 def _without_shade(written: str) -> tuple[str, str]:
@@ -98,17 +93,12 @@ def _without_shade(written: str) -> tuple[str, str]:
     for kind in KINDS:
         if behind and first in shades(kind):
             return behind, kind
-    for word, kind in _beginnings():
-        if first.startswith(word) and len(first) - len(word) >= MIN_STEM:
-            return f"{first.removeprefix(word)} {behind}".strip(), kind
+    # Some are written in one word with a colour: "hellblau".
+    joined = [(-len(word), kind) for kind in KINDS for word in shades(kind) if first.startswith(word)]
+    length, kind = min(joined, default=(0, ""))
+    if -length >= MIN_STEM and len(first) + length >= MIN_STEM:
+        return f"{first[-length:]} {behind}".strip(), kind
     return "", ""
-
-
-@cache
-def _beginnings() -> list[tuple[str, str]]:
-    """Return the qualifiers that can be written in one word with a colour, the longest first."""
-    words = [(word, kind) for kind in KINDS for word in shades(kind) if len(word) >= MIN_STEM]
-    return sorted(words, key=lambda item: (-len(item[0]), item))
 
 
 MAX_TEXT = 255

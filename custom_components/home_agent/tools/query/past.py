@@ -321,7 +321,6 @@ def _summary(item: Recorded, period: Period, aggregate: str | None, max_changes:
 
 
 def _held(samples: Sequence[Sample], end: float) -> Iterator[tuple[Sample, float]]:
-    """Yield every sample with the seconds until the next one or the end."""
     for sample, following in pairwise([*samples, Sample(end, "")]):
         yield sample, max(0.0, min(following.at, end) - sample.at)
 

@@ -10,7 +10,6 @@ from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
-from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
@@ -25,11 +24,11 @@ from ...context.kind_lines import (
     without_groups,
 )
 from ...domains import DOMAINS
-from ...domains.binary_sensor import BATTERY, BINARY_WORDS, LOW_BATTERY
+from ...domains.binary_sensor import BATTERY, LOW_BATTERY
 from ...domains.showing import AT_REST, GONE
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord
-from ...knowledge.spoken_words import domain_words, known_language, state_meanings
+from ...knowledge.spoken_words import domain_words, state_meanings
 from ...regex import lazy_regex
 from ...safety.firewall.own_values import NAMING, is_own_state, outside_of, without_outside
 from ...texts import as_number, clean, fold, one_line
@@ -90,15 +89,15 @@ def as_percent(name: str, value: Any) -> int | None:
     return max(1 if value > 0 else 0, round(value / _FULL_SCALE[name] * 100))
 
 
-def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings that changed, with their values before and after."""
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the settings that changed, each with its values before and after: "10% -> 30%"."""
     for name in COMPARED:
         values = before.get(name), after.get(name)
         if values[0] != values[1] and None not in values:
             percents = [as_percent(name, value) for value in values]
             pairs = zip(values, percents, strict=True)
             shown = [str(value) if percent is None else f"{percent}%" for value, percent in pairs]
-            yield f"{name} {' -> '.join(shown)}"
+            yield name, " -> ".join(shown)
 
 
 def chosen_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
@@ -125,7 +124,6 @@ def _attribute_names(state: State) -> list[str]:
 MAX_WORDS: Final = 5
 MAX_KNOWN: Final = 8
 MAX_WORD: Final = 20
-CATEGORY: Final = "entity_component"
 _ACTIONS: Final = ("hvac_action", "action")
 """Attributes that tell what a thermostat or a humidifier is doing."""
 
@@ -134,37 +132,23 @@ _COMPARISON: Final = lazy_regex(
     r"([<>]=?|=)?\s*(-?\d{1,9}(?:[.,]\d{1,4})?)\s*(?:%|°?[a-zA-Z]{0,4})?\s*([+]?)"
 )
 
-_STATE_KEY: Final = lazy_regex(
-    r"component\.(?P<domain>\w+)\.entity_component\.(?P<kind>\w+)"
-    r"\.(?:state_attributes\.(?:hvac_)?action\.)?state\.(?P<state>[\w-]+)"
-)
-"""Keys of translations that name a state, or what a thermostat or a humidifier is doing."""
 
-
-async def async_read_filter(
-    hass: HomeAssistant, said: str, members: Sequence[Member], language: str, *, broad: bool
-) -> StateTest:
+def read_filter(said: str, members: Sequence[Member], *, broad: bool) -> StateTest:
     """Return the test for the state, or one of several, that a text means for some entities.
 
     If it is `broad`, nothing tells which kinds are meant, and "on" means devices only.
     Raises ValidationError with the states that there are for a word that is no state of any of them.
     """
-    domains = sorted({record.domain for record, _state in members})
-    names: dict[tuple[str, str], dict[str, set[str]]] = {}
-    for spoken in dict.fromkeys((known_language(language), "en")):
-        for key, text in (await async_get_translations(hass, spoken, CATEGORY, domains)).items():
-            if named := _STATE_KEY.fullmatch(key):
-                by_word = names.setdefault((named["domain"], named["kind"]), {})
-                by_word.setdefault(fold(text), set()).add(named["state"])
     tests: list[StateTest] = []
     parts = [part.strip() for part in _SEPARATOR.split(said.strip().strip("'\""))]
     for word in [part for part in parts if part][:MAX_WORDS]:
         if number := _COMPARISON.fullmatch(word):
-            sign = ">=" if number[3] else number[1] or "="
-            test: StateTest | None = _compared(float(number[2].replace(",", ".")), sign)
+            tests.append(
+                _compared(float(number[2].replace(",", ".")), ">=" if number[3] else number[1] or "=")
+            )
+        elif (test := _called(word, members, broad=broad)) is not None:
+            tests.append(test)
         else:
-            test = _called(word, members, names, broad=broad)
-        if test is None:
             states = dict.fromkeys(
                 one_line(state.state, MAX_WORD)
                 for _record, state in members
@@ -172,7 +156,6 @@ async def async_read_filter(
             )
             listed = ", ".join(list(states)[:MAX_KNOWN]) or "numbers, give >25"
             raise ValidationError(f"state: {word[:40]!r} is no state of these. They are: {listed}")
-        tests.append(test)
     return lambda record, state: any(test(record, state) for test in tests)
 
 
@@ -192,37 +175,26 @@ def _compared(number: float, sign: str) -> StateTest:
     return test
 
 
-def _called(
-    said: str,
-    members: Iterable[Member],
-    names: Mapping[tuple[str, str], Mapping[str, set[str]]],
-    *,
-    broad: bool,
-) -> StateTest | None:
-    """Return the test for a state in words; None if it is none of these entities' states.
-
-    `names` are those of states by domain and class, each with the states that are called so.
-    """
+def _called(said: str, members: Iterable[Member], *, broad: bool) -> StateTest | None:
+    """Return the test for a state in words; None if it is none of these entities' states."""
     word = fold(said.replace("_", " "))
     english = state_meanings().get(word, word)
     meant = _MEANINGS.get(english)
 
     def is_called_so(record: EntityRecord, state: State) -> bool:
-        actions = [str(state.attributes[name]) for name in _ACTIONS if state.attributes.get(name)]
+        actions = (str(state.attributes.get(name)) for name in _ACTIONS)
         texts = (state.state, describe_state(state, record, aged=False).partition(",")[0], *actions)
-        if not {word, english}.isdisjoint(fold(text.replace("_", " ")) for text in texts):
-            return True
-        by_word = names.get((record.domain, record.device_class or "_")) or names.get(
-            (record.domain, "_"), {}
-        )
-        return not by_word.get(word, set()).isdisjoint((state.state, *actions))
+        return not {word, english}.isdisjoint(fold(text.replace("_", " ")) for text in texts)
 
     def test(record: EntityRecord, state: State) -> bool:
-        if meant is not None and meant(record, state):
+        # Binary sensors have a word for each of their two states.
+        if meant is None or (record.domain == "binary_sensor" and english not in _OF_ALL):
+            return is_called_so(record, state)
+        if meant(record, state):
             return not broad or meant is not _is_on or _works(record, state)
-        return not (broad and meant is not None) and is_called_so(record, state)
+        return not broad and is_called_so(record, state)
 
-    is_known = meant is not None or english != word or any(word in by_word for by_word in names.values())
+    is_known = english != word or english in {*state_meanings().values(), *GONE}
     return test if is_known or any(is_called_so(*member) for member in members) else None
 
 
@@ -250,29 +222,6 @@ def _is_off(record: EntityRecord, state: State) -> bool:
     return state.state == "off" or ("turn_off" in facts.actions and not is_active(state))
 
 
-def _is_open(record: EntityRecord, state: State) -> bool:
-    if record.domain == "lock":
-        return state.state in {"open", "opening"}
-    return DOMAINS[record.domain].active == "open" and is_active(state)
-
-
-def _worded(word: str, fits: StateTest) -> StateTest:
-    """Return a test that asks binary sensors for the word of their state, and all others as it says."""
-
-    def test(record: EntityRecord, state: State) -> bool:
-        if record.domain != "binary_sensor":
-            return fits(record, state)
-        words = BINARY_WORDS.get(record.device_class or "", ("on", "off"))
-        return dict(zip(("on", "off"), words, strict=True)).get(state.state) == word
-
-    return test
-
-
-def _is_low(record: EntityRecord, state: State) -> bool:
-    level = battery_level(state) if record.device_class == BATTERY else None
-    return level is not None and level <= LOW_BATTERY
-
-
 def _acts(action: str, mode: str) -> StateTest:
     """Return the test whether a thermostat is doing something; its mode tells where it does not say that."""
 
@@ -284,27 +233,29 @@ def _acts(action: str, mode: str) -> StateTest:
 
 
 _OPEN: Final = frozenset({"open", "unlocked", "home"})
+_OF_ALL: Final = frozenset({"on", "off", "low"})
+"""States that binary sensors have whatever they are called."""
 _MEANINGS: Final[Mapping[str, StateTest]] = {
     "on": _is_on,
     "off": _is_off,
-    "open": _worded("open", _is_open),
-    "closed": _worded("closed", lambda _record, state: state.state == "closed"),
-    "unlocked": _worded("unlocked", lambda record, state: record.domain == "lock" and is_active(state)),
-    "locked": _worded("locked", lambda record, state: record.domain == "lock" and state.state == "locked"),
-    "low": _is_low,
-    "home": _worded("home", lambda _record, state: state.state == "home"),
-    "away": _worded(
-        "away",
-        lambda record, state: (
-            record.domain in {"person", "device_tracker"} and state.state not in {"home", *GONE}
-        ),
+    "open": lambda record, state: (
+        state.state in {"open", "opening"}
+        if record.domain == "lock"
+        else DOMAINS[record.domain].active == "open" and is_active(state)
+    ),
+    "unlocked": lambda record, state: record.domain == "lock" and is_active(state),
+    "low": lambda record, state: (
+        record.device_class == BATTERY
+        and (level := battery_level(state)) is not None
+        and level <= LOW_BATTERY
+    ),
+    "away": lambda record, state: (
+        record.domain in {"person", "device_tracker"} and state.state not in {"home", *GONE}
     ),
     "heating": _acts("heating", "heat"),
     "cooling": _acts("cooling", "cool"),
-    "unavailable": lambda _record, state: state.state == "unavailable",
-    "unknown": lambda _record, state: state.state == "unknown",
 }
-"""What states in the words of every home mean, whatever an entity calls them."""
+"""What states mean where more than the state of this name is meant."""
 
 
 MAX_CHARS: Final = 4000

@@ -1,35 +1,30 @@
 """Which entities a call means: by id, name, place, label or kind; for commands and for questions."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
 
-from ...context.named import NamesInSentence, fits, language_of, topic_reader, vocabulary
+from ...context.named import NamesInSentence, fits, language_of, read_topic, topic_reader, vocabulary
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ...knowledge.names import (
-    COMMON_STEM,
     MARGIN,
     SURE,
     NameIndex,
-    common_prefix,
     content_words,
     distance,
     find_label,
     label_and_rest,
-    label_said,
     labels_in,
-    longest,
     name_index,
     owned_in,
     phrase_similarity,
     place_id,
-    place_names,
     squash,
     without_article,
     word_similarity,
@@ -44,13 +39,12 @@ from ...knowledge.spoken_words import (
     known_language,
     means_home,
     room_words,
-    said_words,
     says_goodbye,
     stop_words,
     without_idioms,
     words_of,
 )
-from ...languages import DEFAULT, find, languages, table, words as entries_of
+from ...languages import DEFAULT, languages, table
 from ...regex import lazy_regex
 from ...texts import fold, one_line, parsed, words
 
@@ -175,8 +169,6 @@ def _unknown(slot: str, text: str, names: Sequence[str]) -> ValidationError:
 
 
 MIN_LIKENESS: Final = 0.75
-INFLECTED: Final = 0.88
-"""How alike a word of a sentence and a word of a name must be."""
 MIN_LENGTH: Final = 5
 """Shorter names are not compared letter by letter."""
 
@@ -279,25 +271,16 @@ def _label(house: HouseSnapshot, text: str, *, exact: bool = False) -> NamedPlac
 
 def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
     """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
-    owned, others = owned_in(house, without_idioms(sentence), language)
-    sentence = " ".join(word.plain for word in others)
-    names = place_names(house)
-    meanings = [
-        [name for name in names.words if word_similarity(word, name) >= INFLECTED]
-        for word in content_words(sentence)
-    ]
-    mentions = names.find(meanings, in_a_row=True)
-    areas = [mention for mention in mentions if isinstance(mention.value, Area)]
-    named = [mention.value for mention in longest(areas or mentions)]
-    places = [_place(place.name, [place], repaired=False) for place in (*owned.values(), *named)]
-    if not named:
-        spoken = said_words(sentence)
-        rooms = {word for word in room_words(language) if f" {word} " in spoken}
-        longest_words = [
-            word for word in rooms if not any(word != other and word in other for other in rooms)
-        ]
-        places += filter(None, (find_place(house, word, "area") for word in longest_words))
-    return list({place.name: place for place in places}.values())
+    languages, topic = name_languages(sentence, language), read_topic(sentence, language)
+    places = [*NamesInSentence(house, topic, languages, places_only=True).places.values()]
+    areas = [place for place in places if isinstance(place, Area)]
+    if places:
+        return [_place(place.name, [place], repaired=False) for place in areas or places]
+    said = without_idioms(sentence)
+    rooms = [word for word in room_words(language) if f" {word} " in said]
+    longest = [word for word in rooms if not any(word != other and word in other for other in rooms)]
+    named = filter(None, (find_place(house, word, "area") for word in longest))
+    return [*{place.name: place for place in named}.values()]
 
 
 def _place(text: str, places: Sequence[Area | Floor], *, repaired: bool) -> NamedPlace:
@@ -426,6 +409,12 @@ def resolve(
     return sorted(search.run(), key=lambda record: record.entity_id)
 
 
+def name_languages(sentence: str, spoken: str) -> tuple[str, ...]:
+    """Return the languages in which names are read: of the assistant, of many names, and of the sentence."""
+    own = known_language(spoken).partition("-")[0]
+    return tuple(dict.fromkeys((own, DEFAULT, language_of(sentence, spoken) or DEFAULT)))
+
+
 @dataclass(slots=True)
 class _Search:
     """One resolution. `places`, `kinds` and `repaired` tell what is known of the target so far."""
@@ -461,9 +450,8 @@ class _Search:
                 self._read_place(slot, text)
 
     @property
-    def spoken(self) -> Sequence[str]:
-        """Return the languages of the person."""
-        return self.speaker.language, language_of(self.sentence, self.speaker.language) or DEFAULT
+    def _languages(self) -> tuple[str, ...]:
+        return name_languages(self.sentence, self.speaker.language)
 
     def _read_place(self, slot: str, text: str) -> None:
         """Take a room, a floor or a label, each in the slot of another one too. Raises ValidationError."""
@@ -565,14 +553,6 @@ class _Search:
         return [record for record in here if record.category is None] or here
 
     def _by_kind(self) -> list[EntityRecord]:
-        """Return the entities of a kind in a place; a label that only the sentence has is asked for."""
-        language = self.speaker.language
-        has_label = any(place.labels for place in self.places)
-        label = None if has_label or self.many else label_said(self.house, self.sentence, language)
-        if label is not None and not any(label.casefold() in place.name.casefold() for place in self.places):
-            raise ValidationError(
-                f"{label[:40]!r} in the sentence is a label. Give label {label[:40]!r}, or entity_id"
-            )
         found = self._candidates()
         if self.many and self.kinds.classes and not self.kinds.domains:
             # Thermostats and the like measure, too: in rooms without such a sensor.
@@ -595,7 +575,15 @@ class _Search:
         if self.many and not self.name:
             return found
         if not self.kinds.domains and len({record.domain for record in found}) > 1:
-            found = self._of_one_kind(found, all_are_meant=self.all or has_label)
+            spoken = {domain_words()[word] for word in fold(self.sentence).split() if word in domain_words()}
+            of_kind = [record for record in found if len(spoken) == 1 and record.domain in spoken]
+            if not of_kind and not self.all and not any(place.labels for place in self.places):
+                kinds = ", ".join(sorted({record.domain for record in found}))
+                raise ValidationError(f"domain: which kind of thing? There are {kinds}"[:MAX_ERROR])
+            self.repaired |= bool(of_kind)
+            found = of_kind or [each for each in found if DOMAINS[each.domain].is_switched_with_everything]
+            if not found:
+                raise ValidationError("domain: name the kind of thing")
         if not self.places:
             found = self._near(found)
         # "the door" means one of it, "the blinds" do not
@@ -607,18 +595,6 @@ class _Search:
         if len(single) > 1 and not self.all:
             raise choose(self.house, self._likely_first(single), "Which one? Give the entity_id")
         return found
-
-    def _of_one_kind(self, found: Sequence[EntityRecord], *, all_are_meant: bool) -> list[EntityRecord]:
-        spoken = {domain_words()[word] for word in fold(self.sentence).split() if word in domain_words()}
-        if len(spoken) == 1 and (of_kind := [record for record in found if record.domain in spoken]):
-            self.repaired = True
-            return of_kind
-        if not all_are_meant:
-            kinds = ", ".join(sorted({record.domain for record in found}))
-            raise ValidationError(f"domain: which kind of thing? There are {kinds}"[:MAX_ERROR])
-        if covered := [each for each in found if DOMAINS[each.domain].is_switched_with_everything]:
-            return covered
-        raise ValidationError("domain: name the kind of thing")
 
     def _near(self, found: list[EntityRecord]) -> list[EntityRecord]:
         """Return the entities in the rooms of the sentence, else in the room of the speaker."""
@@ -639,7 +615,6 @@ class _Search:
         speaker = self.speaker
 
         def order(record: EntityRecord) -> tuple[bool, bool, bool, int, str]:
-            """Return the place of one."""
             is_here = record.area_id is not None and record.area_id == speaker.area_id
             is_near = record.floor_id is not None and record.floor_id == speaker.floor_id
             rank = ranks.get(record.entity_id, MAX_LIKELY)
@@ -773,7 +748,6 @@ class _Search:
             self._by_spelling(name)
             or self._by_parts(name)
             or self._by_label(name)
-            or self._by_room_and_kind(name)
             or self._by_meaning(name)
             or self._by_spelling(name, strict=False)
             or self._by_nearness(name)
@@ -810,10 +784,7 @@ class _Search:
         records = fitting or records
         if self.all and len({record.domain for record in records}) == 1:
             return records
-        return self._narrowed(records, name)
-
-    def _narrowed(self, records: Sequence[EntityRecord], name: str) -> list[EntityRecord]:
-        """Return the one of several that is no setting, or is where the speaker is."""
+        # Of several the one that is no setting, or is where the speaker is.
         area_id, floor_id = self.speaker.area_id, self.speaker.floor_id
         for kept in (
             [record for record in records if record.category is None],
@@ -822,7 +793,7 @@ class _Search:
         ):
             records = [record for record in records if record in kept] or records
         if len(records) == 1:
-            return list(records)
+            return records
         return self._several(records, f"Several are called {name[:40]!r}. Ask which, or give the entity_id")
 
     def _by_parts(self, name: str) -> list[EntityRecord]:
@@ -863,30 +834,6 @@ class _Search:
         place = NamedPlace(label[0], labels=frozenset((label[0],)))
         return self._among(place, self.kinds.domains or kinds)
 
-    def _by_room_and_kind(self, name: str) -> list[EntityRecord]:
-        """Return the entities of a kind, here or in the room that is named too: "kitchen lights"."""
-        wanted, kind_words = all_words(self.speaker.language), domain_words()
-        words = [word for word in fold(name).split() if word not in stop_words()]
-        kinds = frozenset(kind_words[word] for word in words if word in kind_words)
-        rest = " ".join(word for word in words if word not in kind_words and word not in wanted)
-        place = self._exact_place(rest) if rest else None
-        means_all = not rest and not wanted.isdisjoint(words)
-        if means_all and not self.all:
-            raise ValidationError(
-                f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
-            )
-        if means_all:
-            self.kinds = EntityKinds(self.kinds.domains or kinds, self.kinds.classes)
-            return self._by_kind()
-        if place is None and not means_kinds(read_parts(name, self.spoken)):
-            return []  # "altavoz" is the speaker, no television
-        domains = self.kinds.domains or kinds or self._only_allowed()
-        if (rest and place is None) or len(kinds) > 1 or not domains or not kinds <= domains:
-            return []
-        if found := self._among(place, kinds or domains):
-            self.repaired = True
-        return found
-
     def _among(self, place: NamedPlace | None, domains: frozenset[str]) -> list[EntityRecord]:
         """Return the entities of some domains in a further place; if there are none, nothing is narrowed."""
         before = self.places, self.kinds
@@ -898,29 +845,92 @@ class _Search:
         return []
 
     def _by_meaning(self, name: str) -> list[EntityRecord]:
-        """Return the entity that a name means in the words of any language for rooms and things.
+        """Return what a name means in the words of a language for rooms and things: "kitchen lights".
 
+        A home whose devices have English names is spoken to in German, and models pass on the word that was
+        said: "Badheizung" is the thermostat of the Bathroom.
         Where the words fit several entities, a kind of thing in a room means all of them there.
         """
-        parts = read_parts(name, self.spoken)
-        is_kind = means_kinds(parts)
-        here = [record for record in self.house.entities.values() if self._is_here(record)]
-        here = [record for record in here if record.category is None and self.kinds.fits(record)]
-        found = meant_by(self.house, filter(self._is_allowed, here), name, self.spoken)
-        others = [] if found else meant_by(self.house, here, name, self.spoken)
+        if all_words(self.speaker.language).issuperset(fold(name).split()):
+            if not self.all:
+                raise ValidationError(
+                    f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
+                )
+            return self._by_kind()
+        own = language_of(self.sentence, self.speaker.language) or DEFAULT
+        meant = (self._meant(name, language) for language in dict.fromkeys((own, *self._languages)))
+        records, is_kind, is_placed = next((each for each in meant if each[0]), ([], False, False))
+        found = [record for record in records if self._is_allowed(record)]
         self.repaired |= bool(found)
-        if len(found) == 1 or (found and is_kind and names_room(parts)):
+        if len(found) == 1 or (found and is_kind and is_placed):
             return found
         if found and is_kind:
             self.kinds = EntityKinds(frozenset(record.domain for record in found), self.kinds.classes)
             return self._by_kind()
-        if found or any(protected(record) for record in others):
+        if found or any(protected(record) for record in records):
             problem = f"name: {name[:40]!r} may be {'several' if found else 'something else'}"
-            return self._several(found or others, f"{problem}. Ask which, or give the entity_id")
+            return self._several(found or records, f"{problem}. Ask which, or give the entity_id")
         return []
 
+    def _meant(self, name: str, language: str) -> tuple[list[EntityRecord], bool, bool]:
+        """Return what a name means in a language, whether it is only of a kind, and whether in a room.
+
+        Each word has to tell something: the name, the kind or the room of an entity.
+        """
+        reader = topic_reader(language)
+        topic = reader.read(name)
+        finder = NamesInSentence(self.house, topic, self._languages)
+        kinds = {**topic.kinds, **finder.compounds}
+        told = frozenset(range(len(topic.words))) - topic.weak - finder.place_words
+        here = [record for record in self.house.entities.values() if self._is_here(record)]
+        here = [record for record in here if record.category is None and self.kinds.fits(record)]
+
+        def is_of(record: EntityRecord, index: int) -> bool:
+            return any(fits(record, key, reader.kinds) for key in kinds.get(index, ()))
+
+        def is_in_name(record: EntityRecord, index: int) -> bool:
+            """Return whether a word is of a name of an entity, in whatever form."""
+            own, word = finder.words(record), topic.words[index].folded
+            return not own.isdisjoint(finder.meant[index]) or any(
+                word_similarity(word, other) >= SURE for other in own
+            )
+
+        said = self.kinds.domains or {key for keys in kinds.values() for key in keys}
+        if said and LISTED.issuperset(said) and (purposes := purposes_in(name)):
+            lists = [record for record in here if purposes & purposes_in(*record.names)]
+            if lists:
+                return lists, False, False
+        named = [
+            entity
+            for entity in finder.entities()
+            if entity.record in here
+            and all(
+                index in entity.at or is_of(entity.record, index) or is_in_name(entity.record, index)
+                for index in told
+            )
+        ]
+        if named:
+            return [entity.record for entity in named if entity.score == named[0].score], False, False
+        if topic.text and not finder.places and fold(name) not in domain_words():
+            return [], False, False  # without spaces between words nothing tells what is left over
+        for index in told - kinds.keys():
+            if (domain := domain_words().get(topic.words[index].folded)) is not None:
+                kinds[index] = frozenset((domain,))
+        rest = " ".join(topic.words[index].plain for index in sorted(told - kinds.keys()))
+        place = find_place(self.house, rest, "area") if rest else None
+        domains = () if kinds else self.kinds.domains or self._only_allowed()
+        if (rest and place is None) or not (kinds or domains):
+            return [], False, False
+        records = [
+            record
+            for record in here
+            if (record.domain in domains or (kinds and all(is_of(record, index) for index in kinds)))
+            and (place is None or place.holds(record))
+            and (not finder.places or not {record.area_id, record.floor_id}.isdisjoint(finder.places))
+        ]
+        return records, True, bool(finder.places or place)
+
     def _by_nearness(self, name: str) -> list[EntityRecord]:
-        """Return the entity whose name comes nearest."""
         narrowed = self.places or self.kinds.domains
         pool = {record.entity_id for record in self._candidates()} if narrowed else None
         near = self.names.near(name, pool)
@@ -934,6 +944,26 @@ class _Search:
             return self._of_one_name(tied, name)
         problem = f"name: {name[:40]!r} may be several. Ask which, or give the entity_id"
         return self._several(tied, problem)[:MAX_NEAR]
+
+
+LISTED: Final = frozenset(("todo", "calendar"))
+"""Domains of which the names say what an entity is for."""
+
+
+def purposes_in(*names: str) -> frozenset[str]:
+    """Return what lists or calendars are for, by the words of any language in their names."""
+    text = "".join(f" {' '.join(words(name))}" for name in names)
+    return frozenset(purpose for phrase, purpose in _purposes().items() if f" {phrase}" in text)
+
+
+@cache
+def _purposes() -> Mapping[str, str]:
+    return {
+        " ".join(words(entry)): purpose
+        for language in languages()
+        for purpose, entries in (table(language, "names.lists") or {}).items()
+        for entry in entries
+    }
 
 
 NAMED, KIND, PLACE = 3, 2, 1
@@ -966,285 +996,14 @@ class Mentioned:
 
 def mention(hass: HomeAssistant, house: HouseSnapshot, sentence: str, language: str) -> Mentioned:
     """Return what a sentence names, without a call that tells what is meant."""
-    reader = topic_reader(language_of(sentence, language) or DEFAULT)
-    topic = reader.read(sentence)
+    topic = read_topic(sentence, language)
     own = known_language(hass.config.language).partition("-")[0]
     finder = NamesInSentence(house, topic, tuple(dict.fromkeys((own, DEFAULT, topic.language))))
     kinds = (*topic.kinds.values(), *finder.compounds.values(), *topic.implied.values())
     return Mentioned(
         frozenset(named.record.entity_id for named in finder.entities()),
         frozenset(key for keys in kinds for key in keys),
-        reader.kinds,
+        topic_reader(topic.language).kinds,
         frozenset(finder.places),
         topic.everything,
     )
-
-
-TRAITS: Final = "traits of entities"
-THING: Final = "thing "
-ROOM: Final = "room "
-LIST: Final = "list "
-"""Prefixes of meanings that are no kind of entity."""
-TABLES: Final = {
-    "names.domains": "",
-    "topics.kinds": "",
-    "concepts.things": THING,
-    "concepts.places": ROOM,
-    "names.lists": LIST,
-}
-MAX_PHRASE: Final = 5
-FEW: Final = 50
-"""Entities of which only the names are read, not all of the home."""
-MAX_WORDS: Final = 12
-MIN_PART: Final = 3
-MIN_COMPOUND: Final = 6
-MIN_INFLECTED: Final = 5
-MIN_STEM: Final = 4
-MAX_ENDING: Final = 2
-JOINING: Final = ("", "s", "e", "n", "en", "es", "er")
-"""Letters between the parts of a compound word."""
-MIN_FOREIGN: Final = 4
-"""Letters of a word that may be of a language that the person does not speak."""
-OWN, CLASS, DOMAIN, NEARLY = 4, 3, 2, 1
-"""How well a word tells an entity: by its name, its class or room, its domain, or a kind in its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class NamePart:
-    """A part of a spoken name."""
-
-    words: tuple[str, ...]
-    meanings: frozenset[str] = frozenset()
-    """Kinds of entities (`light`, `cover.curtain`), and things, rooms and lists by their prefix."""
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What the names, the room and the kind of an entity say about it."""
-
-    words: frozenset[str]
-    kinds: frozenset[str]
-    """Its domain and its class."""
-    meanings: frozenset[str]
-    """What the words of its name and the names of its room mean."""
-    inside: frozenset[str] = frozenset()
-    """Rooms that are only a part of one of these names: "Mia's bedroom" is no answer to "bedroom"."""
-
-
-def meant_by(
-    house: HouseSnapshot, records: Iterable[EntityRecord], name: str, spoken: Sequence[str]
-) -> list[EntityRecord]:
-    """Return the entities that account for every word of a name; `spoken` are the languages of the person.
-
-    A home whose devices have English names is spoken to in German, and models pass on the word that was
-    said: "Badheizung" is the thermostat of the Bathroom. A name is taken apart into words for kinds of
-    things, rooms and objects of any language, and into words of the home's own names.
-    Of several those that the words tell best: "Lautsprecher" is the speaker, not the television.
-    """
-    owned, rest = owned_in(house, name, spoken[0] if spoken else "")
-    if owned:
-        records = [record for record in records if record.area_id in owned]
-        name = " ".join(word.plain for word in rest)
-    pool = {record.entity_id: record for record in records}
-    if len(pool) <= FEW and not house.has_derived(TRAITS):
-        traits: Mapping[str, Traits] = {key: _traits_of(house, record) for key, record in pool.items()}
-    else:
-        traits = known_traits(house)
-    parts = read_parts(name, spoken, frozenset().union(*(each.words for each in traits.values())))
-    scores = {key: _score(parts, traits[key]) for key in pool} if parts else {}
-    best = max(scores.values(), default=0)
-    return [pool[key] for key in sorted(scores) if best and scores[key] == best]
-
-
-def known_traits(house: HouseSnapshot) -> Mapping[str, Traits]:
-    """Return what the entities of a home are known by, read once: about 0.2 ms for each."""
-    return house.derived(
-        TRAITS,
-        lambda snapshot: {key: _traits_of(snapshot, record) for key, record in snapshot.entities.items()},
-    )
-
-
-def means_kinds(parts: Iterable[NamePart]) -> bool:
-    """Return whether a name has words for kinds of things and rooms only, so that it means all of them."""
-    meanings = [part.meanings for part in parts]
-    return all(each and not any(one.startswith((THING, LIST)) for one in each) for each in meanings)
-
-
-def names_room(parts: Iterable[NamePart]) -> bool:
-    """Return whether a part of a name is a room or a floor."""
-    return any(meaning.startswith(ROOM) for part in parts for meaning in part.meanings)
-
-
-def read_parts(name: str, spoken: Sequence[str], own: Collection[str] = ()) -> Sequence[NamePart]:
-    """Return the parts of a name, the longest phrases first; none if there are too many words.
-
-    `own` are words of the names of a home.
-    """
-    name_words = words(name)
-    if len(name_words) > MAX_WORDS:
-        return ()
-    languages_spoken = tuple(dict.fromkeys(filter(None, map(find, spoken))))
-    return tuple(_parts(name_words, languages_spoken, own))
-
-
-def _parts(name_words: Sequence[str], spoken: tuple[str, ...], own: Collection[str]) -> Iterator[NamePart]:
-    at = 0
-    while at < len(name_words):
-        word, length = name_words[at], 1
-        for longer in range(min(MAX_PHRASE, len(name_words) - at), 0, -1):
-            phrase = tuple(name_words[at : at + longer])
-            if meanings := _meanings(" ".join(phrase), spoken):
-                length = longer
-                yield NamePart(phrase, meanings | (_inflected(word, spoken) if length == 1 else frozenset()))
-                break
-        else:
-            if word in own:
-                yield NamePart((word,))
-            elif word not in _silent():
-                if meanings := _inflected(word, spoken):
-                    yield NamePart((word,), meanings)
-                elif parts := _compound(word, spoken, own):
-                    yield from parts
-                else:
-                    rooms = frozenset(f"{ROOM}{kind}" for kind in inflected_kinds_of_room(word))
-                    yield NamePart((word,), rooms)
-        at += length
-
-
-def _meanings(phrase: str, spoken: tuple[str, ...]) -> frozenset[str]:
-    """Return what a phrase means in the languages of the person, else in any."""
-    by_language = _phrases().get(phrase, {})
-    meanings = [by_language[language] for language in spoken if language in by_language]
-    if not meanings and " " not in phrase:
-        meanings = [
-            frozenset(
-                kind
-                for stem, kind in _stems(language)
-                if phrase.startswith(stem) and len(phrase) - len(stem) <= MAX_ENDING + 1
-            )
-            for language in spoken
-        ]
-    foreign = by_language.values() if len(phrase) >= MIN_FOREIGN and not any(meanings) else ()
-    return frozenset().union(*meanings, *foreign)
-
-
-def _compound(word: str, spoken: tuple[str, ...], own: Collection[str]) -> Sequence[NamePart]:
-    """Return the parts of a compound word; none if it is not made of known words."""
-    if len(word) < MIN_COMPOUND or not word.isalpha():
-        return ()
-    for cut in range(len(word) - MIN_PART, MIN_PART - 1, -1):
-        head = word[:cut]
-        if not (meanings := _meanings(head, spoken)) and head not in own:
-            continue
-        tails = [word[cut + len(joining) :] for joining in JOINING if word.startswith(joining, cut)]
-        if word[cut - 1] == word[cut - 2]:  # one of three equal letters is left out: hallampa
-            tails.append(word[cut - 1 :])
-        for tail in tails:
-            if len(tail) < MIN_PART:
-                continue
-            meanings_of_tail = _meanings(tail, spoken) or _inflected(tail, spoken)
-            is_word = bool(meanings_of_tail) or tail in own
-            rest = (NamePart((tail,), meanings_of_tail),) if is_word else _compound(tail, spoken, own)
-            if rest:
-                return (NamePart((head,), meanings), *rest)
-    return ()
-
-
-def _score(parts: Sequence[NamePart], traits: Traits) -> int:
-    """Return how well the parts of a name tell an entity; 0 if it does not account for one of them."""
-    total = 0
-    for part in parts:
-        rooms = {meaning for meaning in part.meanings if meaning.startswith(ROOM)}
-        shared = part.meanings & traits.meanings
-        kinds = part.meanings & traits.kinds
-        if any(meaning.startswith((THING, LIST)) for meaning in shared) or all(
-            any(_is_word(said, own, part) for own in traits.words) for said in part.words
-        ):
-            total += OWN
-        elif rooms & shared or any("." in kind for kind in kinds):
-            total += CLASS
-        elif kinds:
-            total += DOMAIN
-        elif rooms & traits.inside or any(" " not in meaning for meaning in shared):
-            total += NEARLY
-        else:
-            return 0
-    return total
-
-
-def _is_word(said: str, own: str, part: NamePart) -> bool:
-    """Return whether a word is a word of a name, with the ending of a possessive too: Toms, Anny."""
-    if said == own or said.removesuffix("s") == own:
-        return True
-    if part.meanings or said[0] != own[0] or abs(len(said) - len(own)) > MAX_ENDING:
-        return False
-    return word_similarity(said, own) >= SURE
-
-
-def _traits_of(house: HouseSnapshot, record: EntityRecord) -> Traits:
-    area = house.areas.get(record.area_id or "")
-    floor = house.floors.get(record.floor_id or "")
-    names = (*record.names, *((record.device,) if record.device else ()))
-    rooms = (*(area.names if area else ()), *(floor.names if floor else ()))
-    meanings = {meaning for name in names for part in _parts_of(name) for meaning in part.meanings}
-    inside = {meaning for name in rooms for part in _parts_of(name) for meaning in part.meanings}
-    whole = {f"{ROOM}{kind}" for name in rooms for kind in kinds_of_room(name)}
-    kinds = {record.domain} | ({f"{record.domain}.{record.device_class}"} if record.device_class else set())
-    own_words = {word for name in (*names, *rooms) for word in words(name) if word not in stop_words()}
-    inside = {meaning for meaning in inside | meanings if meaning.startswith(ROOM)} - whole
-    return Traits(
-        frozenset(own_words), frozenset(kinds), frozenset(meanings) - inside | whole, frozenset(inside)
-    )
-
-
-@lru_cache(maxsize=8192)
-def _parts_of(name: str) -> tuple[NamePart, ...]:
-    """Return the parts of a name of the home, whose language is not known."""
-    return tuple(_parts(words(name), (DEFAULT,), ()))
-
-
-@cache
-def _phrases() -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """Return the words for kinds, things, rooms and lists: folded, by language, with their meanings."""
-    phrases: dict[str, dict[str, frozenset[str]]] = {}
-    for language in languages():
-        for name, prefix in TABLES.items():
-            for meaning, entries in (table(language, name) or {}).items():
-                for entry in entries:
-                    if not entry.endswith("*"):
-                        by_language = phrases.setdefault(" ".join(words(entry)), {})
-                        by_language[language] = by_language.get(language, frozenset()) | {prefix + meaning}
-    return phrases
-
-
-@cache
-def _stems(language: str) -> Sequence[tuple[str, str]]:
-    """Return the beginnings of words for kinds that may have any ending, each with its kind."""
-    kinds = (table(language, "topics.kinds") or {}).items()
-    return [
-        (fold(entry.removesuffix("*")), kind)
-        for kind, entries in kinds
-        for entry in entries
-        if entry.endswith("*") and " " not in entry
-    ]
-
-
-@lru_cache(maxsize=4096)
-def _inflected(word: str, spoken: tuple[str, ...]) -> frozenset[str]:
-    """Return the meanings of the words that differ from a word in an ending of at most two letters."""
-    if len(word) < MIN_INFLECTED or not word.isalpha():
-        return frozenset()
-    meanings: set[str] = set()
-    for phrase, by_language in _phrases().items():
-        longer = max(len(word), len(phrase))
-        common = common_prefix(word, phrase)
-        if " " not in phrase and common >= max(MIN_STEM, COMMON_STEM * longer, longer - MAX_ENDING):
-            meanings.update(*(by_language[language] for language in spoken if language in by_language))
-    return frozenset(meanings)
-
-
-@cache
-def _silent() -> frozenset[str]:
-    """Return the words that name nothing, in all languages: articles, prepositions and the like."""
-    weak = (entry for language in languages() for entry in entries_of(language, "topics.weak"))
-    return stop_words() | frozenset(fold(entry) for entry in weak if " " not in entry)
