@@ -16,7 +16,7 @@ from homeassistant.util import dt as dt_util
 from ..const import DOMAIN, LOGGER
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore, KeptStore, read_list
-from .records import REMIND, Giver, Held, PlannedItem, Schedule
+from .records import REMIND, Giver, Held, PlannedItem, Schedule, dump_item, load_item
 
 STORE_KEY: Final = f"{DOMAIN}.planned"
 OLD_TIMERS_KEY: Final = f"{DOMAIN}.timers"
@@ -188,11 +188,11 @@ class Scheduler:
 
     def stored(self) -> list[dict[str, Any]]:
         """Return all that is to be written; called in a worker thread."""
-        return [item.as_dict() for item in list(self._items.values())]
+        return [dump_item(item) for item in list(self._items.values())]
 
     def restore(self, stored: object) -> Exception | None:
         """Add stored items; return the problems of invalid ones. Raises TypeError for no list."""
-        items, problem = read_list(stored, PlannedItem.from_dict)
+        items, problem = read_list(stored, load_item)
         self._items |= {item.id: item for item in items}
         return problem
 

@@ -81,24 +81,23 @@ def told_timer(timer: PlannedItem) -> str:
     return f"{timer.told or 'timer'} {dt_util.as_local(timer.due):%a} {format_local(timer.due)}"
 
 
+def _rows(rows: object) -> list[Mapping[str, JsonValueType]]:
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+
+
 def outside_rows(rows: object) -> list[str]:
     """Return what timers and messages say that were given after text from outside was read."""
-    listed = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
-    return [str(row.get("planned", row.get("name"))) for row in listed if row.get("from") == OUTSIDE]
+    return [str(row.get("planned", row.get("name"))) for row in _rows(rows) if row.get("from") == OUTSIDE]
 
 
 def are_entities(rows: object) -> bool:
     """Return whether all of some rows are actions on entities, and none is a message."""
-    listed = rows if isinstance(rows, list) else []
-    return all(isinstance(row, Mapping) and isinstance(row.get("planned"), Mapping) for row in listed)
+    return all(isinstance(row.get("planned"), Mapping) for row in _rows(rows))
 
 
 def entities_of(rows: object) -> list[str]:
     """Return the entities of planned commands as `planned_row` shows them."""
-    listed = (
-        [row.get("planned") for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
-    )
-    return [entity_id for planned in listed if isinstance(planned, Mapping) for entity_id in planned]
+    return [each for row in _rows(rows) if isinstance(shown := row.get("planned"), Mapping) for each in shown]
 
 
 def given_by(owner: Giver, run: ToolRun) -> bool:
@@ -127,8 +126,7 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
     last = max((command.id for command in commands), default="")
     # "den Timer", "10 minutes"
     if name and _without_kind(name) and read_length(name, language) is None:
-        meant = _called_timers(timers, name) or [one for one in timers if _is_described(one, name, run)]
-        meant = meant or _called_commands(commands, name, run)
+        meant = _called(timers, commands, name, run)
         problem = WHICH if meant else NOT_CALLED
     elif when and (read_length(when, language) is None or len(items) > 1):
         moment = read_moment(when, language, "when")
@@ -161,17 +159,6 @@ def _is_at(moment: date | datetime, item: PlannedItem) -> bool:
     return dt_util.as_local(item.due).date() == moment or moment.weekday() in item.schedule.days
 
 
-def _called_timers(timers: Sequence[PlannedItem], name: str) -> list[PlannedItem]:
-    """Return the timers of an id or a name; "Pizzatimer" and "temporizador de la pizza" are Pizza."""
-
-    def names(timer: PlannedItem) -> tuple[str]:
-        return (timer.told,)
-
-    if by_id := [timer for timer in timers if timer.id == name]:
-        return by_id
-    return called(timers, name, names) or called(timers, _without_kind(name), names)
-
-
 def _without_kind(name: str) -> str:
     """Return a name without the words for timers and reminders of all languages, also at a word's end."""
     kinds = _kind_words()
@@ -186,24 +173,33 @@ def _kind_words() -> frozenset[str]:
     return frozenset(fold(word) for kinds in tables for word in kinds.get("timer", ()) if word.isalpha())
 
 
-def _called_commands(commands: Sequence[PlannedItem], name: str, run: ToolRun) -> list[PlannedItem]:
-    """Return the commands of an id, of the name of an entity, or of an action in words."""
-    if by_id := [command for command in commands if command.id == name]:
+def _called(
+    timers: Sequence[PlannedItem], commands: Sequence[PlannedItem], name: str, run: ToolRun
+) -> list[PlannedItem]:
+    """Return what an id, a name, an entity or other words mean; a "Pizzatimer" is called Pizza."""
+    if by_id := [item for item in (*timers, *commands) if item.id == name]:
         return by_id
+    for asked in (name, _without_kind(name)):
+        if meant := called(timers, asked, lambda timer: (timer.told,)):
+            return meant
+    if meant := [timer for timer in timers if _is_described(timer, name, run)]:
+        return meant
     wanted = fold(name)
-    meant: list[PlannedItem] = []
-    for command in commands:
-        names = {*map(fold, command.entity_ids)}
+
+    def is_named(command: PlannedItem) -> bool:
+        names = [*command.entity_ids]
         if command.message is not None:
-            names |= {fold(command.message.receiver), fold(command.message.text)}
+            names += [command.message.receiver, command.message.text]
         for entity_id in command.entity_ids:
             if (record := run.house.entities.get(entity_id)) is not None:
-                names.update(map(fold, record.names))
-        is_named = any(each and (each in wanted or wanted in each) for each in names)
-        if wanted and (wanted == fold(command.told) or is_named):
-            meant.append(command)
-    described = [] if meant else [command for command in commands if _is_described(command, name, run)]
-    return meant or (described if len(described) == 1 else [])
+                names += record.names
+        folded = filter(None, map(fold, names))
+        return wanted == fold(command.told) or any(each in wanted or wanted in each for each in folded)
+
+    if meant := [command for command in commands if wanted and is_named(command)]:
+        return meant
+    described = [command for command in commands if _is_described(command, name, run)]
+    return described if len(described) == 1 else []
 
 
 def _is_described(item: PlannedItem, text: str, run: ToolRun) -> bool:
