@@ -14,7 +14,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from sqlalchemy import delete, func, insert
 from sqlalchemy.orm import Session
 
-from custom_components.home_agent.memory.learner.patterns import EVERY_DAY, WEEKEND, WORKDAYS
+from custom_components.home_agent.memory.learner.habits import EVERY_DAY, WEEKEND, WORKDAYS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import get_instance
 from homeassistant.components.recorder.db_schema import (

@@ -33,12 +33,26 @@ from ...knowledge.house import AgentView
 from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
-from .habits import KnownHabit, Phrase, Thing, Things, async_sentence, find_same, kind_of, without_doubles
-from .influxdb import FluxSource, InfluxAddress, InfluxQLSource, InfluxSource
+from .habits import (
+    DAY_BEGINS,
+    IN_USE,
+    Habit,
+    Observation,
+    Phrase,
+    Thing,
+    Things,
+    async_sentence,
+    find_habits,
+    habit_day,
+    without_doubles,
+)
 from .observations import DAYS, Observations, is_learned
-from .patterns import DAY_BEGINS, IN_USE, Habit, Observation, find_habits, habit_day
-from .recorder import (
+from .sources import (
     Act,
+    FluxSource,
+    InfluxAddress,
+    InfluxQLSource,
+    InfluxSource,
     ObservationSource,
     ObservedChange,
     RecorderSource,
@@ -120,7 +134,7 @@ class Learner:
         self._working = asyncio.Lock()
 
     @property
-    def habits(self) -> Sequence[KnownHabit]:
+    def habits(self) -> Sequence[Habit]:
         """Return the habits that were found last."""
         return tuple(self._observations.habits)
 
@@ -219,8 +233,7 @@ class Learner:
             for entity_id in {*self._observed(), *self._power_sensors()}
         }
         found = await self._hass.async_add_executor_job(_find, kept, last, things)
-        kinds = ((kind_of(habit), habit) for habit in found)
-        new = [habit for kind, habit in kinds if not any(map(kind.is_same, kept.silenced))]
+        new = [habit for habit in found if not any(map(habit.is_same, kept.silenced))]
         await self._async_note(new, until)
 
     async def _async_note(self, found: Sequence[Habit], now: datetime) -> None:
@@ -228,7 +241,7 @@ class Learner:
         left = list(self._observations.habits)
         noted = []
         for habit in found:
-            if (known := find_same(kind_of(habit), left)) is not None:
+            if (known := next(filter(habit.is_same, left), None)) is not None:
                 left.remove(known)
             who = names.get(habit.person or "", "")
             names_of = [_name(self._hass, subject) for subject in habit.subjects[:MAX_NAMED]]
@@ -236,24 +249,21 @@ class Learner:
             name = " + ".join([*names_of, str(more)] if more else names_of)
             unit = self._hass.config.units.temperature_unit
             text = await async_sentence(self._phrase, habit, name, who, unit)
-            house_habit = KnownHabit(
-                id=known.id if known else ulid_now(), habit=habit, name=name, who=who, text=text
-            )
-            if await self._async_remember(house_habit, now):
-                noted.append(house_habit)
+            named = replace(habit, id=known.id if known else ulid_now(), name=name, who=who, text=text)
+            if await self._async_remember(named, now):
+                noted.append(named)
         gone = [known.id for known in left if (memory := self._memories.get(known.id)) and is_learned(memory)]
         await self._memories.async_drop(gone)
         self._observations.set_habits(noted)
 
-    async def _async_remember(self, known: KnownHabit, now: datetime) -> bool:
+    async def _async_remember(self, habit: Habit, now: datetime) -> bool:
         """Store a habit, or its current confidence; return whether there was space.
 
         Half its confidence is its importance, so that it never crowds out what a person said. What
         a person has said about it meanwhile stays as it was said.
         """
-        habit = known.habit
         new = make_memory(
-            known.text,
+            habit.text,
             type=MemoryType.FACT,
             importance=round(habit.confidence / 2, 3),
             person=habit.person,
@@ -261,8 +271,8 @@ class Learner:
             private=any(_is_private(self._hass, subject) for subject in habit.subjects),
             heard=Provenance(at=now, person=habit.person),
         )
-        if (old := self._memories.get(known.id)) is None:
-            return await self._memories.async_observe(replace(new, id=known.id))
+        if (old := self._memories.get(habit.id)) is None:
+            return await self._memories.async_observe(replace(new, id=habit.id))
         if not is_learned(old):
             return True
         return await self._memories.async_observe(
