@@ -253,53 +253,42 @@ async def test_nobody_answers_for_a_person_without_a_user(
     assert (await task)["answer"] == "Pizza"
 
 
-@pytest.mark.parametrize(
-    ("answers", "heard", "answer"),
-    [
+async def test_answers_to_choose_from_by_voice(
+    hass: HomeAssistant, agent: Agent, hall: AskingSatellite
+) -> None:
+    heard: list[tuple[list[str], list[str], str | None]] = [
         (["Pizza", "Pasta"], ["I'd like pasta, please"], "Pasta"),
         (["Pizza", "Pasta"], ["pizza or pasta", "pizza"], "Pizza"),
         (["Pizza", "Pasta"], ["soup", "salad"], None),
         ([], ["yes"], "yes"),
         ([], ["no thanks"], "no"),
-    ],
-)
-async def test_answers_to_choose_from_by_voice(
-    hass: HomeAssistant,
-    agent: Agent,
-    hall: AskingSatellite,
-    answers: list[str],
-    heard: list[str],
-    answer: str | None,
+    ]
+    for answers, spoken, answer in heard:
+        hall.asked.clear()
+        hall.answers = list(spoken)
+        chosen = {"answers": answers} if answers else {}
+        response = await asking(hass, question="What shall we eat?", satellite=hall.entity_id, **chosen)
+        assert response["answer"] == answer
+        assert hall.asked == ["What shall we eat?"] * len(spoken)
+
+
+async def test_a_question_that_cannot_be_asked(
+    hass: HomeAssistant, agent: Agent, secure: SecureHouse
 ) -> None:
-    hall.answers = list(heard)
-    chosen = {"answers": answers} if answers else {}
-    response = await asking(hass, question="What shall we eat?", satellite=hall.entity_id, **chosen)
-    assert response["answer"] == answer
-    assert hall.asked == ["What shall we eat?"] * len(heard)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
+    wrong: list[dict[str, Any]] = [
         {"action": "close"},
         {"entity_id": "cover.garage"},
         {},
         {**CLOSE, "answers": ["a", "b"]},
         {"action": "close", "entity_id": "light.hall"},
         {"action": "close", "entity_id": "cover.nowhere"},
-    ],
-)
-async def test_a_question_that_cannot_be_asked(
-    hass: HomeAssistant, agent: Agent, secure: SecureHouse, data: dict[str, Any]
-) -> None:
-    with pytest.raises(ServiceValidationError):
-        await asking(hass, **data)
-    assert secure.calls == []
-
-
-async def test_only_administrators_ask(hass: HomeAssistant, agent: Agent, secure: SecureHouse) -> None:
+    ]
+    for data in wrong:
+        with pytest.raises(ServiceValidationError):
+            await asking(hass, **data)
     with pytest.raises(Unauthorized):
         await asking(hass, Context(user_id=secure.anna.id), **CLOSE)
+    assert secure.calls == []
 
 
 async def test_quiet_hours(
@@ -325,7 +314,6 @@ PROPOSALS = [
 ]
 
 
-@pytest.mark.parametrize(("action", "entity_id", "service"), PROPOSALS)
 @pytest.mark.parametrize("answerer", ["satellite", "anna", "reader", "blocked", "hidden", "child"])
 async def test_each_proposal_passes_the_guard(
     hass: HomeAssistant,
@@ -333,34 +321,34 @@ async def test_each_proposal_passes_the_guard(
     phones: Phones,
     hall: AskingSatellite,
     model_server: ModelServer,
-    action: str,
-    entity_id: str,
-    service: str,
     answerer: str,
 ) -> None:
     """Who may not control it, or what is hidden or blocked, is not asked about; the others have it done."""
-    domain = entity_id.partition(".")[0]
-    options: dict[str, Any] = {"policy_blocked": [domain]} if answerer == "blocked" else {}
+    domains = [entity_id.partition(".")[0] for _, entity_id, _ in PROPOSALS]
+    options: dict[str, Any] = {"policy_blocked": domains} if answerer == "blocked" else {}
     if answerer == "child":
         options["policy_profiles"] = [{"name": "Child", "devices": [hall.device], "only": ["light"]}]
-    await secure.async_agent(model_server, {**ASKED, **options})
+    await secure.async_agent(model_server, {**ASKED, "proactive_max_per_day": 20, **options})
     hass.states.async_set("person.rita", "home", {"user_id": secure.reader.id})
-    if answerer == "hidden":
-        async_expose_entity(hass, "conversation", entity_id, False)
-    hall.answers = ["yes"]
     whom = {"anna": {"person": "person.anna"}, "reader": {"person": "person.rita"}}
     receiver = whom.get(answerer, {"satellite": hall.entity_id})
-    task = asking(hass, action=action, entity_id=entity_id, **receiver)
-    if answerer == "anna":
-        push = await phones.async_pushed("anna")
-        await phones.async_press("anna", buttons(push)["Yes"])
-    response = await task
-    await hass.async_block_till_done(wait_background_tasks=True)
-    if answerer in ("satellite", "anna"):
-        assert response["carried_out"]
-        assert secure.moved() == [(service, (entity_id,))]
-        assert secure.calls[0].context.user_id == (secure.anna.id if answerer == "anna" else None)
-    else:
-        assert response["outcome"] == "nobody"
-        assert hall.asked == []
-        assert secure.calls == []
+    for action, entity_id, service in PROPOSALS:
+        secure.calls.clear()
+        phones.pushed.clear()
+        if answerer == "hidden":
+            async_expose_entity(hass, "conversation", entity_id, False)
+        hall.answers = ["yes"]
+        task = asking(hass, action=action, entity_id=entity_id, **receiver)
+        if answerer == "anna":
+            push = await phones.async_pushed("anna")
+            await phones.async_press("anna", buttons(push)["Yes"])
+        response = await task
+        await hass.async_block_till_done(wait_background_tasks=True)
+        if answerer in ("satellite", "anna"):
+            assert response["carried_out"]
+            assert secure.moved() == [(service, (entity_id,))]
+            assert secure.calls[0].context.user_id == (secure.anna.id if answerer == "anna" else None)
+        else:
+            assert response["outcome"] == "nobody"
+            assert hall.asked == []
+            assert secure.calls == []

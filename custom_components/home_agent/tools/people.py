@@ -203,17 +203,18 @@ class People:
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
         chats = settings[CONF_TELEGRAM_CHATS] if settings[CONF_TELEGRAM] else ()
         self._in_chats = tuple(item[PERSON] for item in chats)
-        self._reached = tuple(dict.fromkeys((*self._targets, *self._in_chats)))
+        self.reached = tuple(dict.fromkeys((*self._targets, *self._in_chats)))
+        """The entities of the persons with a phone or a chat."""
         self._owners = {item[DEVICE]: item[PERSON] for item in settings[CONF_DEVICE_PERSONS]}
 
     def __bool__(self) -> bool:
         """Return whether anyone can be reached."""
-        return bool(self._reached)
+        return bool(self.reached)
 
     @callback
     def names(self) -> dict[str, str]:
         """Return the entity id of each person who has a phone or a chat, by name."""
-        states = {person: self._hass.states.get(person) for person in self._reached}
+        states = {person: self._hass.states.get(person) for person in self.reached}
         return {state.name if state else person: person for person, state in states.items()}
 
     @callback
@@ -240,9 +241,7 @@ class People:
     @callback
     def person_of(self, user_id: str | None) -> str | None:
         """Return the person of a user, if there is a target of theirs."""
-        return next(
-            (one for one in self._reached if user_id and user_id_of(self._hass, one) == user_id), None
-        )
+        return next((one for one in self.reached if user_id and user_id_of(self._hass, one) == user_id), None)
 
     @callback
     def routes(self, person: str) -> list[Route]:
