@@ -130,12 +130,6 @@ async def test_days_of_a_time(home: OwnHome) -> None:
     assert written["triggers"] == [{"trigger": "time", "at": "07:00:00", "weekday": days}]
 
 
-async def test_darkness_starts(home: OwnHome) -> None:
-    """As a trigger, darkness begins with sunset."""
-    below = {"trigger": "state", "entity_id": "sun.sun", "to": "below_horizon"}
-    assert await asked(home, triggers=[below]) == "At sunset"
-
-
 STATES: list[tuple[dict[str, Any], str]] = [
     (
         {"entity": "sensor.fridge_temperature", "to": "warm"},

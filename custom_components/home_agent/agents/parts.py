@@ -51,10 +51,10 @@ from ..safety.disclosure import DataPolicy, Disclosure
 from ..safety.policy import Policy
 from ..settings import AgentConfig, settings_of
 from ..tools.activity import ActivityTool
+from ..tools.automating.writing import automation_tools
 from ..tools.base import HomeAgentTool
 from ..tools.custom import DATA_CUSTOM_TOOLS
 from ..tools.everyday import everyday_tools
-from ..tools.everyday.automation_tool import automation_tools
 from ..tools.everyday.notify_tool import NotifyTool
 from ..tools.guard import Guard
 from ..tools.ha_control import ControlTool

@@ -7,8 +7,9 @@ automation change.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 import os
 from pathlib import Path
 from typing import Any, Final, Self
@@ -34,7 +35,7 @@ from ...knowledge.speaker import Speaker
 from ...safety.frozen import ServiceCall
 from ...safety.journal import AuditKind
 from ...safety.rules import Verdict
-from ...store import EntryStore, read_list, read_moment
+from ...store import EntryStore, dump as dump_record, load, read_list
 from ...texts import words
 from ..base import ToolRun
 from ..own_calls import async_reload_automation, async_switch_automation
@@ -95,15 +96,6 @@ class OwnAutomation:
     created: datetime = field(default_factory=dt_util.utcnow)
     outside: bool = False
     """Whether text from outside had been read when it was written."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON-compatible data."""
-        return {**asdict(self), "created": self.created.isoformat()}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored automation. Raises LookupError, TypeError or ValueError for anything else."""
-        return cls(**{**stored, "config": dict(stored["config"]), "created": read_moment(stored["created"])})
 
     def without_person(self, user_id: str) -> Self:
         """Return it without a user who asked for it, and without what people said."""
@@ -179,26 +171,6 @@ class AutomationEdit:
             before=self.before.without_person(user_id) if self.before else None,
             after=self.after.without_person(user_id) if self.after else None,
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON-compatible data."""
-        return {
-            **asdict(self),
-            "before": self.before.as_dict() if self.before else None,
-            "after": self.after.as_dict() if self.after else None,
-            "at": self.at.isoformat(),
-        }
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored edit. Raises LookupError, TypeError or ValueError for anything else."""
-        sides = {
-            side: OwnAutomation.from_dict(stored[side]) if stored[side] else None
-            for side in ("before", "after")
-        }
-        if sides["before"] is sides["after"]:
-            raise ValueError("an edit of nothing")
-        return cls(**{**stored, **sides, "at": read_moment(stored["at"])})
 
 
 class OwnAutomations:
@@ -297,16 +269,16 @@ class OwnAutomations:
     def stored(self) -> dict[str, Any]:
         """Return all that is to be written; called in a worker thread."""
         return {
-            "automations": [own.as_dict() for own in list(self._automations.values())],
-            "changes": [edit.as_dict() for edit in list(self._edits)],
+            "automations": dump_record(list(self._automations.values())),
+            "changes": dump_record(list(self._edits)),
         }
 
     def restore(self, stored: Mapping[str, Any]) -> Exception | None:
         """Restore what was stored; return the problems of invalid items. Raises the errors of reading it."""
-        automations, problem = read_list(stored["automations"], OwnAutomation.from_dict)
-        edits, other = read_list(stored["changes"], AutomationEdit.from_dict)
+        automations, problem = read_list(stored["automations"], partial(load, OwnAutomation))
+        edits, other = read_list(stored["changes"], partial(load, AutomationEdit))
         self._automations = {own.id: own for own in automations}
-        self._edits.extend(edits)
+        self._edits.extend(edit for edit in edits if edit.after or edit.before)
         return problem or other
 
 
@@ -341,20 +313,21 @@ def entity_of(hass: HomeAssistant, automation_id: str) -> str | None:
 def known_automations(hass: HomeAssistant, own: OwnAutomations) -> list[KnownAutomation]:
     """Return the automations of Home Assistant, those that were asked for first, the newest first."""
     registry = er.async_get(hass)
-    automations: dict[str, KnownAutomation] = {}
-    for kept in own.all():
-        entity_id = entity_of(hass, kept.id)
-        state = hass.states.get(entity_id) if entity_id else None
-        if entity_id and state is not None:
-            automations[entity_id] = KnownAutomation(
-                entity_id=entity_id, name=state.name, id=kept.id, own=kept
-            )
-    for state in sorted(hass.states.async_all(AUTOMATION), key=lambda state: state.name.casefold()):
+    own_by_id = {kept.id: kept for kept in own.all()}
+    places = {automation_id: place for place, automation_id in enumerate(own_by_id)}
+    automations: list[KnownAutomation] = []
+    for state in hass.states.async_all(AUTOMATION):
         entry = registry.async_get(state.entity_id)
         automation_id = str(entry.unique_id) if entry else str(state.attributes.get("id") or "")
-        other = KnownAutomation(entity_id=state.entity_id, name=state.name, id=automation_id)
-        automations.setdefault(state.entity_id, other)
-    return list(automations.values())
+        automations.append(
+            KnownAutomation(
+                entity_id=state.entity_id,
+                name=state.name,
+                id=automation_id,
+                own=own_by_id.get(automation_id),
+            )
+        )
+    return sorted(automations, key=lambda known: (places.get(known.id, len(places)), known.name.casefold()))
 
 
 @callback
