@@ -43,9 +43,9 @@ from .store import StoredFile
 from .tools.automating.kept import AutomationStore
 from .tools.base import HomeAgentTool
 from .tools.custom import CustomTools
+from .tools.due import PlannedRuns
 from .tools.handler import ToolHandler
 from .tools.outside.outgoing import Outgoing
-from .tools.planned_runs import PlannedRuns
 from .tools.turn_calls import Quality
 from .usage import UsageStore
 

@@ -54,7 +54,7 @@ from ..safety.spoken_numbers import prepare as prepare_numbers
 from ..settings import AgentConfig, settings_of
 from ..store import EntryStore
 from ..timespans import read_span
-from ..tools.planned_runs import PlannedRuns
+from ..tools.due import PlannedRuns
 from ..watching.automations import async_watch_automations
 from ..watching.pipelines import PipelineWatch
 from . import async_agents, ids_of

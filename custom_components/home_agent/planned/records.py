@@ -310,7 +310,8 @@ def dump_item(item: PlannedItem) -> dict[str, Any]:
     for values in (stored["given"], *(call["data"] for call in stored["approved"] or ())):
         for key in filter(is_secret, list(values)):
             del values[key]
-    return stored | stored.pop("owner")
+    owner: dict[str, Any] = stored.pop("owner")
+    return stored | owner
 
 
 def load_item(stored: Mapping[str, Any]) -> PlannedItem:

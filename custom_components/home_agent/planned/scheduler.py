@@ -323,8 +323,13 @@ class Scheduler:
                 timers.append((item, rings))
             elif self._run is not None:
                 self._hass.async_create_task(self._run(item, item.due, False), "home_agent planned command")
-        if timers and self._run is not None:
-            self._hass.async_create_task(_async_run_all(self._run, timers), "home_agent timer")
+        if timers and (run := self._run) is not None:
+
+            async def announce() -> None:
+                for timer, rings in timers:
+                    await run(timer, timer.due, rings)
+
+            self._hass.async_create_task(announce(), "home_agent timer")
         if due:
             self._changed()
         self._wait()
@@ -373,11 +378,6 @@ class Scheduler:
         if self._run is not None and self._items:
             at = min(map(self._asked_at, self._items.values()))
             self._cancel = async_track_point_in_utc_time(self._hass, ring, at)
-
-
-async def _async_run_all(run: Run, timers: list[tuple[PlannedItem, bool]]) -> None:
-    for timer, rings in timers:
-        await run(timer, timer.due, rings)
 
 
 class PlannedStore(EntryStore[Scheduler]):

@@ -164,14 +164,6 @@ class AutomationEdit:
             return "created", "deleted, as it was created before"
         return ("deleted", "restored") if self.after is None else ("changed", "as it was before the change")
 
-    def without_person(self, user_id: str) -> Self:
-        """Return it without a user who asked for the automation, and without what people said."""
-        return replace(
-            self,
-            before=self.before.without_person(user_id) if self.before else None,
-            after=self.after.without_person(user_id) if self.after else None,
-        )
-
 
 class OwnAutomations:
     """The automations of one agent."""
@@ -221,13 +213,6 @@ class OwnAutomations:
             listener()
 
     @callback
-    def adopt(self, automation: OwnAutomation) -> None:
-        """Keep an automation that was made in another way, unless it is known."""
-        if automation.id not in self._automations:
-            self._automations[automation.id] = automation
-            self._changed()
-
-    @callback
     def inherit(self, other: OwnAutomations) -> None:
         """Keep what another agent kept that is removed."""
         if other.all() or other.edits:
@@ -253,15 +238,16 @@ class OwnAutomations:
 
     @callback
     def forget_user(self, user_id: str) -> int:
-        """Forget who asked for automations, and what they said; the automations stay. Return how many."""
+        """Forget who asked for automations, what they said, and all edits of these. Return how many.
+
+        The automations stay.
+        """
         ids = self.concerning(user_id)
-        edits = [edit for edit in self._edits if edit.user_id != user_id]
-        gone = len(self.of_user(user_id)) + len(self._edits) - len(edits)
+        mine = [edit for edit in self._edits if edit.user_id == user_id]
+        gone = len(self.of_user(user_id)) + len(mine)
         for each in self._automations.keys() & ids:
             self._automations[each] = self._automations[each].without_person(user_id)
-        self._edits = deque(
-            (edit.without_person(user_id) if edit.automation.id in ids else edit for edit in edits), MAX_EDITS
-        )
+        self._edits = deque((edit for edit in self._edits if edit.automation.id not in ids), MAX_EDITS)
         if ids:
             self._changed()
         return gone

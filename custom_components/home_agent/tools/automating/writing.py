@@ -60,10 +60,10 @@ from ..control.planning import plan
 from ..control.scripts import SCRIPT, plan_script
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool, self_words
+from ..everyday.timer_tool import OUTSIDE
 from ..ha_control import ControlTool, async_prepare_names, resolve_gated
 from ..own_calls import async_switch_automation
 from ..people import NOTIFY
-from ..planned_rows import OUTSIDE
 from ..resolving.resolver import Target, plain, resolve, texts
 from ..waiting import as_values, freeze
 from .kept import (
