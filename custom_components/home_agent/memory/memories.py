@@ -184,12 +184,14 @@ class Kept[T: (Memory, ProfileEntry)]:
         by_words = self._words.search(words, limit * SEMANTIC_HITS, allows)
         by_meaning: list[tuple[str, float]] = []
         if self.index is not None:
-            hits = await self.index.async_search(self._collection, query, limit * SEMANTIC_HITS)
-            near = [hit for hit in hits if hit.similarity >= least_meaning]
-            by_meaning = [(hit.id, hit.similarity) for hit in near if allows(hit.id)]
-        relevance: dict[str, float] = {}
-        for item_id, score in (*by_words, *by_meaning):
-            relevance[item_id] = max(score, relevance.get(item_id, 0.0))
+            by_meaning = [
+                (hit.id, hit.similarity)
+                for hit in await self.index.async_search(self._collection, query, limit * SEMANTIC_HITS)
+                if hit.similarity >= least_meaning and allows(hit.id)
+            ]
+        relevance = dict(by_words)
+        for item_id, similarity in by_meaning:
+            relevance[item_id] = max(similarity, relevance.get(item_id, 0.0))
         ranked = fuse([([key for key, _ in hits], 1.0) for hits in (by_words, by_meaning)])
         return [(key, relevance[key]) for key in ranked[:limit]]
 

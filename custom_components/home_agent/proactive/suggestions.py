@@ -40,7 +40,6 @@ from ..tools.automating.kept import (
     async_add,
     async_check,
     calls_in,
-    entity_of,
 )
 from ..tools.guard import Guard
 from ..tools.people import user_id_of
@@ -272,26 +271,17 @@ class Suggestions:
                 if not self._is_free(suggestion.config, user, speaker):
                     raise AutomationRefusedError("suggestion_forbidden")
                 await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
-                self._automations.note(AutomationEdit.by(speaker, None, self._as_own(suggestion, user.id)))
+                own = OwnAutomation(
+                    id=suggestion.id,
+                    alias=str(suggestion.config["alias"]),
+                    language=self._hass.config.language,
+                    user_id=user.id,
+                    config=suggestion.config,
+                )
+                self._automations.note(AutomationEdit.by(speaker, None, own))
             if answer in SETTLES:
                 self._settle(suggestion, SETTLES[answer])
             return suggestion
-
-    @callback
-    def adopt_accepted(self) -> None:
-        """Keep the automations of suggestions that were accepted before they were kept with the others."""
-        for item in self._state.suggestions.values():
-            if item.state is SuggestionState.ACCEPTED and entity_of(self._hass, item.id) is not None:
-                self._automations.adopt(self._as_own(item, None))
-
-    def _as_own(self, suggestion: Suggestion, user_id: str | None) -> OwnAutomation:
-        return OwnAutomation(
-            id=suggestion.id,
-            alias=str(suggestion.config["alias"]),
-            language=self._hass.config.language,
-            user_id=user_id,
-            config=suggestion.config,
-        )
 
     @callback
     def _settle(self, suggestion: Suggestion, state: SuggestionState) -> None:

@@ -108,15 +108,16 @@ class RuleWatcher:
                 )
                 for at in {night.start, night.end, quiet.end}
             ),
-            self._hass.async_create_background_task(self._async_rescan(), "home_agent rules").cancel,
         ]
+        scan = self._hass.async_create_background_task(self._async_rescan(), "home_agent rules")
 
         @callback
         def stop() -> None:
-            for end in (*self._ends, *(task.cancel for task in self._questions.values())):
-                end()
-            for end in filter(None, (self._untrack, self._wake)):
-                end()
+            for task in (scan, *self._questions.values()):
+                task.cancel()
+            for end in (*self._ends, self._untrack, self._wake):
+                if end is not None:
+                    end()
             self._ends, self._untrack, self._wake = [], None, None
 
         return stop
@@ -372,7 +373,6 @@ class Proactive:
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start if the option enables it; return the stop function."""
-        self.suggestions.adopt_accepted()
         if not self._enabled:
             return lambda: None
         ends = [self._watcher.async_start()]
