@@ -38,14 +38,6 @@ async def test_what_cannot_be_planned(secure: SecureHouse, agent: Agent) -> None
     assert (made(secure), planned(agent).all()) == ([], [])
 
 
-async def test_days_of_the_week(agent: Agent) -> None:
-    args = {**LATER, "when": "7:00", "repeat": "Montag und Freitag"}
-    told = await give(agent, "Montags und freitags um 7 Uhr mach das Licht an", **args, language="de")
-    assert told["result"]["planned"] == {HALL: "turn on every Monday, Friday at 07:00"}
-    (command,) = planned(agent).all()
-    assert f"{command.due:%a %H:%M}" == "Fri 07:00"
-
-
 async def test_what_is_closed_is_not_opened_again(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
@@ -104,20 +96,6 @@ async def test_an_automation_cannot_plan_what_is_restricted(
     await agent.say("Unlock the front door in ten minutes")
     await agent.say("yes")
     await wait(601)
-    assert (made(secure), planned(agent).all()) == ([], [])
-
-
-async def test_a_sentence_about_later_never_acts_now(secure: SecureHouse, agent: Agent) -> None:
-    for sentence, language, part in (
-        (IN_TEN, "en", "Call again with when"),
-        ("Mach um 22 Uhr das Licht im Flur an", "de", "Call again with when"),
-        ("Turn on the hall light for 5 minutes", "en", "Call again with for"),
-        ("Chaque soir à 22h allume la lumière", "fr", "when and repeat"),
-        ("When I come home, turn on the hall light", "en", "needs an automation"),
-        ("Sobald ich nach Hause komme, mach das Licht an", "de", "needs an automation"),
-    ):
-        told = await give(agent, sentence, action="turn_on", entity_id=[HALL], language=language)
-        assert part in told["error"]
     assert (made(secure), planned(agent).all()) == ([], [])
 
 

@@ -219,21 +219,6 @@ async def test_rights_of_the_time(secure: SecureHouse, agent: Agent, gone: str, 
     assert said.endswith(why)
 
 
-async def test_undo(secure: SecureHouse, agent: Agent, wait: Wait) -> None:
-    """Before it has run an undo cancels it, afterwards it puts back what it did."""
-    own = Context(user_id=secure.anna.id)
-    await give(agent, IN_TEN, **LATER, context=own)
-    undone = await give(agent, "Undo that", "activity", action="undo", context=own)
-    assert undone["result"]["cancelled"][0]["planned"] == {HALL: "turn on at 10:10"}
-    assert planned(agent).all() == []
-    await give(agent, IN_TEN, **LATER, context=own)
-    await wait(601)
-    assert secure.state(HALL) == "on"
-    undone = await give(agent, "Undo that", "activity", action="undo", context=own)
-    assert undone["result"] == {"restored": {HALL: "off"}}
-    assert secure.state(HALL) == "off"
-
-
 async def test_a_person_is_forgotten(secure: SecureHouse, agent: Agent) -> None:
     """The commands of a user go with them, on disk as well."""
     await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))

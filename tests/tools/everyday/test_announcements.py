@@ -23,6 +23,7 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 DINNER = "Dinner is ready"
+CODE = "The alarm code is 4711"
 LATER = "In ten minutes tell everybody that dinner is ready"
 ROOMS = ("Kitchen", "Living Room", "Bedroom")
 
@@ -37,17 +38,6 @@ def day(freezer: FrozenDateTimeFactory) -> None:
 async def house(hass: HomeAssistant, model_server: ModelServer) -> TalkingHouse:
     """Return the house with three satellites, with Anna and Tom at home."""
     return await async_talking_house(hass, model_server)
-
-
-async def test_everybody_hears_it(house: TalkingHouse) -> None:
-    """Every room hears it. People who are away get it on the phone, people at home do not."""
-    house.move("tom", "not_home")
-    told = await house.tell("everybody", DINNER)
-    assert house.said == {"Kitchen": [DINNER], "Living Room": [DINNER], "Bedroom": [DINNER]}
-    assert house.pushed == {"tom": [DINNER]}
-    assert sorted(told["result"]["announced_in"]) == ["Bedroom", "Kitchen", "Living Room"]
-    assert told["result"]["sent_to"] == ["Tom"]
-    assert told["error"] is None
 
 
 async def test_where_it_is_heard(house: TalkingHouse) -> None:
@@ -69,19 +59,14 @@ async def test_where_it_is_heard(house: TalkingHouse) -> None:
     assert house.pushed == {}
 
 
-async def test_a_person_at_home_and_away(house: TalkingHouse) -> None:
-    """At home in the shared rooms, away on the phone, and on the phone alone where that was asked for."""
-    await house.tell("Tom", "Tom, come down")
-    assert sorted(house.said) == ["Kitchen", "Living Room"]
-    assert house.pushed == {}
-    house.move("tom", "not_home")
-    await house.tell("Tom", "Bring milk")
-    assert "Bring milk" not in str(house.said)
-    assert house.pushed == {"tom": ["Bring milk"]}
-    house.move("tom", "home")
-    await house.tell("Tom", "The code is on the table", to_phone=True)
-    assert house.pushed["tom"] == ["Bring milk", "The code is on the table"]
-    assert "table" not in str(house.said)
+async def test_on_the_phone_alone(house: TalkingHouse) -> None:
+    """Where that was asked for, the room hears nothing; a code may go there only."""
+    told = await house.tell("everybody", CODE, sentence=f"Tell everybody: {CODE}")
+    assert "not announced" in told["error"]
+    for message in ("The key is on the table", CODE):
+        await house.tell("Tom", message, to_phone=True)
+    assert house.said == {}
+    assert house.pushed == {"tom": ["The key is on the table", CODE]}
 
 
 async def test_the_room_and_the_satellite_of_a_person(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -178,25 +163,6 @@ async def test_a_conversation_is_not_interrupted(house: TalkingHouse, freezer: F
     assert house.said["Kitchen"] == [DINNER]
 
 
-async def test_quiet_hours(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    """A room is asked about first, and a person gets it on the phone; a yes is enough."""
-    freezer.move_to(NIGHT)
-    await house.tell("Tom", "Come down")
-    assert house.said == {}
-    assert house.pushed == {"tom": ["Come down"]}
-    call = ("notify_person", {"person": "everybody", "message": DINNER})
-    house.agent.server.script([tool_calls([call])])
-    asked = await house.agent.say("Tell everybody that dinner is ready", context=house.anna)
-    assert speech(asked) == f"Should I announce this (Kitchen, Living Room, Bedroom): {DINNER}"
-    assert house.said == {}
-    done = await house.agent.say("Yes", conversation_id=asked.conversation_id, context=house.anna)
-    assert sorted(house.said) == ["Bedroom", "Kitchen", "Living Room"]
-    assert speech(done).startswith("Done.")
-    await house.agent.set_options(proactive_quiet_end="22:00:00")
-    await house.tell("kitchen", "The taxi is here")
-    assert house.said["Kitchen"][-1] == "The taxi is here"
-
-
 async def test_more_rooms_than_a_question_names_devices(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:
@@ -272,24 +238,6 @@ async def test_one_word_of_a_memory_may_be_the_secret(house: TalkingHouse) -> No
         await house.tell("everybody", sentence, sentence="Tell everybody what you know")
     await house.hass.async_block_till_done()
     assert heard == listed(ORDINARY)
-
-
-async def test_codes_are_not_said_aloud(house: TalkingHouse) -> None:
-    """Not even with a yes; a phone may have them."""
-    codes = [
-        "The alarm code is 4711",
-        "Das WLAN-Passwort lautet hunter2!x",
-        "code four seven one one",
-        "4711 is the code",
-        "Vier sieben eins eins ist der Code",
-    ]
-    for message in codes:
-        house.agent.server.clear()
-        told = await house.tell("everybody", message, sentence=f"Tell everybody: {message}")
-        assert "not announced" in told["error"]
-        await house.tell("Tom", message, to_phone=True)
-    assert house.said == {}
-    assert house.pushed == {"tom": codes}
 
 
 async def test_the_household_can_forbid_it(house: TalkingHouse) -> None:
@@ -484,13 +432,6 @@ async def test_every_evening(house: TalkingHouse, freezer: FrozenDateTimeFactory
     assert kept(house).commands() == []
 
 
-async def test_undo_takes_the_plan_back(house: TalkingHouse) -> None:
-    await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
-    gone = await ask(house, "activity", "Undo that", action="undo")
-    assert DINNER in gone["result"]["cancelled"][0]["planned"]
-    assert kept(house).commands() == []
-
-
 async def test_the_last_thing_is_cancelled(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
     """ "Cancel that" after a message means the message, although there is an older timer."""
     await ask(house, "timer", "Set a timer for an hour", action="set", when="1 hour")
@@ -514,15 +455,6 @@ async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
         told = tool_results(house.agent.server.chats[-1])[-1]
     assert "cancel it if this one replaces it" in told["result"]["notes"][0]
     assert len(kept(house).commands()) == 2
-
-
-async def test_a_restart(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
-    entry = house.agent.entry
-    assert await house.hass.config_entries.async_reload(entry.entry_id)
-    await house.hass.async_block_till_done()
-    await async_pass(house.hass, freezer, 601)
-    assert house.said == heard_everywhere(DINNER)
 
 
 async def test_at_night_it_is_asked_before(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
@@ -558,50 +490,6 @@ async def test_quiet_hours_that_came_later(
     assert house.said == {}
     (sent,) = house.pushed["anna"]
     assert sent.endswith("is not allowed any more: kitchen. It would need a confirmation now.")
-
-
-EARLY = [
-    ("en", LATER, DINNER),
-    ("en", "tell Anna at six to call grandma", "Call grandma"),
-    ("de", "Sag in zehn Minuten allen, dass das Essen fertig ist", "Das Essen ist fertig"),
-    ("fr", "Dans dix minutes, dis à tout le monde que le repas est prêt", "Le repas est prêt"),
-    ("es", "Dentro de diez minutos di a todos que la cena está lista", "La cena está lista"),
-    ("it", "Tra dieci minuti di' a tutti che la cena è pronta", "La cena è pronta"),
-    ("nl", "Zeg over tien minuten tegen iedereen dat het eten klaar is", "Het eten is klaar"),
-    ("pl", "Za dziesięć minut powiedz wszystkim, że obiad gotowy", "Obiad gotowy"),
-    ("sv", "Säg till alla om tio minuter att maten är klar", "Maten är klar"),
-    ("ru", "Через десять минут скажи всем, что ужин готов", "Ужин готов"),
-]
-
-
-async def test_not_at_once(house: TalkingHouse) -> None:
-    """A model that forgets the time is told so, and nothing is said."""
-    for language, sentence, message in EARLY:
-        house.agent.server.clear()
-        args = {"person": "everybody", "message": message}
-        house.agent.server.script([tool_calls([("notify_person", args)]), text("Okay.")])
-        await house.agent.say(sentence, context=house.anna, language=language)
-        told = tool_results(house.agent.server.chats[1])[-1]
-        assert "The sentence says a time, and nothing was sent" in told["error"]
-    assert house.said == {}
-
-
-ABOUT_TIMES = [
-    ("en", "Tell everybody that dinner is in ten minutes", "Dinner in 10 minutes"),
-    ("en", "Tell Tom that I come home at six", "Anna comes home at 6."),
-    ("de", "Sag den Kindern, der Bus fährt in fünf Minuten", "Der Bus fährt in 5 Minuten!"),
-    ("fr", "Dis à tout le monde qu'on mange dans dix minutes", "On mange dans dix minutes."),
-    ("nl", "Zeg tegen iedereen dat we over tien minuten eten", "We eten over tien minuten."),
-]
-
-
-async def test_times_that_are_told(house: TalkingHouse) -> None:
-    """A time that the message says, or that is of another command, does not delay it."""
-    for language, sentence, message in ABOUT_TIMES:
-        args = {"person": "Tom", "message": message, "to_phone": True}
-        house.agent.server.script([tool_calls([("notify_person", args)]), text("Okay.")])
-        await house.agent.say(sentence, context=house.anna, language=language)
-    assert house.pushed == {"tom": [message for *_, message in ABOUT_TIMES]}
 
 
 async def test_a_message_to_oneself_is_a_reminder(house: TalkingHouse) -> None:

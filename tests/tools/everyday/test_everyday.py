@@ -11,7 +11,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import Platform
 from homeassistant.core import Context, HomeAssistant, SupportsResponse
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import Agent, async_agent
 from tests.helpers.everyday_house import (
     NOW,
     async_add,
@@ -70,21 +70,6 @@ async def test_tools_follow_the_house(hass: HomeAssistant, agent: Agent) -> None
     async_expose_entity(hass, "conversation", shopping, False)
     await agent.say("Hello")
     assert offered(agent) == {"calendar"}
-
-
-async def test_milk_and_weather_in_two_rounds(hass: HomeAssistant, stations: Agent) -> None:
-    shopping = await async_add_list(hass, "Shopping list")
-    stations.server.script(
-        [
-            tool_calls([("todo_list", {"action": "add", "items": ["milk"], "list": "shopping"})]),
-            tool_calls([("weather", {"type": "daily", "day": "tomorrow", "name": "South"})]),
-            text("Milk is on the list, and tomorrow is fine."),
-        ]
-    )
-    result = await stations.say("Put milk on the list and tell me the weather for tomorrow")
-    assert speech(result) == "Milk is on the list, and tomorrow is fine."
-    assert await async_items(hass, shopping) == {"milk": "needs_action"}
-    assert len(tool_results(stations.server.chats[-1])[-1]["result"]["forecast"]) == 1
 
 
 async def test_add_complete_remove_read(hass: HomeAssistant, agent: Agent) -> None:
@@ -471,58 +456,6 @@ async def test_days_of_the_week(hass: HomeAssistant, agent: Agent) -> None:
         await call(agent, "timer", action="cancel", name="all")
     clear = {**given, "repeat": "lundi au mercredi"}
     assert "days such as" in (await call(agent, "timer", options={"language": "fr"}, **clear))["error"]
-
-
-async def test_times_in_words(hass: HomeAssistant, agent: Agent) -> None:
-    """Also to extend a timer, to repeat a reminder, and as the day of an event."""
-    told = await call(
-        agent, "timer", options={"language": "de"}, action="set", when="morgen um 7 Uhr", repeat="täglich"
-    )
-    reminder = told["result"]["set"]
-    assert (reminder["due"], reminder["repeat"]) == ("Thu 2026-06-04 07:00", "daily")
-    longer = await call(agent, "timer", options={"language": "de"}, action="extend", when="10 Minuten")
-    assert longer["result"]["now"]["due"].endswith("07:10")
-    await async_add_calendar(hass, "Family")
-    event = await call(agent, "calendar", options={"language": "de"}, start="Freitag 15:00", title="Zahnarzt")
-    assert event["result"]["when"].startswith("2026-06-05 15:00")
-    unclear = await call(agent, "timer", action="set", when="when the cows come home")
-    assert "10 minutes, 2 hours" in unclear["error"]
-
-
-async def test_a_timer_only_reminds(agent: Agent) -> None:
-    """The result says so where the name is a command, so that nothing is promised."""
-    told = await call(agent, "timer", action="set", when="10 minutes", name="turn off the living room lights")
-    assert "only reminds" in told["result"]["note"]
-    told = await call(
-        agent, "timer", options={"language": "de"}, action="set", when="18:30", name="Garage schließen"
-    )
-    assert "only reminds" in told["result"]["note"]
-    assert "note" not in (await call(agent, "timer", action="set", when="9 minutes", name="Pasta"))["result"]
-
-
-async def test_the_list_with_the_item_that_was_named(hass: HomeAssistant, agent: Agent) -> None:
-    """Two calls of one answer need no third that names the list."""
-    shopping = await async_add_list(hass, "Shopping")
-    chores = await async_add_list(hass, "Chores")
-    await call(agent, "todo_list", action="add", items=["bread"], list="Shopping")
-    await call(agent, "todo_list", action="add", items=["hoover the stairs"], list="Chores")
-    agent.server.script(
-        [
-            tool_calls(
-                [
-                    ("todo_list", {"action": "complete", "items": ["bread"]}),
-                    ("todo_list", {"action": "add", "items": ["cheese"]}),
-                ]
-            ),
-            text("Done."),
-        ]
-    )
-    await agent.say("Tick off bread and add cheese")
-    assert [result["success"] for result in tool_results(agent.server.chats[-1])[-2:]] == [True, True]
-    assert await async_items(hass, shopping) == {"bread": "completed", "cheese": "needs_action"}
-    assert await async_items(hass, chores) == {"hoover the stairs": "needs_action"}
-    unclear = await call(agent, "todo_list", "Add nails", action="add", items=["nails"])
-    assert not unclear["success"], "nothing says which list"
 
 
 async def test_calls_of_one_answer_see_each_other(hass: HomeAssistant, agent: Agent) -> None:
