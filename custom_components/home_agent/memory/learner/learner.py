@@ -48,13 +48,11 @@ from .habits import (
 )
 from .observations import DAYS, Observations, is_learned
 from .sources import (
-    Act,
     FluxSource,
     InfluxAddress,
     InfluxQLSource,
     InfluxSource,
     ObservationSource,
-    ObservedChange,
     RecorderSource,
     SourceError,
     acts,
@@ -185,8 +183,8 @@ class Learner:
             end = min(start + timedelta(days=1), until)
             changes = await self._source.async_changes(entity_ids, start, end)
             last = dict(kept.last)
-            done = await self._hass.async_add_executor_job(_acts, changes, last)
-            observed = await self._async_attributed(done)
+            done = acts(changes, last)
+            observed = await self._async_attributed(await self._hass.async_add_executor_job(list, done))
             shown = {key: watts[key] for key in powers}
             levels = await self._source.async_levels(shown, start, end, FINE)
             observed += [
@@ -200,22 +198,21 @@ class Learner:
             kept.add(observed, end)
             start = end
 
-    async def _async_attributed(self, done: Iterable[Act]) -> list[Observation]:
-        """Return actions with who did them: a person, and none of Home Assistant's own users."""
+    async def _async_attributed(self, done: Iterable[Observation]) -> list[Observation]:
+        """Return actions of users with the persons who did them, and none of Home Assistant's own users."""
         known: dict[str | None, Person | None] = {}
         observed = []
         for act in done:
-            if act.user_id not in known:
-                user = await self._hass.auth.async_get_user(act.user_id) if act.user_id else None
+            if act.person not in known:
+                user = await self._hass.auth.async_get_user(act.person) if act.person else None
                 is_own = user is None or user.system_generated
-                known[act.user_id] = None if is_own else await async_person_of_user(self._hass, act.user_id)
-            who = known[act.user_id]
-            if act.entity_id.startswith("person."):
-                state = self._hass.states.get(act.entity_id)
+                known[act.person] = None if is_own else await async_person_of_user(self._hass, act.person)
+            who = known[act.person]
+            if act.subject.startswith("person."):
+                state = self._hass.states.get(act.subject)
                 wanted = str(state.attributes.get("id") or state.object_id) if state else None
                 who = next((person for person in persons(self._hass) if person.id == wanted), None)
-            at = dt_util.as_local(act.at)
-            observed.append(Observation(at, act.entity_id, act.value, who.id if who else None))
+            observed.append(replace(act, at=dt_util.as_local(act.at), person=who.id if who else None))
         return observed
 
     async def _async_find(self, until: datetime) -> None:
@@ -311,11 +308,6 @@ class Learner:
             and state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) in WATTS
             and self._view.is_exposed(state.entity_id)
         }
-
-
-def _acts(changes: Iterable[ObservedChange], last: dict[str, str]) -> list[Act]:
-    """Return the actions of people; runs in a worker thread."""
-    return list(acts(changes, last))
 
 
 def _find(kept: Observations, last: date, things: Things) -> list[Habit]:

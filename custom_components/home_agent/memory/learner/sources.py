@@ -13,10 +13,11 @@ import csv
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from http import HTTPStatus
 import io
 from itertools import batched
-from typing import TYPE_CHECKING, Any, Final, Protocol, override
+from typing import TYPE_CHECKING, Any, Final, override
 from urllib.parse import urlencode
 
 import aiohttp
@@ -33,7 +34,7 @@ from ...database import DatabaseError, async_read_database
 from ...domains import DOMAINS
 from ...inference.models import server_message, shorten
 from ...inference.transport import failure
-from .habits import TARGET
+from .habits import TARGET, Observation
 
 if TYPE_CHECKING:
     from sqlalchemy import Row, Select
@@ -126,18 +127,8 @@ class ObservedChange:
     """Something else was recorded before. False where the source cannot tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """An action of a person."""
-
-    at: datetime
-    entity_id: str
-    value: str
-    user_id: str | None
-
-
-def acts(changes: Iterable[ObservedChange], last: MutableMapping[str, str]) -> Iterator[Act]:
-    """Yield the actions of people; `last` holds the last value of each entity and is updated."""
+def acts(changes: Iterable[ObservedChange], last: MutableMapping[str, str]) -> Iterator[Observation]:
+    """Yield the actions of users; `last` has the last value of each entity and is updated."""
     for change in changes:
         for track, value in _values(change):
             before = last.get(track)
@@ -145,7 +136,7 @@ def acts(changes: Iterable[ObservedChange], last: MutableMapping[str, str]) -> I
             if value in (before, LOST, NOTHING) or before == LOST or change.by_machine:
                 continue
             if before is not None or change.follows:
-                yield Act(change.at, change.entity_id, value, change.user_id)
+                yield Observation(change.at, change.entity_id, value, change.user_id)
 
 
 def _values(change: ObservedChange) -> Iterator[tuple[str, str]]:
@@ -168,26 +159,26 @@ class SourceError(Exception):
     """A source cannot be read. The text says why in one line, without keys."""
 
 
-class ObservationSource(Protocol):
+class ObservationSource(ABC):
     """A source of events. Every method raises SourceError."""
 
     knows_who: bool
     """Whether the source distinguishes people from automations."""
 
+    @abstractmethod
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
     ) -> Sequence[ObservedChange]:
         """Return the changes of entities from `start` to before `end`, in order."""
-        ...
 
+    @abstractmethod
     async def async_levels(
         self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
-        """Return the values of sensors, in steps of this length or of an hour.
+        """Return the values of sensors, in steps of this length or longer.
 
         `sensors` maps each sensor to the number of watts of its unit.
         """
-        ...
 
 
 MAX_ROWS: Final = 20_000
@@ -201,7 +192,7 @@ MACHINES: Final = ("automation_triggered", "script_started")
 """Events that begin actions without a person."""
 
 
-class RecorderSource:
+class RecorderSource(ObservationSource):
     """Reads the recorder's database, in its own threads."""
 
     knows_who = True
@@ -209,12 +200,14 @@ class RecorderSource:
     def __init__(self, hass: HomeAssistant) -> None:
         self._hass = hass
 
+    @override
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
     ) -> Sequence[ObservedChange]:
         """Return who changed which of these entities. Raises SourceError."""
         return await self._async_run(_read_changes, sorted(entity_ids), start, end)
 
+    @override
     async def async_levels(
         self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
@@ -424,7 +417,7 @@ class Point:
     value: Any
 
 
-class InfluxSource(ABC):
+class InfluxSource(ObservationSource):
     """What both versions share; a subclass speaks the language of its version. Raises InfluxError."""
 
     knows_who = False
@@ -438,6 +431,7 @@ class InfluxSource(ABC):
     async def async_check(self) -> None:
         """Send a minimal query to check the server, the database and the key."""
 
+    @override
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
     ) -> Sequence[ObservedChange]:
@@ -446,12 +440,18 @@ class InfluxSource(ABC):
         states = await self._async_points(domains, STATE, start, end) if domains else []
         domain, attribute = INFLUX_TARGET
         targets = await self._async_points([domain], attribute, start, end) if domain in domains else []
+        change = partial(ObservedChange, follows=False)  # what was before is not known
         found = [
-            *(_change(point, state=str(point.value)) for point in states),
-            *(_change(point, target=float(point.value)) for point in targets if _is_number(point.value)),
+            *(change(at=point.at, entity_id=point.entity_id, state=str(point.value)) for point in states),
+            *(
+                change(at=point.at, entity_id=point.entity_id, target=float(point.value))
+                for point in targets
+                if _is_number(point.value)
+            ),
         ]
         return sorted((item for item in found if item.entity_id in entity_ids), key=lambda item: item.at)
 
+    @override
     async def async_levels(
         self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
@@ -654,11 +654,6 @@ def _points(series: Mapping[str, Any], domain: str) -> list[Point]:
         for milliseconds, value in series["values"]
         if value is not None
     ]
-
-
-def _change(point: Point, *, state: str | None = None, target: float | None = None) -> ObservedChange:
-    """Return the change of a point, without the previous state."""
-    return ObservedChange(at=point.at, entity_id=point.entity_id, state=state, target=target, follows=False)
 
 
 def _numbers(points: Iterable[Point]) -> dict[tuple[str, datetime], float]:
