@@ -11,9 +11,11 @@ from homeassistant.util import slugify
 from homeassistant.util.hass_dict import HassKey
 
 from ..const import CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CONF_TELEGRAM_CHATS, DOMAIN
+from ..knowledge.names import squash
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.frozen import ServiceCall
+from ..texts import first_name
 
 NOTIFY: Final = "notify"
 TELEGRAM: Final = ("telegram_bot", "send_message")
@@ -36,6 +38,11 @@ def is_spoken(domain: str, service: str) -> bool:
 def is_message(domain: str, service: str) -> bool:
     """Return whether a call is a message to people: to a phone, to a chat, or spoken in a room."""
     return domain == NOTIFY or (domain, service) == TELEGRAM or is_spoken(domain, service)
+
+
+def is_called(name: str, shown: str, person: str) -> bool:
+    """Return whether a squashed name means a person: the shown one, its first part, or that of the entity."""
+    return name in (squash(shown), squash(person.partition(".")[2]), squash(first_name(shown)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +228,6 @@ class People:
     def owned_devices(self, person: str | None) -> frozenset[str]:
         """Return the ids of the devices that belong to a person, or to anybody."""
         return frozenset(device for device, owner in self._owners.items() if person in (None, owner))
-
-    @callback
-    def calls_to_phones(self, person: str, message: str) -> list[ServiceCall]:
-        """Return the calls that send a message to the phones of a person."""
-        return [route.call(message) for route in self.routes(person)]
 
     @callback
     def calls_to_chats(self, person: str, message: str) -> list[ServiceCall]:

@@ -50,7 +50,7 @@ from ...safety.frozen import (
 )
 from ...safety.redaction import is_secret
 from ...safety.rules import Verdict
-from ...texts import as_number, first_name, fold, leaves, one_line, opened
+from ...texts import as_number, fold, leaves, one_line, opened
 from ...timespans import EVERY_DAY
 from ...when import read_clock, read_days, read_length
 from ..base import HomeAgentTool, TargetsFailed, ToolRun
@@ -63,7 +63,7 @@ from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool, self_words
 from ..everyday.timer_tool import OUTSIDE
 from ..ha_control import ControlTool, async_prepare_names, resolve_gated
 from ..own_calls import async_switch_automation
-from ..people import NOTIFY
+from ..people import NOTIFY, is_called
 from ..resolving.resolver import Target, plain, resolve, texts
 from ..waiting import as_values, freeze
 from .kept import (
@@ -308,49 +308,44 @@ class ClauseReader:
 
     def read(self, value: Any, role: str) -> list[Config]:
         """Return triggers, or conditions of which all must hold. Raises ValidationError."""
-        read = self._triggers if role == TRIGGER else self._conditions
-        return [config for item in _items(value, f"{role}s") for config in read(*_fields(item, role))]
+        items = (_fields(item, role) for item in _items(value, f"{role}s"))
+        return [config for kind, fields in items for config in self._clauses(role, kind, fields)]
 
-    def _triggers(self, kind: str, fields: Config) -> list[Config]:
+    def _clauses(self, role: str, kind: str, fields: Config) -> list[Config]:
+        if kind in ("time", "sun"):
+            return self._starts(kind, fields) if role == TRIGGER else self._windows(kind, fields)
         lasts = {"for": as_duration(read_for(fields["for"], self._language))} if "for" in fields else {}
-        config: Config
-        if kind == "time":
-            times = [self._clock(at) for at in as_values(fields.get("at"))]
-            return [{"trigger": "time", "at": at, **self._weekday(fields)} for at in times]
-        if kind == "sun":
-            config = {"trigger": kind, "event": str(fields.get("event")).casefold()}
-            if config["event"] not in (SUNSET, SUNRISE):
-                raise ValidationError(f"event: give sunset or sunrise, as in {FORMS[TRIGGER][kind]}")
-            return [config | self._offset(fields, "offset")]
         if (who := self._who(kind, fields)) is not None:
-            return [self._of_persons(TRIGGER, who, fields) | lasts]
+            return [self._of_persons(role, who, fields) | lasts]
         if kind == "numeric_state":
-            return [{"trigger": kind, **self._compared(fields)} | lasts]
+            return [{role: kind, **self._compared(fields)} | lasts]
         states = self._entities(fields)
-        config = {"trigger": "state", "entity_id": [state.entity_id for state in states]}
-        for key, other in (("from", "not_from"), ("to", "not_to")):
-            wanted = self._named_states(states, fields.get(key))
-            config |= {key: wanted} if wanted else {other: [*_GONE]}
+        config: Config = {role: "state", "entity_id": [state.entity_id for state in states]}
+        if role == TRIGGER:
+            for key, other in (("from", "not_from"), ("to", "not_to")):
+                wanted = self._named_states(states, fields.get(key))
+                config |= {key: wanted} if wanted else {other: [*_GONE]}
+        elif wanted := self._named_states(states, fields.get("to")):
+            config["state"] = wanted
+        else:
+            raise ValidationError(f"conditions: state is missing. Give {FORMS[CONDITION][kind]}")
         return [config | lasts]
 
-    def _conditions(self, kind: str, fields: Config) -> list[Config]:
-        lasts = {"for": as_duration(read_for(fields["for"], self._language))} if "for" in fields else {}
-        if kind in ("time", "sun"):
-            after, before = (self._end(fields, side) for side in ("after", "before"))
-            days = self._weekday(fields)
-            configs = _window(after, before) if after or before else []
-            if not configs and "weekday" not in fields:
-                raise ValidationError(f"conditions: a time is missing. Give {FORMS[CONDITION][kind]}")
-            return [*configs, {"condition": "time", **days}] if days else configs
-        if (who := self._who(kind, fields)) is not None:
-            return [self._of_persons(CONDITION, who, fields) | lasts]
-        if kind == "numeric_state":
-            return [{"condition": kind, **self._compared(fields)}]
-        states = self._entities(fields)
-        if not (wanted := self._named_states(states, fields.get("to"))):
-            raise ValidationError(f"conditions: state is missing. Give {FORMS[CONDITION][kind]}")
-        ids = [state.entity_id for state in states]
-        return [{"condition": "state", "entity_id": ids, "state": wanted} | lasts]
+    def _starts(self, kind: str, fields: Config) -> list[Config]:
+        if kind == "time":
+            times = [self._clock(at) for at in as_values(fields.get("at"))]
+            return [{TRIGGER: kind, "at": at, **self._weekday(fields)} for at in times]
+        if (event := str(fields.get("event")).casefold()) not in (SUNSET, SUNRISE):
+            raise ValidationError(f"event: give sunset or sunrise, as in {FORMS[TRIGGER][kind]}")
+        return [{TRIGGER: kind, "event": event} | self._offset(fields, "offset")]
+
+    def _windows(self, kind: str, fields: Config) -> list[Config]:
+        after, before = (self._end(fields, side) for side in ("after", "before"))
+        days = self._weekday(fields)
+        configs = _window(after, before) if after or before else []
+        if not configs and "weekday" not in fields:
+            raise ValidationError(f"conditions: a time is missing. Give {FORMS[CONDITION][kind]}")
+        return [*configs, {CONDITION: "time", **days}] if days else configs
 
     # Entities
 
@@ -436,11 +431,7 @@ class ClauseReader:
                 ids.append(own)
                 continue
             wanted = squash(name.removeprefix("person."))
-            meant = [
-                state.entity_id
-                for state in persons
-                if wanted in (squash(state.name), squash(state.object_id), squash(first_name(state.name)))
-            ]
+            meant = [state.entity_id for state in persons if is_called(wanted, state.name, state.entity_id)]
             if len(meant) != 1:
                 raise ValidationError(f"person: {name[:40]!r} is not known. There are: {listed}"[:300])
             ids += meant
