@@ -23,7 +23,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 DINNER = "Dinner is ready"
-CODE = "The alarm code is 4711"
 LATER = "In ten minutes tell everybody that dinner is ready"
 ROOMS = ("Kitchen", "Living Room", "Bedroom")
 
@@ -57,16 +56,6 @@ async def test_where_it_is_heard(house: TalkingHouse) -> None:
         for satellite in house.satellites.values():
             satellite.said.clear()
     assert house.pushed == {}
-
-
-async def test_on_the_phone_alone(house: TalkingHouse) -> None:
-    """Where that was asked for, the room hears nothing; a code may go there only."""
-    told = await house.tell("everybody", CODE, sentence=f"Tell everybody: {CODE}")
-    assert "not announced" in told["error"]
-    for message in ("The key is on the table", CODE):
-        await house.tell("Tom", message, to_phone=True)
-    assert house.said == {}
-    assert house.pushed == {"tom": ["The key is on the table", CODE]}
 
 
 async def test_the_room_and_the_satellite_of_a_person(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -238,18 +227,6 @@ async def test_one_word_of_a_memory_may_be_the_secret(house: TalkingHouse) -> No
         await house.tell("everybody", sentence, sentence="Tell everybody what you know")
     await house.hass.async_block_till_done()
     assert heard == listed(ORDINARY)
-
-
-async def test_the_household_can_forbid_it(house: TalkingHouse) -> None:
-    """The rules of the household hold for satellites, and for what plays on a speaker."""
-    office = add_speaker(house, "Office")
-    await house.agent.set_options(policy_blocked=["assist_satellite", office])
-    told = await house.tell("kitchen", DINNER)
-    assert "does not allow assist_satellite.announce" in told["error"]
-    told = await house.tell("office", DINNER)
-    assert "does not allow tts.speak" in told["error"]
-    assert house.said == {}
-    assert house.spoken == []
 
 
 async def test_an_announcement_cannot_be_undone(house: TalkingHouse) -> None:

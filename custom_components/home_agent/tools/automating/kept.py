@@ -560,19 +560,8 @@ async def async_add(
         raise AutomationRefusedError("automations_missing")
     await async_check(hass, automation_id, config)
     item = {"id": automation_id, **config}
-    before, after = await _async_edit(hass, automation_id, item)
-
-    def take_back() -> None:
-        """Restore the file, unless it was changed in the meantime."""
-        path = _path(hass)
-        with suppress(OSError, UnicodeDecodeError, WriteError):
-            if _read(path) != after:
-                return
-            if before is None:
-                path.unlink()
-            else:
-                write_utf8_file_atomic(str(path), before)
-
+    earlier = await async_read(hass, automation_id)
+    await _async_edit(hass, automation_id, item)
     failed: HomeAssistantError | None = None
     try:
         await async_reload_automation(hass, automation_id, context)
@@ -585,10 +574,9 @@ async def async_add(
         if await async_read(hass, automation_id) is None:
             await _async_edit(hass, automation_id, item)
         return entity_id
-    await hass.async_add_executor_job(take_back)
-    if before is not None:
-        with suppress(HomeAssistantError):
-            await async_reload_automation(hass, automation_id, context)
+    with suppress(HomeAssistantError):
+        await _async_edit(hass, automation_id, earlier and {"id": automation_id, **earlier})
+        await async_reload_automation(hass, automation_id, context)
     raise AutomationRefusedError("automations_not_included") from failed
 
 
@@ -616,12 +604,10 @@ def _path(hass: HomeAssistant) -> Path:
     return Path(os.path.realpath(hass.config.path(AUTOMATION_CONFIG_PATH)))
 
 
-async def _async_edit(
-    hass: HomeAssistant, automation_id: str, item: Mapping[str, Any] | None
-) -> tuple[str | None, str]:
-    """Put an item in the place of an id, or remove it; return the text of the file before and after."""
+async def _async_edit(hass: HomeAssistant, automation_id: str, item: Mapping[str, Any] | None) -> None:
+    """Put an item in the place of an id, or remove it."""
 
-    def edit() -> tuple[str | None, str]:
+    def edit() -> None:
         path = _path(hass)
         try:
             before = _read(path)
@@ -631,9 +617,8 @@ async def _async_edit(
             write_utf8_file_atomic(str(path), after)
         except (OSError, UnicodeDecodeError, WriteError) as err:
             raise AutomationRefusedError("automations_unwritable", error=type(err).__name__) from err
-        return before, after
 
-    return await hass.async_add_executor_job(edit)
+    await hass.async_add_executor_job(edit)
 
 
 def edited(text: str, automation_id: str, item: Mapping[str, Any] | None) -> str:
@@ -644,52 +629,33 @@ def edited(text: str, automation_id: str, item: Mapping[str, Any] | None) -> str
     """
     items = automations_in(text)
     place = next((index for index, each in enumerate(items) if _is(each, automation_id)), None)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.splitlines(keepends=True)
-
-    def dumped(beside: str) -> list[str]:
-        indent = beside[: len(beside) - len(beside.lstrip())]
-        return [f"{indent}{line}{newline}" for line in str(dump([dict(item or {})])).splitlines()]
-
-    if place is not None:
-        first, last = _span(text, lines, place)
-        own = [] if item is None else dumped(lines[first])
-        after = "".join((*lines[:first], *own, *lines[last:]))
-        expected = [*items[:place], *([] if item is None else [dict(item)]), *items[place + 1 :]]
-        if not expected and _parse(after) is None:
-            after += f"[]{newline}"
-    elif item is None:
+    if place is None and item is None:
         return text
-    else:
+    lines, newline = text.splitlines(keepends=True), "\r\n" if "\r\n" in text else "\n"
+    dashes = [index for index, line in enumerate(lines) if f"{line.strip()} ".lstrip().startswith("- ")]
+    indent = min((lines[index].partition("-")[0] for index in dashes), key=len, default="")
+    starts = [index for index in dashes if lines[index].startswith(f"{indent}-")]
+    if len(starts) != len(items):
+        raise AutomationRefusedError("automations_unreadable")
+    new = [] if item is None else [dict(item)]
+    own = [f"{indent}{line}{newline}" for line in (str(dump(new)).splitlines() if new else ())]
+    if place is None:
         # An empty list is often written as []; comments stay.
-        kept = [line for line in lines if items or line.strip().partition("#")[0].strip() != "[]"]
-        before = "".join(kept)
-        glue = "" if not before or before.endswith("\n") else newline
-        after = before + glue + "".join(dumped(next(filter(_begins, kept), "")))
-        expected = [*items, dict(item)]
-    if automations_in(after) != expected:
+        lines = [line for line in lines if items or line.strip().partition("#")[0].strip() != "[]"]
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += newline
+        after, expected = [*lines, *own], [*items, *new]
+    else:
+        first, last = starts[place], [*starts, len(lines)][place + 1]
+        # Comments behind an item are not its own.
+        while last > first + 1 and lines[last - 1].strip().partition("#")[0] == "":
+            last -= 1
+        after = [*lines[:first], *own, *lines[last:]]
+        expected = [*items[:place], *new, *items[place + 1 :]]
+    changed = "".join(after) + ("" if expected else f"[]{newline}")
+    if automations_in(changed) != expected:
         raise AutomationRefusedError("automations_unreadable")
-    return after
-
-
-def _span(text: str, lines: list[str], place: int) -> tuple[int, int]:
-    """Return the first line of an item and the line behind it; comments behind it are not its own."""
-    node = yaml.compose(text, Loader=_Loader)
-    if not isinstance(node, yaml.SequenceNode) or node.flow_style:
-        raise AutomationRefusedError("automations_unreadable")
-    mark = node.value[place]
-    first, last = mark.start_mark.line, mark.end_mark.line
-    while first and not _begins(lines[first]):
-        first -= 1
-    # A block ends where the next one begins, or behind its last line.
-    last += last < len(lines) and mark.end_mark.column > 0 and not _begins(lines[last])
-    while last > first + 1 and lines[last - 1].strip().partition("#")[0] == "":
-        last -= 1
-    return first, last
-
-
-def _begins(line: str) -> bool:
-    return line.lstrip().rstrip("\r\n") == "-" or line.lstrip().startswith("- ")
+    return changed
 
 
 def _is(item: Any, automation_id: str) -> bool:
