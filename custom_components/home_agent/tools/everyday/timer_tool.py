@@ -1,6 +1,6 @@
 """timer: timers and reminders, announced where they were set; lists and cancels all that is planned."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import cache
@@ -369,19 +369,16 @@ def _called(
             return meant
     if meant := [timer for timer in timers if _is_described(timer, name, run)]:
         return meant
-    wanted = fold(name)
 
-    def is_named(command: PlannedItem) -> bool:
-        names = [*command.entity_ids]
+    def names(command: PlannedItem) -> Iterator[str]:
+        yield from command.entity_ids
         if command.message is not None:
-            names += [command.message.receiver, command.message.text]
-        for entity_id in command.entity_ids:
-            if (record := run.house.entities.get(entity_id)) is not None:
-                names += record.names
-        folded = filter(None, map(fold, names))
-        return wanted == fold(command.told) or any(each in wanted or wanted in each for each in folded)
+            yield from (command.message.receiver, command.message.text)
+        for record in filter(None, map(run.house.entities.get, command.entity_ids)):
+            yield from record.names
 
-    if meant := [command for command in commands if wanted and is_named(command)]:
+    meant = [command for command in commands if fold(name) == fold(command.told)]
+    if meant := meant or called(commands, name, names, in_parts=True):
         return meant
     described = [command for command in commands if _is_described(command, name, run)]
     return described if len(described) == 1 else []
@@ -392,22 +389,16 @@ def _is_described(item: PlannedItem, text: str, run: ToolRun) -> bool:
 
     Words for times may be of any language: "das am Samstag".
     """
-    language, schedule = run.speaker.language, item.schedule
-    named = {*words(item.told)}
-    if item.is_timer:
-        named |= _kind_words()
-    else:
-        named |= {*words(schedule.told(dt_util.utcnow()))}
+    language, schedule, local = run.speaker.language, item.schedule, dt_util.as_local(item.due)
+    named = {*words(item.told), *(_kind_words() if item.is_timer else words(schedule.told(dt_util.utcnow())))}
     if item.message is not None:
-        named |= {*words(item.message.text)}
-    for entity_id in item.entity_ids:
-        if (record := run.house.entities.get(entity_id)) is not None:
-            named |= {word for name in record.names for word in content_words(name)}
-            spoken = tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT)))
-            named |= {*words(class_concepts(record.domain, record.device_class, spoken))}
-            area = run.house.areas.get(record.area_id or "")
-            named.update(word for name in (area.names if area else ()) for word in words(name))
-    local = dt_util.as_local(item.due)
+        named.update(words(item.message.text))
+    for record in filter(None, map(run.house.entities.get, item.entity_ids)):
+        spoken = tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT)))
+        area = run.house.areas.get(record.area_id or "")
+        named.update(words(class_concepts(record.domain, record.device_class, spoken)))
+        named.update(word for name in record.names for word in content_words(name))
+        named.update(word for name in (area.names if area else ()) for word in words(name))
     times = {fold(WEEKDAYS[day]) for day in (*schedule.days, local.weekday())}
     times |= {day[:3] for day in times} | {fold(local.date().isoformat())}
     times.update(words(told_days(schedule.days)) if schedule.days else ())
