@@ -260,10 +260,7 @@ def _told_message(item: PlannedItem, run: ToolRun) -> str:
 
 def told_timer(timer: PlannedItem) -> str:
     """Return a timer with its name and time, as the model reads it."""
-    schedule = timer.schedule
-    if schedule.days:
-        return f"{timer.told or 'timer'} {schedule.told(dt_util.utcnow())}"
-    return f"{timer.told or 'timer'} {dt_util.as_local(timer.due):%a} {format_local(timer.due)}"
+    return f"{timer.told or 'timer'} {timer.schedule.told(dt_util.utcnow())}"
 
 
 def _rows(rows: object) -> list[Mapping[str, JsonValueType]]:
