@@ -125,9 +125,8 @@ asyncio.run(main(*sys.argv[1:]))
 """
 PARTS = (
     "config.checks",
-    "memory.learner.influxdb",
     "memory.learner.learner",
-    "memory.learner.recorder",
+    "memory.learner.sources",
     "proactive.watcher",
     "tools.custom.loader",
     "tools.custom.mcp",

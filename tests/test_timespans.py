@@ -1,8 +1,10 @@
 """Lengths of time, read and written."""
 
+from datetime import timedelta
+
 import pytest
 
-from custom_components.home_agent.timespans import format_largest, read_compact, read_seconds
+from custom_components.home_agent.timespans import format_largest, read_compact, read_seconds, read_span
 
 
 @pytest.mark.parametrize(
@@ -28,9 +30,17 @@ def test_what_is_no_length_is_not_read(text: str) -> None:
     assert read_seconds(text) is None
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1d30", 86_430), ("1 d 12 h", 129_600)])
-def test_options_may_leave_out_seconds(text: str, seconds: float) -> None:
-    assert read_compact(text).total_seconds() == seconds
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), (300, 300), ("1d30", 86_430), ("1 d 12 h", 129_600), ("2w", 14 * 86_400)],
+)
+def test_options_may_leave_out_seconds(text: object, seconds: float) -> None:
+    assert read_span(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["", "never", "0", -1])
+def test_options_may_say_never(text: object) -> None:
+    assert read_span(text) is None
 
 
 @pytest.mark.parametrize("text", ["d", "an hour", "9" * 30 + "d", "-1h"])

@@ -128,44 +128,22 @@ def test_any_text_is_a_time_or_refused(text: str) -> None:
     assert period.length <= timedelta(days=366)
 
 
-@pytest.mark.parametrize(
-    ("text", "clock"),
-    [("18:30", time(18, 30)), ("7 a.m.", time(7)), ("7 oclock", time(7)), ("midnight", time(0)), ("7", None)],
-)
-def test_times_of_day(text: str, clock: time | None) -> None:
-    assert read_clock(text) == clock
+def test_times_of_day() -> None:
+    for text, clock in {"18:30": time(18, 30), "7 a.m.": time(7), "midnight": time(0), "7": None}.items():
+        assert read_clock(text) == clock
 
 
-@pytest.mark.parametrize(
-    ("text", "hours"),
-    [
-        ("1h", 1),
-        ("90m", 1.5),
-        ("2d", 48),
-        ("1w", 168),
-        ("1.5 hours", 1.5),
-        ("1 hour and 30 minutes", 1.5),
-        ("PT1H30M", 1.5),
-        ("P1DT2H", 26),
-        ("P1W", 168),
-        ("last 24 hours", 24),
-        ("-24h", 24),
-        ("the past week", 168),
-        ("an hour", 1),
-    ],
-)
-def test_lengths_that_end_now(text: str, hours: float) -> None:
-    period = read_period(text, "", NOON)
-    assert (period.length.total_seconds() / 3600, period.end) == (hours, NOON)
+def test_lengths_that_end_now() -> None:
+    for text, hours in {"1.5 hours": 1.5, "P1DT2H": 26, "-24h": 24, "the past week": 168}.items():
+        period = read_period(text, "", NOON)
+        assert (period.length.total_seconds() / 3600, period.end) == (hours, NOON)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "24", "soon", "0h", "10y", "P", "PT", "2027-01-01", "1h foo", "9" * 400 + "d"]
-)
-def test_refused_lengths_name_the_slot_in_few_words(text: str) -> None:
-    with pytest.raises(ValidationError, match=r"^history\.duration") as refused:
-        read_period(text, "", NOON)
-    assert len(str(refused.value)) <= 300
+def test_refused_lengths_name_the_slot_in_few_words() -> None:
+    for text in ("", "24", "soon", "0h", "10y", "P", "PT", "2027-01-01", "1h foo", "9" * 400 + "d"):
+        with pytest.raises(ValidationError, match=r"^history\.duration") as refused:
+            read_period(text, "", NOON)
+        assert len(str(refused.value)) <= 300
 
 
 async def test_days_of_the_calendar_are_local(hass: HomeAssistant) -> None:
@@ -237,9 +215,9 @@ async def test_what_is_asked_about(
     assert (period.start.strftime("%Y-%m-%dT%H:%M"), at_once) == (start, is_minute)
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
+def test_days_of_a_repetition() -> None:
+    """The singular means the working days too, also where a model writes another language."""
+    for text, language in (
         ("Werktag", "de"),
         ("jeden Werktag", "de"),
         ("every working day", "en"),
@@ -255,14 +233,7 @@ async def test_what_is_asked_about(
         ("ukedag", "nb"),
         ("будний день", "ru"),
         ("Werktag", "en"),
-    ],
-)
-def test_working_days(text: str, language: str) -> None:
-    """The singular means the working days too, also where a model writes another language."""
-    assert read_days(text, language) == WORKDAYS
-
-
-def test_what_is_not_clear_names_what_is_accepted() -> None:
-    """Words without a meaning are refused with the accepted ones."""
+    ):
+        assert read_days(text, language) == WORKDAYS
     with pytest.raises(ValidationError, match="weekdays, weekends, weekly or days such as monday"):
         read_days("now and then", "en")

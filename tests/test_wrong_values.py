@@ -44,7 +44,19 @@ DEED = {
     "undone_ids": [],
     "planned": None,
 }
-KIND = {"subject": "light.desk", "value": "on", "days": [0, 1], "minute": 60, "person": None, "others": ["b"]}
+KIND = {
+    "subject": "light.desk",
+    "value": "on",
+    "person": None,
+    "days": [0, 1],
+    "minute": 60,
+    "support": 0,
+    "of": 0,
+    "confidence": 0.0,
+    "last_seen": None,
+    "others": ["b"],
+    **dict.fromkeys(("id", "name", "who", "text"), ""),
+}
 HABIT = {
     **KIND,
     "id": "h1",

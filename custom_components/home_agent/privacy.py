@@ -8,6 +8,7 @@ from .conversations.history import Line, PersonTurn
 from .errors import NotErased
 from .knowledge.speaker import Person
 from .memory.records import Memory, ProfileEntry
+from .planned.records import dump_item
 from .runtime import HomeAgentData
 from .safety.journal import AuditEntry
 from .store import dump
@@ -88,9 +89,9 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
             for seen in data.shared.observations.of(data.entry_id).all()
             if seen.person == person.id
         ],
-        "timers": [item.as_dict() for item in items if item.is_timer],
-        "planned": [item.as_dict() for item in items if not item.is_timer],
-        "automations": [one.as_dict() for one in automations.of_user(person.user_id)],
+        "timers": [dump_item(item) for item in items if item.is_timer],
+        "planned": [dump_item(item) for item in items if not item.is_timer],
+        "automations": dump(automations.of_user(person.user_id)),
         "audit": data.handler.guard.journal.audit.of_user(person.user_id) if person.user_id else [],
         "log": await data.log.async_of_person(person.id),
     }

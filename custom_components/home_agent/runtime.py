@@ -61,10 +61,11 @@ from .settings import AgentConfig, async_part, is_learning_enabled, settings_of
 from .store import EntryStore, StoredFile, dump, read_moment
 from .tools.activity import ActivityTool
 from .tools.automating.kept import AutomationStore
+from .tools.automating.writing import automation_tools
 from .tools.base import HomeAgentTool
 from .tools.custom import DATA_CUSTOM_TOOLS, CustomTools
+from .tools.due import PlannedRuns
 from .tools.everyday import everyday_tools
-from .tools.everyday.automation_tool import automation_tools
 from .tools.everyday.notify_tool import NotifyTool
 from .tools.guard import Guard
 from .tools.ha_control import ControlTool
@@ -77,7 +78,6 @@ from .tools.outside.external_llm import ExternalModel, ExternalModelTool, extern
 from .tools.outside.outgoing import Outgoing
 from .tools.outside.web_search import SearchTool
 from .tools.people import People
-from .tools.planned_runs import PlannedRuns
 from .tools.remembering import remembering_tools
 from .tools.script_tool import ScriptTools
 from .tools.turn_calls import Quality

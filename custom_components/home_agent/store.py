@@ -388,7 +388,8 @@ def _load(kind: Any, stored: Any) -> Any:
         return load(cast("type[Any]", kind), stored)
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return None if stored is None else _load(parts[0], stored or read_text_or_none(stored))
+        text = read_text_or_none(stored) if isinstance(stored, str) else stored
+        return None if text is None else _load(parts[0], text)
     if origin in (list, tuple, frozenset) and isinstance(stored, list):
         return origin(_load(parts[0], item) for item in stored)
     if origin in (dict, Mapping) and isinstance(stored, Mapping):
@@ -398,7 +399,12 @@ def _load(kind: Any, stored: Any) -> Any:
 
 def _load_single(kind: Any, stored: Any) -> Any:
     # The annotation may be another class of this name while a test has stopped the clock.
-    for base, read in ((datetime, read_moment), (date, date.fromisoformat), (Enum, kind)):
+    for base, read in (
+        (datetime, read_moment),
+        (date, date.fromisoformat),
+        (time, time.fromisoformat),
+        (Enum, kind),
+    ):
         if isinstance(kind, type) and issubclass(kind, base):
             return read(stored)
     if kind is float and type(stored) in (int, float) and isfinite(stored):

@@ -197,7 +197,7 @@ def end_of(moment: date | datetime) -> datetime:
 
 
 def _coming(words: str, now: datetime) -> Coming | None:
-    if (moment := _iso(words.removeprefix("at "))) is not None:
+    if (moment := read_iso(words.removeprefix("at "))) is not None:
         return moment
     words = _spelt(words)
     if sun := _sun(words):
@@ -245,7 +245,7 @@ def _next(clock: time, now: datetime) -> datetime:
     return moment if moment > now else at_clock(now.date() + timedelta(days=1), clock)
 
 
-def _iso(words: str) -> date | datetime | None:
+def read_iso(words: str) -> date | datetime | None:
     """Return an ISO date or time; one without an offset is local."""
     try:
         day = dt_util.parse_date(words)
@@ -263,7 +263,7 @@ def _day(words: str, today: date, *, past: bool = False) -> date | None:
     if words in WEEKDAYS:
         ahead = (WEEKDAYS.index(words) - today.weekday()) % 7 or 7
         return today + timedelta(days=ahead - 7 * past)
-    day = _iso(words)
+    day = read_iso(words)
     return None if isinstance(day, datetime) else day
 
 
@@ -385,7 +385,7 @@ def _before(now: datetime, seconds: float) -> datetime:
 
 def _past_clock(words: str, day: str, now: datetime) -> datetime | None:
     """Return the newest moment of a time of day, or that of the day beside it."""
-    if isinstance(moment := _iso(words), datetime):
+    if isinstance(moment := read_iso(words), datetime):
         return moment
     clock, rest = _clock(_spelt(words), bare=True)
     if clock is None:

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import async_add_agent
@@ -78,18 +77,6 @@ async def test_a_suggestion_is_changed_deleted_and_restored(home: OwnHome) -> No
 async def test_an_accepted_suggestion_is_undone(home: OwnHome) -> None:
     await accept(home)
     await home.say("Undo that", tool_calls([("activity", {"action": "undo"})]), text("It is gone."))
-    assert await home.automations() == []
-
-
-async def test_one_accepted_before_is_known_after_a_start(home: OwnHome) -> None:
-    """Suggestions of earlier releases were not kept with the other automations."""
-    await accept(home)
-    shared = home.hass.data[DATA_SHARED]
-    shared.automations._entries.clear()
-    await home.hass.config_entries.async_reload(home.agent.entry.entry_id)
-    await home.hass.async_block_till_done(wait_background_tasks=True)
-    await home.say("Delete the hallway light automation", automate(action="delete", name="hallway light"))
-    await home.say("Yes")
     assert await home.automations() == []
 
 

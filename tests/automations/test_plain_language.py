@@ -157,6 +157,7 @@ FORMS: list[tuple[dict[str, Any], str]] = [
         "30 min before sunset, but only between 16:00 and 23:00 and on workdays",
     ),
     ({"triggers": {"time": "sunset"}}, "At sunset"),
+    ({"triggers": [{"trigger": "state", "entity_id": "sun.sun", "to": "below_horizon"}]}, "At sunset"),
     (
         {
             "triggers": [OPENS],
@@ -256,48 +257,6 @@ async def test_what_does_not_fit_is_refused_with_the_reason(home: OwnHome) -> No
     assert told == [reason for _, reason in refused]
     assert home.agent.entry.runtime_data.confirmations.pending == []
     assert await home.automations() == []
-
-
-async def test_changed_turned_off_deleted_and_undone(home: OwnHome) -> None:
-    """All of it by talking; each step can be undone."""
-    await home.say(
-        "Coffee at half past six",
-        automate(name="Coffee", triggers=[{"trigger": "time", "at": "6:30"}], actions=[COFFEE_OFF]),
-    )
-    await home.say("yes")
-    asked = await home.say("Change it to seven", automate("change", triggers=AT_SEVEN))
-    assert asked == "The automation Coffee, changed: At 07:00. Should I change it?"
-    await home.say("yes")
-    (written,) = await home.automations()
-    assert (written["triggers"][0]["at"], len(written["actions"])) == ("07:00:00", 1)
-    await home.say("Undo that", undo(), text("Back to half past six."))
-    (written,) = await home.automations()
-    assert written["triggers"][0]["at"] == "06:30:00"
-    await home.say("Turn it off", automate("off", name="coffee"), text("It is off."))
-    assert [home.shows(entity_id) for entity_id in home.own()] == ["off"]
-    await home.say("Delete it", automate("delete", name="the coffee automation"))
-    await home.say("yes")
-    assert (await home.automations(), home.own()) == ([], [])
-    await home.say("Undo that", undo(), text("It is back."))
-    assert [item["alias"] for item in await home.automations()] == ["Coffee"]
-    assert len(home.own()) == 1
-
-
-async def test_undo_of_a_created_one_deletes_it(home: OwnHome) -> None:
-    await home.say(WHEN_HOME, automate(**COMES_HOME))
-    await home.say("yes")
-    await home.say("Undo that", undo(), text("It is gone."))
-    assert (await home.automations(), home.own()) == ([], [])
-
-
-async def test_automations_of_the_household_stay(home: OwnHome) -> None:
-    """They are listed for an administrator and turned off, and never changed or deleted."""
-    await home.say("Delete the wake up automation", automate("delete", name="Wake up"), SORRY)
-    assert "was not made by this assistant" in results(home)[-1]
-    await home.say("Which automations are there?", automate("list"), text("Some."))
-    assert "Wake up" in results(home)[-1]
-    await home.say("Turn off the wake up automation", automate("off", name="wake up"), text("It is off."))
-    assert home.shows("automation.wake_up") == "off"
 
 
 async def test_a_rule_that_becomes_stricter_is_reported(home: OwnHome) -> None:

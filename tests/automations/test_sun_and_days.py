@@ -113,29 +113,6 @@ async def test_a_window_between_the_sun_and_a_time(
     assert [await opened(home, time) for time in days] == expected
 
 
-async def test_only_on_weekdays(home: OwnHome) -> None:
-    """It runs on Tuesday and not on Saturday."""
-    await created(home, triggers=[OPENS], conditions=[{"condition": "time", "weekday": "weekdays"}])
-    await home.say("Yes")
-    assert [await opened(home, f"2026-06-{day} 07:00") for day in ("06", "09")] == ["off", "on"]
-
-
-async def test_days_of_a_time(home: OwnHome) -> None:
-    """They belong to that time, as in Home Assistant's editor."""
-    days = ["mon", "tue", "wed", "thu", "fri"]
-    trigger = {"trigger": "time", "at": "7:00", "weekday": days}
-    assert await asked(home, triggers=[trigger]) == "At 07:00 on workdays"
-    await home.say("Yes")
-    (written,) = await home.automations()
-    assert written["triggers"] == [{"trigger": "time", "at": "07:00:00", "weekday": days}]
-
-
-async def test_darkness_starts(home: OwnHome) -> None:
-    """As a trigger, darkness begins with sunset."""
-    below = {"trigger": "state", "entity_id": "sun.sun", "to": "below_horizon"}
-    assert await asked(home, triggers=[below]) == "At sunset"
-
-
 STATES: list[tuple[dict[str, Any], str]] = [
     (
         {"entity": "sensor.fridge_temperature", "to": "warm"},

@@ -56,22 +56,3 @@ async def test_at_once(home: OwnHome) -> None:
         call = tool_calls([("notify_person", {"person": "me", "message": said})])
         await home.say(sentence, call, SORRY, SORRY, language=language)
     assert [each["message"] for each in home.told] == [said for *_, said in NOW]
-
-
-async def test_corrected(home: OwnHome) -> None:
-    """The model corrects itself, and the message comes when it happens."""
-    early = tool_calls([("notify_person", {"person": "me", "message": "The washing machine is done."})])
-    args = {
-        "action": "create",
-        "triggers": [{"entity_id": "sensor.washing_machine", "to": "idle"}],
-        "actions": [{"tell": "me", "message": "The washing machine is done."}],
-    }
-    asked = await home.say(
-        "Tell me when the washing machine is done", early, tool_calls([("automation", args)])
-    )
-    assert asked.endswith("Should I create this automation?")
-    await home.say("Yes")
-    home.told.clear()  # the question was on the phone, too
-    home.hass.states.async_set("sensor.washing_machine", "idle")
-    await home.hass.async_block_till_done()
-    assert [each["message"] for each in home.told] == ["The washing machine is done."]

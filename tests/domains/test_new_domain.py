@@ -8,7 +8,7 @@ import pytest
 
 from custom_components.home_agent import domains
 from custom_components.home_agent.context.kind_lines import describe_state
-from custom_components.home_agent.memory.learner.recorder import ObservedChange, acts, watched_domains
+from custom_components.home_agent.memory.learner.sources import ObservedChange, acts, watched_domains
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.util import dt as dt_util

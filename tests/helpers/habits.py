@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 from random import Random
 from zoneinfo import ZoneInfo
 
-from custom_components.home_agent.memory.learner.patterns import (
+from custom_components.home_agent.memory.learner.habits import (
     Observation,
 )
 

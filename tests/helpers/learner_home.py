@@ -60,6 +60,6 @@ def the_learner(agent: Agent) -> Learner:
 
 def told(learner: Learner) -> set[tuple[str, str, frozenset[int], str | None]]:
     """Return what the habits say."""
-    habits = [known.habit for known in learner.habits]
+    habits = learner.habits
     assert len(habits) == len({known.id for known in learner.habits})
     return {(habit.subject, habit.value, habit.days, habit.person) for habit in habits}

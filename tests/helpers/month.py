@@ -3,18 +3,18 @@
 # ruff: noqa: S311 - months are made the same way every time
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import count
 from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
+from pytest_homeassistant_custom_component.common import MockUser
 from sqlalchemy import delete, func, insert
 from sqlalchemy.orm import Session
 
-from custom_components.home_agent.memory.learner.patterns import EVERY_DAY, WEEKEND, WORKDAYS
+from custom_components.home_agent.memory.learner.habits import EVERY_DAY, WEEKEND, WORKDAYS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import get_instance
 from homeassistant.components.recorder.db_schema import (
@@ -28,7 +28,6 @@ from homeassistant.components.recorder.db_schema import (
 )
 from homeassistant.components.recorder.models import StatisticMeanType
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.helpers.recorder import session_scope
 from homeassistant.util.json import JsonValueType
 from homeassistant.util.ulid import ulid_now, ulid_to_bytes
@@ -42,9 +41,6 @@ SATURDAY = frozenset({5})
 ANNA, TOM = "a" * 32, "b" * 32
 """Users."""
 WASHER = "sensor.washer_power"
-COFFEE_POWER = "sensor.coffee_power"
-TWIN = "media_player.television_cast"
-LAMPS = ("light.living_room_ceiling", "light.sofa_strip")
 AUTOMATION = "automation_triggered"
 
 PUT_IN = {
@@ -90,8 +86,6 @@ class Month:
     rows: list[Row]
     washing: list[datetime]
     """When it was started; it runs for an hour and a half."""
-    plugs: dict[str, list[datetime]] = field(default_factory=dict)
-    """Sensors of plugs, and when what hangs on them began to draw power."""
 
 
 def at(day: date, minute: float) -> datetime:
@@ -113,25 +107,6 @@ def make_month(seed: int) -> Month:
         last[row.entity_id] = (row.state, row.attributes)
     washing = [at(day, random.gauss(605, 4)) for day in DAYS if day.weekday() in SATURDAY]
     return Month(changed, washing)
-
-
-def add_doubles(month: Month) -> None:
-    """Have one act show in several entities: a plug, lamps on one button, a player of two integrations."""
-    coffee = [row.at for row in month.rows if row.entity_id == "switch.coffee_machine" and row.state == "on"]
-    month.plugs[COFFEE_POWER] = [moment for moment in coffee if moment.hour < 8]
-    twins = [
-        replace(row, at=row.at + timedelta(seconds=3), entity_id=TWIN)
-        for row in month.rows
-        if row.entity_id == "media_player.television"
-    ]
-    random = Random(1)
-    lamps = [
-        Row(at(day, minute + number / 60), lamp, state)
-        for day in DAYS
-        for state, minute in (("on", random.gauss(19 * 60, 5)), ("off", random.uniform(1200, 1400)))
-        for number, lamp in enumerate(LAMPS)
-    ]
-    month.rows = sorted([*month.rows, *twins, *lamps], key=lambda row: row.at)
 
 
 def _habits(random: Random) -> Iterator[Row]:
@@ -199,27 +174,6 @@ def _restarts(random: Random) -> Iterator[Row]:
 
 
 @callback
-def add_twins(hass: HomeAssistant) -> None:
-    """Have the plug of the coffee machine measure, and the television known to a second integration."""
-    entry = MockConfigEntry()
-    entry.add_to_hass(hass)
-    device = dr.async_get(hass).async_get_or_create(config_entry_id=entry.entry_id, identifiers={("x", "1")})
-    entities = er.async_get(hass)
-    for entity_id in ("switch.coffee_machine", COFFEE_POWER):
-        if entities.async_get(entity_id) is None:
-            domain, name = entity_id.split(".")
-            entities.async_get_or_create(domain, "x", name, suggested_object_id=name)
-        entities.async_update_entity(entity_id, device_id=device.id)
-    power = {"device_class": "power", "unit_of_measurement": "W", "state_class": "measurement"}
-    hass.states.async_set(COFFEE_POWER, "1", {**power, "friendly_name": "Coffee Machine Power"})
-    television = hass.states.get("media_player.television")
-    assert television is not None
-    hass.states.async_set(TWIN, "off", {"friendly_name": television.name})
-    for entity_id in (COFFEE_POWER, TWIN, *LAMPS):
-        async_expose_entity(hass, "conversation", entity_id, True)
-
-
-@callback
 def add_people(hass: HomeAssistant) -> None:
     """Have Anna and Tom, the assistant see Anna, and a washing machine that draws power."""
     for user_id, name in ((ANNA, "anna"), (TOM, "tom")):
@@ -244,8 +198,7 @@ def _write(hass: HomeAssistant, month: Month) -> None:
     """Insert all at once, with numbers of our own: one by one it takes seconds."""
     with session_scope(session=get_instance(hass).get_session()) as session:
         _write_states(session, month)
-        for sensor, begun in {WASHER: month.washing, **month.plugs}.items():
-            _write_hours(session, sensor, begun)
+        _write_hours(session, WASHER, month.washing)
 
 
 def _write_states(session: Session, month: Month) -> None:

@@ -14,8 +14,7 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.memory.learner.habits import KnownHabit
-from custom_components.home_agent.memory.learner.patterns import WORKDAYS, Habit
+from custom_components.home_agent.memory.learner.habits import WORKDAYS, Habit
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
@@ -28,10 +27,13 @@ COFFEE = "switch.coffee_machine"
 MONDAY = datetime(2026, 5, 4, 7, tzinfo=dt_util.UTC)
 
 
-def habit(subject: str = COFFEE, value: str = "on", minute: int = 6 * 60 + 31, **more: Any) -> KnownHabit:
+def habit(subject: str = COFFEE, value: str = "on", minute: int = 6 * 60 + 31, **more: Any) -> Habit:
     """Return a habit."""
     name = more.pop("name", subject.partition(".")[2].replace("_", " ").title())
-    found = Habit(
+    return Habit(
+        id=more.get("id", f"habit-{subject}-{value}"),
+        name=name,
+        text="\u2026",
         subject=subject,
         value=value,
         person=more.get("person"),
@@ -41,9 +43,6 @@ def habit(subject: str = COFFEE, value: str = "on", minute: int = 6 * 60 + 31, *
         of=25,
         confidence=more.get("confidence", 0.85),
         last_seen=date(2026, 5, 1),
-    )
-    return KnownHabit(
-        id=more.get("id", f"habit-{subject}-{value}"), habit=found, name=name, who="", text="\u2026"
     )
 
 
@@ -73,14 +72,14 @@ class Home:
         self.hass.states.async_set(entity_id, state, {"friendly_name": name, **attributes})
         async_expose_entity(self.hass, "conversation", entity_id, True)
 
-    async def add(self, server: ModelServer, *habits: KnownHabit, **options: Any) -> None:
+    async def add(self, server: ModelServer, *habits: Habit, **options: Any) -> None:
         """Set up an agent that has found habits."""
         self.agent = await async_add_agent(
             self.hass, server, {"proactive_enabled": True, "learning_enabled": True, **options}
         )
         self.found(*habits)
 
-    def found(self, *habits: KnownHabit) -> None:
+    def found(self, *habits: Habit) -> None:
         """Have the learner find habits."""
         assert self.agent
         self.hass.data[DATA_SHARED].observations.of(self.agent.entry.entry_id).set_habits(habits)

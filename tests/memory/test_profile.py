@@ -80,14 +80,16 @@ async def test_contradiction_makes_less_sure(profile: Profile) -> None:
     assert (guessed.value, guessed.previous) == ("coffee", "tea")
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("pin", "4711"), ("wifi password", "hunter22"), ("card", "4111 1111 1111 1111"), ("note", "PIN: 4711")],
-)
-async def test_codes_are_refused(profile: Profile, key: str, value: str) -> None:
+async def test_codes_are_refused(profile: Profile) -> None:
     """Whoever says them."""
-    with pytest.raises(PermissionDenied):
-        await profile.async_note(entry(value, key=key))
+    for key, value in (
+        ("pin", "4711"),
+        ("wifi password", "hunter22"),
+        ("card", "4111 1111 1111 1111"),
+        ("note", "PIN: 4711"),
+    ):
+        with pytest.raises(PermissionDenied):
+            await profile.async_note(entry(value, key=key))
     assert not profile.records()
 
 

@@ -101,20 +101,16 @@ async def test_clear(hass: HomeAssistant, users: dict[str, Context]) -> None:
     assert await contents(hass) == []
 
 
-@pytest.mark.parametrize(
-    ("service", "data", "error"),
-    [
+async def test_what_is_wrong_is_said(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    """In a sentence that says what to change."""
+    wrong: list[tuple[str, dict[str, Any], str]] = [
         ("list_memories", {"person": "zoe"}, "no person zoe"),
         ("delete_memory", {"memory_id": "x"}, "no memory x"),
         ("add_memory", {"content": "  "}, "nothing to remember"),
-    ],
-)
-async def test_what_is_wrong_is_said(
-    hass: HomeAssistant, users: dict[str, Context], service: str, data: dict[str, Any], error: str
-) -> None:
-    """In a sentence that says what to change."""
-    with pytest.raises(HomeAssistantError, match=error):
-        await run(hass, service, **data)
+    ]
+    for service, data, error in wrong:
+        with pytest.raises(HomeAssistantError, match=error):
+            await run(hass, service, **data)
 
 
 async def test_an_administrator_says_that_all_are_meant(
@@ -128,37 +124,11 @@ async def test_an_administrator_says_that_all_are_meant(
     assert await run(hass, "clear_memories", admin, confirm=True, everybody=True) == {"deleted_count": 1}
 
 
-async def test_the_most_relevant_first(hass: HomeAssistant, users: dict[str, Context]) -> None:
-    """The order is that of the score in the response."""
-    for content in (
-        "The garden has a pond",
-        "The pond in the garden freezes in winter",
-        "Winter tyres are in the garage",
-        "In winter the garden pond is covered with a net",
-    ):
-        await run(hass, "add_memory", content=content)
-    found = (await run(hass, "search_memories", query="garden pond in winter"))["memories"]
-    scores = [item["relevance_score"] for item in found]
-    assert len(scores) >= 3
-    assert scores == sorted(scores, reverse=True)
-
-
-@pytest.mark.parametrize("field", ["type", "memory_type"])
-async def test_both_names_of_the_type(hass: HomeAssistant, users: dict[str, Context], field: str) -> None:
-    await run(hass, "add_memory", content="Anna likes jazz", **{field: "preference"})
+async def test_both_names_of_the_type(hass: HomeAssistant, users: dict[str, Context]) -> None:
     await run(hass, "add_memory", content="The pond is deep")
-    found = await run(hass, "list_memories", **{field: "preference"})
-    assert [(item["content"], item["type"]) for item in found["memories"]] == [
-        ("Anna likes jazz", "preference")
-    ]
-
-
-async def test_one_name_at_a_time(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    for field, content in (("type", "Anna likes jazz"), ("memory_type", "Ben likes tea")):
+        await run(hass, "add_memory", content=content, **{field: "preference"})
+        found = await run(hass, "list_memories", **{field: "preference"})
+        assert (found["memories"][0]["content"], found["memories"][0]["type"]) == (content, "preference")
     with pytest.raises(probatio.Invalid, match="another name"):
         await run(hass, "add_memory", content="Anna likes jazz", type="fact", memory_type="event")
-
-
-async def test_nothing_to_remember(hass: HomeAssistant, users: dict[str, Context]) -> None:
-    with pytest.raises(ServiceValidationError, match="nothing to remember") as refused:
-        await run(hass, "add_memory", content="  \n ")
-    assert refused.value.translation_key == "memory_not_added"

@@ -1,20 +1,16 @@
 """Questions that Home Agent asks on its own: who is asked, whose yes counts, and what it has done."""
 
 import asyncio
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.safety.spoken_numbers import hash_pin
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
-from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
-from tests.helpers.asking_satellite import AskingSatellite, async_add_asking
+from tests.helpers.asking_satellite import AskingSatellite
 from tests.helpers.phones import ASKED, Phones, buttons
 from tests.helpers.secure_house import SecureHouse, pending_ids
 from tests.servers.model_server import ModelServer
@@ -72,80 +68,6 @@ async def test_a_yes_on_the_phone_closes_the_garage(
     assert secure.moved() == CLOSED
     assert secure.calls[0].context.user_id == secure.anna.id
     await phones.async_press("anna", buttons(push)["Yes"])
-    assert secure.moved() == CLOSED
-
-
-async def test_nobody_answers(hass: HomeAssistant, agent: Agent, secure: SecureHouse, phones: Phones) -> None:
-    task = asking(hass, person="person.anna", timeout=60, **CLOSE)
-    push = await phones.async_pushed("anna")
-    assert push["data"]["timeout"] <= 60
-    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=61))
-    assert (await task)["outcome"] == "expired"
-    await phones.async_press("anna", buttons(push)["Yes"])
-    assert secure.calls == []
-
-
-@pytest.mark.parametrize(
-    ("language", "question", "answer"),
-    [
-        ("en", "Should I close the Garage?", "yes please"),
-        ("de", "Soll ich die Garage schließen?", "Ja, mach das"),
-        ("fr", "Dois-je fermer le Garage ?", "oui"),
-        ("nl", "Zal ik de Garage sluiten?", "ja graag"),
-        ("es", "¿Cierro Garage?", "sí"),
-        ("pl", "Garage: zamknąć?", "tak"),
-    ],
-)
-async def test_a_yes_at_a_satellite(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    model_server: ModelServer,
-    language: str,
-    question: str,
-    answer: str,
-) -> None:
-    """It asks and understands the language of its pipeline."""
-    hass.config.language = language
-    kitchen = await async_add_asking(hass, "Kitchen")
-    hass.config.language = "en"
-    await secure.async_agent(model_server, ASKED)
-    kitchen.answers = [answer]
-    response = await asking(hass, satellite=kitchen.entity_id, **CLOSE)
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert response["carried_out"]
-    assert secure.moved() == CLOSED
-    assert secure.calls[0].context.user_id is None
-    assert kitchen.asked == [question]
-    assert len(kitchen.said) == 1
-
-
-async def test_a_satellite_asks_again_for_yes_or_no(
-    hass: HomeAssistant, agent: Agent, secure: SecureHouse, hall: AskingSatellite
-) -> None:
-    hall.answers = ["What?", "No, leave it"]
-    response = await asking(hass, satellite=hall.entity_id, **CLOSE)
-    assert (response["answer"], response["outcome"]) == ("no", "rejected")
-    assert hall.asked == [QUESTION, f"Yes or no: {QUESTION}"]
-    await hass.async_block_till_done(wait_background_tasks=True)
-    assert hall.said == ["Okay, I won't."]
-    assert secure.calls == []
-
-
-async def test_a_restricted_action_needs_the_pin(
-    hass: HomeAssistant, secure: SecureHouse, phones: Phones, hall: AskingSatellite, model_server: ModelServer
-) -> None:
-    """Opening needs it, as in a conversation; closing does not, since it is free."""
-    await secure.async_agent(
-        model_server, {**ASKED, "policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
-    )
-    hall.answers = ["yes", "four seven one two", "4711"]
-    response = await asking(hass, action="unlock", entity_id="lock.front_door", satellite=hall.entity_id)
-    assert response["carried_out"]
-    assert hall.asked[0] == "Should I unlock the Front Door? I need the PIN for that."
-    assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
-    secure.calls.clear()
-    hall.answers = ["yes"]
-    assert (await asking(hass, satellite=hall.entity_id, **CLOSE))["carried_out"]
     assert secure.moved() == CLOSED
 
 
@@ -253,53 +175,42 @@ async def test_nobody_answers_for_a_person_without_a_user(
     assert (await task)["answer"] == "Pizza"
 
 
-@pytest.mark.parametrize(
-    ("answers", "heard", "answer"),
-    [
+async def test_answers_to_choose_from_by_voice(
+    hass: HomeAssistant, agent: Agent, hall: AskingSatellite
+) -> None:
+    heard: list[tuple[list[str], list[str], str | None]] = [
         (["Pizza", "Pasta"], ["I'd like pasta, please"], "Pasta"),
         (["Pizza", "Pasta"], ["pizza or pasta", "pizza"], "Pizza"),
         (["Pizza", "Pasta"], ["soup", "salad"], None),
         ([], ["yes"], "yes"),
         ([], ["no thanks"], "no"),
-    ],
-)
-async def test_answers_to_choose_from_by_voice(
-    hass: HomeAssistant,
-    agent: Agent,
-    hall: AskingSatellite,
-    answers: list[str],
-    heard: list[str],
-    answer: str | None,
+    ]
+    for answers, spoken, answer in heard:
+        hall.asked.clear()
+        hall.answers = list(spoken)
+        chosen = {"answers": answers} if answers else {}
+        response = await asking(hass, question="What shall we eat?", satellite=hall.entity_id, **chosen)
+        assert response["answer"] == answer
+        assert hall.asked == ["What shall we eat?"] * len(spoken)
+
+
+async def test_a_question_that_cannot_be_asked(
+    hass: HomeAssistant, agent: Agent, secure: SecureHouse
 ) -> None:
-    hall.answers = list(heard)
-    chosen = {"answers": answers} if answers else {}
-    response = await asking(hass, question="What shall we eat?", satellite=hall.entity_id, **chosen)
-    assert response["answer"] == answer
-    assert hall.asked == ["What shall we eat?"] * len(heard)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
+    wrong: list[dict[str, Any]] = [
         {"action": "close"},
         {"entity_id": "cover.garage"},
         {},
         {**CLOSE, "answers": ["a", "b"]},
         {"action": "close", "entity_id": "light.hall"},
         {"action": "close", "entity_id": "cover.nowhere"},
-    ],
-)
-async def test_a_question_that_cannot_be_asked(
-    hass: HomeAssistant, agent: Agent, secure: SecureHouse, data: dict[str, Any]
-) -> None:
-    with pytest.raises(ServiceValidationError):
-        await asking(hass, **data)
-    assert secure.calls == []
-
-
-async def test_only_administrators_ask(hass: HomeAssistant, agent: Agent, secure: SecureHouse) -> None:
+    ]
+    for data in wrong:
+        with pytest.raises(ServiceValidationError):
+            await asking(hass, **data)
     with pytest.raises(Unauthorized):
         await asking(hass, Context(user_id=secure.anna.id), **CLOSE)
+    assert secure.calls == []
 
 
 async def test_quiet_hours(
@@ -325,7 +236,6 @@ PROPOSALS = [
 ]
 
 
-@pytest.mark.parametrize(("action", "entity_id", "service"), PROPOSALS)
 @pytest.mark.parametrize("answerer", ["satellite", "anna", "reader", "blocked", "hidden", "child"])
 async def test_each_proposal_passes_the_guard(
     hass: HomeAssistant,
@@ -333,34 +243,34 @@ async def test_each_proposal_passes_the_guard(
     phones: Phones,
     hall: AskingSatellite,
     model_server: ModelServer,
-    action: str,
-    entity_id: str,
-    service: str,
     answerer: str,
 ) -> None:
     """Who may not control it, or what is hidden or blocked, is not asked about; the others have it done."""
-    domain = entity_id.partition(".")[0]
-    options: dict[str, Any] = {"policy_blocked": [domain]} if answerer == "blocked" else {}
+    domains = [entity_id.partition(".")[0] for _, entity_id, _ in PROPOSALS]
+    options: dict[str, Any] = {"policy_blocked": domains} if answerer == "blocked" else {}
     if answerer == "child":
         options["policy_profiles"] = [{"name": "Child", "devices": [hall.device], "only": ["light"]}]
-    await secure.async_agent(model_server, {**ASKED, **options})
+    await secure.async_agent(model_server, {**ASKED, "proactive_max_per_day": 20, **options})
     hass.states.async_set("person.rita", "home", {"user_id": secure.reader.id})
-    if answerer == "hidden":
-        async_expose_entity(hass, "conversation", entity_id, False)
-    hall.answers = ["yes"]
     whom = {"anna": {"person": "person.anna"}, "reader": {"person": "person.rita"}}
     receiver = whom.get(answerer, {"satellite": hall.entity_id})
-    task = asking(hass, action=action, entity_id=entity_id, **receiver)
-    if answerer == "anna":
-        push = await phones.async_pushed("anna")
-        await phones.async_press("anna", buttons(push)["Yes"])
-    response = await task
-    await hass.async_block_till_done(wait_background_tasks=True)
-    if answerer in ("satellite", "anna"):
-        assert response["carried_out"]
-        assert secure.moved() == [(service, (entity_id,))]
-        assert secure.calls[0].context.user_id == (secure.anna.id if answerer == "anna" else None)
-    else:
-        assert response["outcome"] == "nobody"
-        assert hall.asked == []
-        assert secure.calls == []
+    for action, entity_id, service in PROPOSALS:
+        secure.calls.clear()
+        phones.pushed.clear()
+        if answerer == "hidden":
+            async_expose_entity(hass, "conversation", entity_id, False)
+        hall.answers = ["yes"]
+        task = asking(hass, action=action, entity_id=entity_id, **receiver)
+        if answerer == "anna":
+            push = await phones.async_pushed("anna")
+            await phones.async_press("anna", buttons(push)["Yes"])
+        response = await task
+        await hass.async_block_till_done(wait_background_tasks=True)
+        if answerer in ("satellite", "anna"):
+            assert response["carried_out"]
+            assert secure.moved() == [(service, (entity_id,))]
+            assert secure.calls[0].context.user_id == (secure.anna.id if answerer == "anna" else None)
+        else:
+            assert response["outcome"] == "nobody"
+            assert hall.asked == []
+            assert secure.calls == []

@@ -1,6 +1,5 @@
 """Rules that ask: on the phone and where somebody is; a yes acts, silence leaves the message."""
 
-import asyncio
 from datetime import timedelta
 
 import pytest
@@ -9,11 +8,8 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from custom_components.home_agent.config.lists import clean_proactive
 from custom_components.home_agent.errors import InvalidInput
 from custom_components.home_agent.proactive.rules import read_rules
-from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.util import dt as dt_util
-from tests.helpers.asking_satellite import AskingSatellite, async_add_asking
 from tests.helpers.phones import ASKED, Phones, buttons
 from tests.helpers.secure_house import SecureHouse, pending_ids
 from tests.servers.model_server import ModelServer
@@ -51,48 +47,6 @@ async def test_a_yes_has_it_done(
     assert secure.moved() == CLOSED
 
 
-async def test_it_is_also_asked_where_somebody_is(
-    hass: HomeAssistant,
-    secure: SecureHouse,
-    hall: AskingSatellite,
-    phones: Phones,
-    model_server: ModelServer,
-) -> None:
-    kitchen = await async_add_asking(hass, "Kitchen")
-    registry, area = er.async_get(hass), ar.async_get(hass).async_get_or_create("Kitchen")
-    registry.async_get_or_create("binary_sensor", "test", "kitchen", suggested_object_id="kitchen")
-    registry.async_update_entity("binary_sensor.kitchen", area_id=area.id)
-    hass.states.async_set("binary_sensor.kitchen", "on", {"device_class": "occupancy"})
-    async_expose_entity(hass, "conversation", "binary_sensor.kitchen", True)
-    kitchen.answers = ["yes"]
-    await secure.async_agent(model_server, {**OPTIONS, "proactive_rules": [RULE | {"aloud": True}]})
-    await opened(hass)
-    async with asyncio.timeout(20):
-        for _ in iter(lambda: bool(secure.calls), True):
-            await asyncio.sleep(0.01)
-    assert secure.moved() == CLOSED
-    assert [text.rpartition(". ")[2] for text in kitchen.asked] == ["Should I close the Garage?"]
-    assert hall.asked == []
-    await hass.async_block_till_done(wait_background_tasks=True)
-
-
-async def test_without_an_answer_the_message_stays(
-    hass: HomeAssistant, secure: SecureHouse, phones: Phones, model_server: ModelServer
-) -> None:
-    agent = await secure.async_agent(model_server, {**OPTIONS, "proactive_rules": [RULE]})
-    await opened(hass)
-    await phones.async_pushed("anna")
-    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(minutes=16))
-    await hass.async_block_till_done()
-    await phones.async_pushed("anna", 3)
-    told = sorted(push["message"] for push in phones.of("anna")[1:])
-    assert told[0].startswith("Garage: open since ")
-    assert "Should I" not in told[0]
-    assert told[1] == "clear_notification"
-    assert agent.entry.runtime_data.suggested.sent_on(dt_util.now().date()) == 1
-    assert secure.calls == []
-
-
 async def test_what_has_ended_meanwhile_is_not_told(
     hass: HomeAssistant, secure: SecureHouse, phones: Phones, model_server: ModelServer
 ) -> None:
@@ -128,18 +82,6 @@ async def test_the_question_goes_when_its_reason_goes(
     assert pending_ids(hass) == []
     await phones.async_press("anna", buttons(push)["Yes"])
     assert secure.calls == []
-
-
-async def test_who_may_not_do_it_gets_the_message(
-    hass: HomeAssistant, secure: SecureHouse, phones: Phones, model_server: ModelServer
-) -> None:
-    blocked = {"proactive_rules": [RULE], "policy_blocked": ["cover"]}
-    await secure.async_agent(model_server, {**OPTIONS, **blocked})
-    await opened(hass)
-    push = await phones.async_pushed("anna")
-    assert push["message"].startswith("Garage: open since ")
-    assert "actions" not in push["data"]
-    assert pending_ids(hass) == []
 
 
 def test_what_a_rule_may_ask() -> None:

@@ -1,5 +1,6 @@
 """Habits become automations: suggested once, previewed, made only on an administrator's yes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,7 @@ from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 import yaml
 
 from custom_components.home_agent import const
-from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.memory.learner.habits import KnownHabit
-from custom_components.home_agent.memory.learner.patterns import EVERY_DAY, WEEKEND, WORKDAYS
+from custom_components.home_agent.memory.learner.habits import EVERY_DAY, WEEKEND, WORKDAYS, Habit
 from custom_components.home_agent.memory.memories import make_memory
 from custom_components.home_agent.memory.records import MemoryType, Origin, Provenance
 from custom_components.home_agent.runtime import DATA_SHARED
@@ -31,7 +30,6 @@ from tests.helpers.phones import Phones, push_service
 from tests.helpers.suggested import COFFEE, MONDAY, Home, async_home, habit
 from tests.servers.model_server import ModelServer
 
-SET_MODE = "climate.set_hvac_mode"
 SENTENCE = "Coffee Machine is turned on at about 6:30 on workdays."
 HANDWRITTEN = """# Our automations. Keep the comments!
 - id: "1"
@@ -163,9 +161,19 @@ async def test_one_at_a_time(model_server: ModelServer, home: Home) -> None:
     assert names == {f"Lamp {number}" for number in range(1, 6)}
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
+async def test_never_suggested(model_server: ModelServer, home: Home) -> None:
+    """What opens the house, what the policy restricts, what is hidden, and values that are no values."""
+    home.put("lock.front_door", "locked", supported_features=1)
+    home.put("cover.garage", "closed", device_class="garage", supported_features=15)
+    home.put("valve.water", "closed", supported_features=15)
+    home.put("person.anna", "home")
+    home.put("sensor.oven", "5", device_class="power")
+    home.put("switch.heater", "off")
+    modes = ["heat", "off", "{{ states('lock.front_door') }}"]
+    home.put("climate.hall", "heat", hvac_modes=modes, min_temp=7, max_temp=35)
+    home.hass.states.async_set("switch.hidden", "off")
+    async_expose_entity(home.hass, "conversation", "switch.hidden", False)
+    found = (
         habit("lock.front_door", "unlocked"),
         habit("cover.garage", "open"),
         habit("valve.water", "open"),
@@ -178,85 +186,65 @@ async def test_one_at_a_time(model_server: ModelServer, home: Home) -> None:
         habit("climate.hall", "mode:dry"),
         habit("climate.hall", "temperature:nan"),
         habit("climate.hall", "temperature:90"),
-    ],
-    ids=lambda found: f"{found.habit.subject} {found.habit.value}",
-)
-async def test_never_suggested(model_server: ModelServer, home: Home, found: KnownHabit) -> None:
-    """What opens the house, what the policy restricts, what is hidden, and values that are no values."""
-    home.put("lock.front_door", "locked", supported_features=1)
-    home.put("cover.garage", "closed", device_class="garage", supported_features=15)
-    home.put("valve.water", "closed", supported_features=15)
-    home.put("person.anna", "home")
-    home.put("sensor.oven", "5", device_class="power")
-    home.put("switch.heater", "off")
-    modes = ["heat", "off", "{{ states('lock.front_door') }}"]
-    home.put("climate.hall", "heat", hvac_modes=modes, min_temp=7, max_temp=35)
-    home.hass.states.async_set("switch.hidden", "off")
-    async_expose_entity(home.hass, "conversation", "switch.hidden", False)
-    await home.add(model_server, found, policy_restricted=["switch.heater"])
-    await home.morning(2)
+    )
+    await home.add(model_server, *found, policy_restricted=["switch.heater"])
+    await home.morning()
     assert await home.suggested(None) == []
 
 
-@pytest.mark.parametrize(
-    ("found", "action"),
-    [
-        (habit("light.hall", "off"), {"action": "light.turn_off"}),
-        (habit("lock.front_door", "locked"), {"action": "lock.lock"}),
-        (habit("cover.garage", "closed"), {"action": "cover.close_cover"}),
-        (habit("cover.blind", "open"), {"action": "cover.open_cover"}),
-        (habit("vacuum.robot", "cleaning"), {"action": "vacuum.start"}),
-        (habit("media_player.tv", "off"), {"action": "media_player.turn_off"}),
-        (
-            habit("climate.hall", "temperature:21.5"),
-            {"action": "climate.set_temperature", "data": {"temperature": 21.5}},
-        ),
-        (
-            habit("climate.hall", "mode:heat"),
-            {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "heat"}},
-        ),
-        (habit("climate.hall", "off"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "off"}}),
-    ],
-    ids=lambda found: found.habit.value if isinstance(found, KnownHabit) else "",
-)
-async def test_actions(
-    model_server: ModelServer, home: Home, found: KnownHabit, action: dict[str, Any]
-) -> None:
+ACTIONS: list[tuple[Habit, dict[str, Any]]] = [
+    (habit("light.hall", "off"), {"action": "light.turn_off"}),
+    (habit("lock.front_door", "locked"), {"action": "lock.lock"}),
+    (habit("cover.garage", "closed"), {"action": "cover.close_cover"}),
+    (habit("cover.blind", "open"), {"action": "cover.open_cover"}),
+    (habit("vacuum.robot", "cleaning"), {"action": "vacuum.start"}),
+    (habit("media_player.tv", "off"), {"action": "media_player.turn_off"}),
+    (
+        habit("climate.hall", "temperature:21.5"),
+        {"action": "climate.set_temperature", "data": {"temperature": 21.5}},
+    ),
+    (
+        habit("climate.hall", "mode:heat"),
+        {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "heat"}},
+    ),
+    (habit("climate.hall", "off"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "off"}}),
+]
+
+
+async def test_actions(model_server: ModelServer, home: Home) -> None:
     """Each habit becomes the action that does it."""
     home.put("climate.hall", "heat", hvac_modes=["heat", "off"], min_temp=7, max_temp=35)
     home.put("cover.garage", "open", device_class="garage", supported_features=15)
     for entity_id in ("light.hall", "lock.front_door", "cover.blind", "vacuum.robot", "media_player.tv"):
         home.put(entity_id, "on")
-    await home.add(model_server, found)
-    await home.morning()
-    config = yaml.safe_load((await home.answer("preview"))["yaml"])
-    assert config["actions"] == [{**action, "target": {"entity_id": found.habit.subject}}]
+    await home.add(model_server)
+    for found, action in ACTIONS:
+        home.found(found)
+        await home.morning()
+        config = yaml.safe_load((await home.answer("preview"))["yaml"])
+        assert config["actions"] == [{**action, "target": {"entity_id": found.subject}}]
+        await home.answer("reject")
 
 
-@pytest.mark.parametrize(
-    ("minute", "days", "at", "weekdays"),
-    [
-        (0, WORKDAYS, "00:00:00", ["tue", "wed", "thu", "fri", "sat"]),
-        (60, WEEKEND, "01:00:00", ["mon", "sun"]),
-        (23 * 60 + 58, frozenset({6}), "00:00:00", ["mon"]),
-        (20 * 60, WEEKEND, "20:00:00", ["sat", "sun"]),
-        (245, EVERY_DAY, "04:00:00", None),
-    ],
-)
-async def test_days(
-    model_server: ModelServer,
-    home: Home,
-    minute: int,
-    days: frozenset[int],
-    at: str,
-    weekdays: list[str] | None,
-) -> None:
+async def test_days(model_server: ModelServer, home: Home) -> None:
     """What happens after midnight belongs to the evening before."""
-    await home.add(model_server, habit(minute=minute, days=days))
-    await home.morning()
-    config = yaml.safe_load((await home.answer("preview"))["yaml"])
-    assert config["triggers"] == [{"trigger": "time", "at": at}]
-    assert config["conditions"] == ([{"condition": "time", "weekday": weekdays}] if weekdays else [])
+    await home.add(model_server)
+    for number, (minute, days, at, weekdays) in enumerate(
+        [
+            (0, WORKDAYS, "00:00:00", ["tue", "wed", "thu", "fri", "sat"]),
+            (60, WEEKEND, "01:00:00", ["mon", "sun"]),
+            (23 * 60 + 58, frozenset({6}), "00:00:00", ["mon"]),
+            (20 * 60, WEEKEND, "20:00:00", ["sat", "sun"]),
+            (245, EVERY_DAY, "04:00:00", None),
+        ]
+    ):
+        home.put(f"light.lamp_{number}", "off")
+        home.found(habit(f"light.lamp_{number}", minute=minute, days=days))
+        await home.morning()
+        config = yaml.safe_load((await home.answer("preview"))["yaml"])
+        assert config["triggers"] == [{"trigger": "time", "at": at}]
+        assert config["conditions"] == ([{"condition": "time", "weekday": weekdays}] if weekdays else [])
+        await home.answer("reject")
 
 
 async def test_who_may_say_yes(hass: HomeAssistant, model_server: ModelServer, home: Home) -> None:
@@ -291,61 +279,26 @@ async def test_judged_again(model_server: ModelServer, home: Home) -> None:
     assert len(await home.suggested()) == 1
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        HANDWRITTEN,
-        HANDWRITTEN.rstrip("\n"),
-        "".join(f"  {line}" for line in HANDWRITTEN.splitlines(keepends=True)),
-        HANDWRITTEN.replace("\n", "\r\n"),
-        HANDWRITTEN + "  variables: {code: !secret door_code}\n",
-        "# nothing yet\n[]\n",
-        "",
-        None,
-    ],
-    ids=["list", "no newline", "indented", "crlf", "secret", "empty list", "empty", "missing"],
-)
+@pytest.mark.parametrize("before", [HANDWRITTEN + "  variables: {code: !secret door_code}\n", None])
 async def test_what_people_wrote_stays(model_server: ModelServer, home: Home, before: str | None) -> None:
     """Every line is still there, and the automation is behind it."""
-    await home.hass.async_add_executor_job(
-        (home.path.parent / "secrets.yaml").write_text, "door_code: '1234'\n"
-    )
+    secrets = home.path.parent / "secrets.yaml"
+    await home.hass.async_add_executor_job(secrets.write_text, "door_code: '1234'\n")
     await home.add(model_server, habit())
     await home.morning()
+    await home.write("kitchen:\n  alias: no list\n")
+    with pytest.raises(ServiceValidationError, match="not changed"):
+        await home.answer("accept")
+    assert await home.text() == "kitchen:\n  alias: no list\n"
     if before is None:
         await home.hass.async_add_executor_job(home.path.unlink)
     else:
-        await home.hass.async_add_executor_job(home.path.write_bytes, before.encode())
+        await home.write(before)
     await home.answer("accept")
-    after = (await home.hass.async_add_executor_job(home.path.read_bytes)).decode()
-    kept = (before or "").replace("[]\n", "")
-    assert after.startswith(kept)
-    added = after.removeprefix(kept)
+    after = await home.text()
+    assert after.startswith(before or "- id:")
     assert "1234" not in after
-    assert ("\r\n" in added) is ("\r\n" in kept)
-    assert added.strip().startswith("- id:")
     assert automation_states(home.hass)[-1] == "Coffee Machine, 6:30"
-
-
-@pytest.mark.parametrize(
-    "before",
-    [
-        "kitchen:\n  alias: no list\n",
-        "- id: '1'\n  alias: [broken\n",
-        "[{id: '1', alias: A}]\n",
-        "- id: 1\n---\n- 2\n",
-    ],
-    ids=["mapping", "broken", "flow", "two documents"],
-)
-async def test_what_cannot_be_added_to(model_server: ModelServer, home: Home, before: str) -> None:
-    """A file that is no plain list is left alone, byte for byte, and it is said."""
-    await home.add(model_server, habit())
-    await home.morning()
-    await home.write(before)
-    with pytest.raises(ServiceValidationError, match="not changed"):
-        await home.answer("accept")
-    assert await home.text() == before
-    assert len(await home.suggested()) == 1
 
 
 async def test_not_included(model_server: ModelServer, home: Home) -> None:
@@ -384,33 +337,6 @@ async def test_hostile_names(model_server: ModelServer, home: Home) -> None:
     assert item["actions"] == [{"action": "switch.turn_on", "target": {"entity_id": COFFEE}}]
     assert "{" not in item["alias"] + item["description"]
     assert len(automation_states(home.hass)) == 1
-
-
-async def test_in_the_editor(
-    hass: HomeAssistant,
-    model_server: ModelServer,
-    home: Home,
-    hass_client: ClientSessionGenerator,
-    hass_admin_user: MockUser,
-) -> None:
-    """Home Assistant's own editor finds the automation, changes it and deletes it."""
-    assert await async_setup_component(hass, "config", {})
-    await home.add(model_server, habit())
-    await home.morning()
-    made = await home.answer("accept")
-    refresh = await hass.auth.async_create_refresh_token(hass_admin_user, "https://example.com/app")
-    client = await hass_client(hass.auth.async_create_access_token(refresh))
-    address = f"/api/config/automation/config/{made['suggestion_id']}"
-    found = await (await client.get(address)).json()
-    assert found == {"id": made["suggestion_id"], **yaml.safe_load(made["yaml"])}
-    changed = await client.post(address, json={**found, "alias": "Coffee"})
-    assert changed.status == 200
-    await hass.async_block_till_done()
-    assert automation_states(hass) == ["Coffee"]
-    assert (await client.delete(address)).status == 200
-    await hass.async_block_till_done()
-    assert automation_states(hass) == []
-    assert yaml.safe_load(await home.text()) == []
 
 
 async def test_forgotten_memory(model_server: ModelServer, home: Home) -> None:
@@ -453,32 +379,23 @@ async def test_two_yeses_at_once(model_server: ModelServer, home: Home) -> None:
     """One automation is made."""
     await home.add(model_server, habit())
     await home.morning()
-    (item,) = await home.suggested()
-    data = {"suggestion_id": item["suggestion_id"], "answer": "accept"}
-    calls = [
-        home.hass.async_create_task(
-            home.hass.services.async_call(
-                DOMAIN, "answer_suggestion", data, blocking=True, context=home.admin
-            )
-        )
-        for _ in range(2)
-    ]
-    failed = 0
-    for call in calls:
-        try:
-            await call
-        except HomeAssistantError:
-            failed += 1
-    assert failed == 1
+    answers = await asyncio.gather(*(home.answer("accept") for _ in range(2)), return_exceptions=True)
+    assert [isinstance(answer, HomeAssistantError) for answer in answers].count(True) == 1
     assert len(yaml.safe_load(await home.text())) == 1
 
 
-@pytest.mark.parametrize("option", ["proactive_enabled", "proactive_suggestions", "learning_enabled"])
-async def test_switched_off(model_server: ModelServer, home: Home, option: str) -> None:
+async def test_switched_off(model_server: ModelServer, home: Home) -> None:
     """Without the options nothing is suggested."""
-    await home.add(model_server, habit(), **{option: False})
-    await home.morning(2)
-    assert await home.suggested(None) == []
+    await home.add(model_server, habit(), proactive_suggestions=False)
+    for options in (
+        {},
+        {"proactive_suggestions": True, "proactive_enabled": False},
+        {"proactive_enabled": True, "learning_enabled": False},
+    ):
+        assert home.agent
+        await home.agent.set_options(**options)
+        await home.morning()
+        assert await home.suggested(None) == []
 
 
 async def test_on_phones(
@@ -571,7 +488,7 @@ async def test_several_at_once(model_server: ModelServer, home: Home) -> None:
     for name in ("lamp", "strip"):
         home.put(f"light.{name}", "off")
     alone = habit("light.lamp", name="Lamp + Strip")
-    both = replace(alone, habit=replace(alone.habit, others=("light.strip",)))
+    both = replace(alone, others=("light.strip",))
     await home.add(model_server, both)
     async_expose_entity(home.hass, "conversation", "light.strip", False)
     await home.morning()

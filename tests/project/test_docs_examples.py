@@ -11,9 +11,9 @@ import yaml
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools import ha_control, ha_query
+from custom_components.home_agent.tools.automating.writing import AutomationTool
 from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.energy import EnergyTool
-from custom_components.home_agent.tools.everyday.automation_tool import AutomationTool
 from custom_components.home_agent.tools.knowledge_tools import RetrieveKnowledgeTool
 from homeassistant.components.automation.config import async_validate_config_item
 from homeassistant.const import EVENT_CALL_SERVICE

@@ -24,8 +24,8 @@ from ..inference.models import Endpoint, ModelServerError
 from ..knowledge.indexer import knowledge_collection
 from ..knowledge.search import async_create_embedder, chroma_address
 from ..knowledge.speaker import PERSON
-from ..memory.learner.influxdb import InfluxError, InfluxTrouble
 from ..memory.learner.learner import influx_source
+from ..memory.learner.sources import InfluxError, InfluxTrouble
 from ..safety.spoken_numbers import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..settings import defaults_of
 from ..tools.outside.search_services import PROVIDERS, SearchError, SearchTrouble, search_provider

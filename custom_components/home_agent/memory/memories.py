@@ -177,6 +177,24 @@ class Kept[T: (Memory, ProfileEntry)]:
         if self.index is not None:
             await self.index.async_sync(self._collection, self._documents(self._kept.values()))
 
+    async def _async_ranked(
+        self, query: str, words: str, limit: int, allows: Callable[[str], bool], least_meaning: float
+    ) -> list[tuple[str, float]]:
+        """Return ids with their relevance, best first; only `words` are compared by their letters."""
+        by_words = self._words.search(words, limit * SEMANTIC_HITS, allows)
+        by_meaning: list[tuple[str, float]] = []
+        if self.index is not None:
+            by_meaning = [
+                (hit.id, hit.similarity)
+                for hit in await self.index.async_search(self._collection, query, limit * SEMANTIC_HITS)
+                if hit.similarity >= least_meaning and allows(hit.id)
+            ]
+        relevance = dict(by_words)
+        for item_id, similarity in by_meaning:
+            relevance[item_id] = max(similarity, relevance.get(item_id, 0.0))
+        ranked = fuse([([key for key, _ in hits], 1.0) for hits in (by_words, by_meaning)])
+        return [(key, relevance[key]) for key in ranked[:limit]]
+
     async def _async_store(self, item: T) -> T:
         self._put(item)
         self._note_change()
@@ -276,17 +294,9 @@ class Memories(Kept[Memory]):
 
         if not any(map(allows, self._kept)):
             return []
-        by_words = self._words.search(query if words is None else words, limit * SEMANTIC_HITS, allows)
-        by_meaning: list[tuple[str, float]] = []
-        if self.index is not None:
-            hits = await self.index.async_search(self._collection, query, limit * SEMANTIC_HITS)
-            near = [hit for hit in hits if hit.similarity >= least_meaning]
-            by_meaning = [(hit.id, hit.similarity) for hit in near if allows(hit.id)]
-        relevance: dict[str, float] = {}
-        for memory_id, score in (*by_words, *by_meaning):
-            relevance[memory_id] = max(score, relevance.get(memory_id, 0.0))
-        ranked = fuse([([key for key, _ in hits], 1.0) for hits in (by_words, by_meaning)])
-        return [FoundMemory(self._kept[key], relevance[key]) for key in ranked[:limit]]
+        compared = query if words is None else words
+        ranked = await self._async_ranked(query, compared, limit, allows, least_meaning)
+        return [FoundMemory(self._kept[key], relevance) for key, relevance in ranked]
 
     @callback
     def alike(self, content: str, least: float, *, may_see: Callable[[Memory], bool]) -> list[Memory]:

@@ -13,7 +13,6 @@ from ..knowledge.semantic import KnowledgeDocument, TextSource
 from ..safety.disclosure import Disclosure
 from ..store import EntryStore
 from ..texts import clean, fold_letters, words
-from ..vector.lexical import fuse
 from .memories import Kept
 from .records import (
     Origin,
@@ -63,8 +62,6 @@ SIMILAR: Final = 0.3
 """Similarity in meaning from which an entry fits a sentence."""
 FOUND: Final = 10
 """Entries found as knowledge."""
-SEMANTIC_HITS: Final = 4
-"""Hits by meaning that are looked at for each one asked for: others' entries are among them."""
 
 
 class Profile(Kept[ProfileEntry]):
@@ -130,15 +127,10 @@ class Profile(Kept[ProfileEntry]):
             return []
         spoken = words(query if wording is None else wording)
         said = " ".join(word for word in spoken if len(word) >= LEAST_LETTERS or not word.isascii())
-        ranked = self._words.search(said, limit * SEMANTIC_HITS, allowed.__contains__)
-        by_words = [key for key, _ in ranked]
-        by_meaning: list[str] = []
-        if self.index is not None:
-            hits = await self.index.async_search(
-                self._collection, query, limit * SEMANTIC_HITS, threshold=max(SIMILAR, least_meaning)
-            )
-            by_meaning = [hit.id for hit in hits if hit.id in allowed]
-        return [allowed[key] for key in fuse([(by_words, 1.0), (by_meaning, 1.0)])[:limit]]
+        ranked = await self._async_ranked(
+            query, said, limit, allowed.__contains__, max(SIMILAR, least_meaning)
+        )
+        return [allowed[key] for key, _ in ranked]
 
     async def async_find(
         self, text: str, person_id: str | None, model: Disclosure

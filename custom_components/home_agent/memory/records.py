@@ -168,23 +168,19 @@ def is_visible(memory: Memory, person_id: str | None, model: Disclosure = AT_HOM
     Everyone sees what belongs to the household. What is a person's is seen by that person, and what is
     private never by an unknown speaker, and never by an external model.
     """
-    if not model.home and (memory.private or not model.people):
-        return False
-    return _is_for(memory.person, person_id, private=memory.private)
+    return _is_for(memory.person, person_id, model, private=memory.private)
 
 
 def is_entry_visible(entry: ProfileEntry, person_id: str | None, model: Disclosure = AT_HOME) -> bool:
     """Return whether this speaker may see an entry of a profile, as `is_visible` does."""
     private = entry.sensitivity is not Sensitivity.PUBLIC
+    return _is_for(entry.person, person_id, model, private=private)
+
+
+def _is_for(whose: str | None, person_id: str | None, model: Disclosure, *, private: bool) -> bool:
     if not model.home and (private or not model.people):
         return False
-    return _is_for(entry.person, person_id, private=private)
-
-
-def _is_for(whose: str | None, person_id: str | None, *, private: bool) -> bool:
-    if whose is not None:
-        return whose == person_id
-    return not private or person_id is not None
+    return whose == person_id if whose is not None else not private or person_id is not None
 
 
 def merged(old: Memory, new: Memory) -> Memory:

@@ -1,7 +1,7 @@
 """What is planned: timers, reminders, commands and messages for later, and ends of commands for a while."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final, Self
 
@@ -16,8 +16,7 @@ from ..knowledge.speaker import Speaker, Surface
 from ..safety.frozen import FrozenCall
 from ..safety.journal import EarlierState
 from ..safety.redaction import is_secret
-from ..safety.rules import Effect
-from ..store import read_moment, read_text_or_none
+from ..store import dump, load, read_moment
 from ..timespans import EVERY_DAY, WEEKEND, WORKDAYS, format_local, next_at, told_days
 from ..when import Coming, Period, Sun, at_clock, read
 
@@ -88,25 +87,6 @@ class Schedule:
         if local.date() == today + timedelta(days=1):
             return f"tomorrow at {clock}"
         return f"on {local:%a %Y-%m-%d} at {clock}"
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored schedule. Raises LookupError, TypeError or ValueError for anything else."""
-        days, sun, offset = tuple(stored["days"]), stored["sun"], stored["offset"]
-        if not all(isinstance(day, int) and day in EVERY_DAY for day in days):
-            raise ValueError("not days of the week")
-        if sun is not None and sun not in SUN_EVENTS:
-            raise ValueError("not an event of the sun")
-        if not isinstance(offset, int) or abs(offset) > MAX_OFFSET:
-            raise ValueError("not an offset")
-        clock = stored.get("clock")
-        return cls(
-            due=read_moment(stored["due"]),
-            days=days,
-            sun=sun,
-            offset=offset,
-            clock=time.fromisoformat(str(clock)) if clock else None,
-        )
 
 
 def read_schedule(
@@ -317,130 +297,38 @@ class PlannedItem:
         values = [f"{key} {value}" for key, value in before.items() if after.get(key) not in (None, value)]
         return f"back to {', '.join([held.before.state, *values])} {self.schedule.told(now)}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON-compatible data, without codes."""
-        clock = self.schedule.clock
-        return {
-            "id": self.id,
-            "verb": self.verb,
-            "entity_ids": list(self.entity_ids),
-            "given": _without_codes(self.given),
-            "message": asdict(self.message) if self.message else None,
-            "told": self.told,
-            "schedule": {
-                **asdict(self.schedule),
-                "due": self.due.isoformat(),
-                "days": list(self.schedule.days),
-                "clock": clock.isoformat() if clock else None,
-            },
-            "hold": self.hold,
-            "ends": self.ends.isoformat() if self.ends else None,
-            "held": {
-                key: {"before": held.before.as_dict(), "after": held.after.as_dict()}
-                for key, held in self.held.items()
-            },
-            "approved": None
-            if self.approved is None
-            else [
-                {
-                    "domain": call.domain,
-                    "service": call.service,
-                    "entity_ids": list(call.entity_ids),
-                    "data": _without_codes(call.data),
-                    "contents": [asdict(effect) for effect in call.contents],
-                }
-                for call in self.approved
-            ],
-            "registered": dict(self.registered),
-            "created": self.created.isoformat(),
-            **asdict(self.owner),
-        }
 
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored item, also a timer as version 0.1.0 stored it.
-
-        Raises LookupError, TypeError, ValueError or AttributeError for anything else.
-        """
-        if "repeat" in stored:
-            stored = _from_old_timer(stored)
-        approved, chat = stored["approved"], stored["chat"]
-        if chat is not None and type(chat) is not int:
-            raise TypeError("not a chat")
-        message = stored.get("message")
-        return cls(
-            id=str(stored["id"]),
-            verb=str(stored["verb"]),
-            entity_ids=tuple(map(str, stored["entity_ids"])),
-            given=_without_codes(stored["given"]),
-            message=Notice(
-                receiver=str(message["receiver"]),
-                text=str(message["text"]),
-                to_phone=bool(message["to_phone"]),
-                private=bool(message["private"]),
-            )
-            if message
-            else None,
-            told=str(stored["told"]),
-            schedule=Schedule.from_dict(stored["schedule"]),
-            hold=float(stored["hold"]),
-            ends=read_moment(stored["ends"]) if stored["ends"] else None,
-            held={
-                str(key): Held(EarlierState.from_dict(held["before"]), EarlierState.from_dict(held["after"]))
-                for key, held in stored["held"].items()
-            },
-            approved=None
-            if approved is None
-            else tuple(
-                FrozenCall(
-                    domain=str(call["domain"]),
-                    service=str(call["service"]),
-                    entity_ids=tuple(map(str, call["entity_ids"])),
-                    data=_without_codes(call["data"]),
-                    contents=tuple(Effect(**effect) for effect in call["contents"]),
-                )
-                for call in approved
-            ),
-            registered={str(key): read_text_or_none(value) for key, value in stored["registered"].items()},
-            created=read_moment(stored["created"]),
-            owner=Giver(
-                language=str(stored["language"]),
-                chat=chat,
-                surface=Surface(stored["surface"]),
-                conversation_id=str(stored["conversation_id"]),
-                turn_id=str(stored["turn_id"]),
-                outside=bool(stored["outside"]),
-                **{name: read_text_or_none(stored[name]) for name in _IDS},
-            ),
-        )
+_STORED: Final = ("domain", "service", "entity_ids", "data", "contents")
+"""What is stored of a call that a person has confirmed."""
 
 
-_IDS: Final = ("user_id", "reports_to", "person", "person_id", "device_id", "area_id")
+def dump_item(item: PlannedItem) -> dict[str, Any]:
+    """Return an item as it is stored: its owner's fields among its own, and no codes."""
+    stored: dict[str, Any] = dump(replace(item, approved=None))
+    if item.approved is not None:
+        stored["approved"] = [dump({name: getattr(call, name) for name in _STORED}) for call in item.approved]
+    for values in (stored["given"], *(call["data"] for call in stored["approved"] or ())):
+        for key in filter(is_secret, list(values)):
+            del values[key]
+    owner: dict[str, Any] = stored.pop("owner")
+    return stored | owner
 
 
-def _without_codes(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values without PINs and keys."""
-    return {str(key): value for key, value in given.items() if not is_secret(str(key))}
-
-
-def _from_old_timer(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a timer of version 0.1.0 as it is stored today: a weekly one could be without its day."""
-    due, repeat = read_moment(stored["due"]), stored["repeat"]
-    days = {name: list(days) for days, name in REPEATS.items()} | {
-        "weekly": stored.get("days") or [dt_util.as_local(due).weekday()]
-    }
-    empty = PlannedItem(verb=REMIND, schedule=Schedule(due=due)).as_dict()
-    own = ("id", "language", "user_id", "device_id")
-    return {
-        **empty,
-        **{name: stored[name] for name in own},
-        "told": str(stored["name"]),
-        "schedule": {
-            **empty["schedule"],
+def load_item(stored: Mapping[str, Any]) -> PlannedItem:
+    """Return a stored item, also a timer as version 0.1.0 stored it. Raises one of `UNREADABLE`."""
+    if "repeat" in stored:
+        due, repeat = read_moment(stored["due"]), stored["repeat"]
+        # A weekly one could be without its day.
+        weekly = stored.get("days") or [dt_util.as_local(due).weekday()]
+        days = {name: list(days) for days, name in REPEATS.items()} | {"weekly": weekly}
+        schedule = {
+            "due": stored["due"],
             "days": days[repeat] if repeat else [],
             "clock": stored.get("clock"),
-        },
-        "reports_to": stored["user_id"],
-        "chat": stored.get("chat"),
-        "outside": stored.get("outside", False),
-    }
+        }
+        told, user_id = str(stored["name"]), stored["user_id"]
+        stored = {**stored, "verb": REMIND, "told": told, "schedule": schedule, "reports_to": user_id}
+    item = load(PlannedItem, {**stored, "owner": stored})
+    if not set(item.schedule.days) <= set(EVERY_DAY) or item.schedule.sun not in (None, *SUN_EVENTS):
+        raise ValueError("no time of the week or of the sun")
+    return item

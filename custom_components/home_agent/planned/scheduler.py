@@ -16,7 +16,7 @@ from homeassistant.util import dt as dt_util
 from ..const import DOMAIN, LOGGER
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore, KeptStore, read_list
-from .records import REMIND, Giver, Held, PlannedItem, Schedule
+from .records import REMIND, Giver, Held, PlannedItem, Schedule, dump_item, load_item
 
 STORE_KEY: Final = f"{DOMAIN}.planned"
 OLD_TIMERS_KEY: Final = f"{DOMAIN}.timers"
@@ -188,11 +188,11 @@ class Scheduler:
 
     def stored(self) -> list[dict[str, Any]]:
         """Return all that is to be written; called in a worker thread."""
-        return [item.as_dict() for item in list(self._items.values())]
+        return [dump_item(item) for item in list(self._items.values())]
 
     def restore(self, stored: object) -> Exception | None:
         """Add stored items; return the problems of invalid ones. Raises TypeError for no list."""
-        items, problem = read_list(stored, PlannedItem.from_dict)
+        items, problem = read_list(stored, load_item)
         self._items |= {item.id: item for item in items}
         return problem
 
@@ -323,8 +323,13 @@ class Scheduler:
                 timers.append((item, rings))
             elif self._run is not None:
                 self._hass.async_create_task(self._run(item, item.due, False), "home_agent planned command")
-        if timers and self._run is not None:
-            self._hass.async_create_task(_async_run_all(self._run, timers), "home_agent timer")
+        if timers and (run := self._run) is not None:
+
+            async def announce() -> None:
+                for timer, rings in timers:
+                    await run(timer, timer.due, rings)
+
+            self._hass.async_create_task(announce(), "home_agent timer")
         if due:
             self._changed()
         self._wait()
@@ -373,11 +378,6 @@ class Scheduler:
         if self._run is not None and self._items:
             at = min(map(self._asked_at, self._items.values()))
             self._cancel = async_track_point_in_utc_time(self._hass, ring, at)
-
-
-async def _async_run_all(run: Run, timers: list[tuple[PlannedItem, bool]]) -> None:
-    for timer, rings in timers:
-        await run(timer, timer.due, rings)
 
 
 class PlannedStore(EntryStore[Scheduler]):

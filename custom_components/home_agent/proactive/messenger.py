@@ -10,18 +10,11 @@ from homeassistant.util import dt as dt_util
 
 from ..agent.describe import async_phrase
 from ..channels.phones import CLEAR, async_send_to, tagged
-from ..const import (
-    CONF_NOTIFY_TARGETS,
-    CONF_PROACTIVE_MAX_PER_DAY,
-    CONF_TELEGRAM,
-    CONF_TELEGRAM_CHATS,
-    DOMAIN,
-)
+from ..const import CONF_PROACTIVE_MAX_PER_DAY, DOMAIN
 from ..events import EventEmitter
-from ..knowledge.speaker import PERSON
 from ..texts import without_embeds
 from ..timespans import QuietHours
-from ..tools.people import Route, async_write_to, chats_of, read_targets, route_to
+from ..tools.people import People, Route, async_write_to, chats_of
 from ..tools.resolving.resolver import plain
 from .state import ProactiveState
 
@@ -44,9 +37,7 @@ class Messenger:
     ) -> None:
         self._hass = hass
         self._entry_id = entry_id
-        self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
-        chats = settings[CONF_TELEGRAM_CHATS] if settings[CONF_TELEGRAM] else ()
-        self._in_chats = tuple(item[PERSON] for item in chats)
+        self._people = People(hass, entry_id, settings)
         self._most = int(settings[CONF_PROACTIVE_MAX_PER_DAY])
         self._state = state
         self._emitter = emitter
@@ -55,7 +46,7 @@ class Messenger:
     @property
     def persons(self) -> Sequence[str]:
         """Return the people with notify targets or chats."""
-        return tuple(dict.fromkeys((*self._targets, *self._in_chats)))
+        return self._people.reached
 
     @callback
     def may_send(self, now: datetime, *, urgent: bool = False) -> bool:
@@ -113,8 +104,8 @@ class Messenger:
         """Send to each target; return the persons of those that took it."""
         routes: dict[Route, set[str]] = {}
         for person in persons:
-            for target in self._targets.get(person, ()):
-                if (route := route_to(self._hass, target)) and (route.can_clear or not clearing):
+            for route in self._people.routes(person):
+                if route.can_clear or not clearing:
                     routes.setdefault(route, set()).add(person)
         messages = {route: {**message, **(data if route.has_buttons else {})} for route in routes}
         took = await async_send_to(self._hass, messages, Context(), "a message was not sent", self._emitter)

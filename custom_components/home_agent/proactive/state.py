@@ -9,7 +9,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import DOMAIN
-from ..memory.learner.habits import HabitKind, load_kind
+from ..memory.learner.habits import Habit, load_habit
 from ..store import EntryStore, dump, load, read_moment
 
 LIFE: Final = timedelta(days=14)
@@ -50,7 +50,7 @@ class Suggestion:
 
     id: str
     """Also that of the automation, once there is one."""
-    kind: HabitKind
+    kind: Habit
     """The habit that the suggestion is based on."""
     habit: str
     """The id of the habit, also that of its memory."""
@@ -78,10 +78,10 @@ class Suggestion:
         """Return whether it still waits."""
         return self.state is SuggestionState.OPEN and now < self.expires_at
 
-    def silences(self, kind: HabitKind, now: datetime) -> bool:
+    def silences(self, habit: Habit, now: datetime) -> bool:
         """Return whether a habit is not to be suggested (again)."""
         rests = self.state not in RESTING or now < self.expires_at + PAUSE
-        return rests and self.kind.is_same(kind)
+        return rests and self.kind.is_same(habit)
 
 
 @dataclass(slots=True)
@@ -157,7 +157,7 @@ class ProactiveState:
             for rule, entity_id, since, notified, begun in stored["watches"][-MAX_WATCHES:]
         }
         for item in stored["suggestions"]:
-            load_kind(item["kind"])
+            load_habit(item["kind"])
         found = [load(Suggestion, item) for item in stored["suggestions"]]
         self.suggestions = {suggestion.id: suggestion for suggestion in found}
         self._day = date.fromisoformat(stored["day"]) if stored["day"] else None

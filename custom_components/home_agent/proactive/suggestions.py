@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final
@@ -29,8 +28,7 @@ from ..domains import DOMAINS
 from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker, async_person_of_user, persons
-from ..memory.learner.habits import KnownHabit, async_sentence, clock, days_key
-from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
+from ..memory.learner.habits import DAY_BEGINS, EVERY_DAY, Habit, async_sentence, clock, days_key
 from ..regex import lazy_regex
 from ..safety.frozen import ServiceCall
 from ..tools.automating.kept import (
@@ -40,7 +38,7 @@ from ..tools.automating.kept import (
     OwnAutomations,
     async_add,
     async_check,
-    entity_of,
+    calls_in,
 )
 from ..tools.guard import Guard
 from ..tools.people import user_id_of
@@ -50,16 +48,8 @@ from .state import ProactiveState, Suggestion, SuggestionAnswer, SuggestionState
 _MODE: Final = lazy_regex(r"^[a-z0-9_]{1,40}$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutomationDraft:
-    """An automation that could be suggested."""
-
-    call: ServiceCall
-    config: dict[str, Any] = field(hash=False)
-
-
 @callback
-def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> AutomationDraft | None:
+def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> dict[str, Any] | None:
     """Return the automation for a habit, None if no automation can replace it.
 
     `name` is that of the entity, `text` the habit in words; both may be anything.
@@ -72,12 +62,8 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Automation
     data = found[0] if found and len(found) == len(states) and None not in found else None
     if service is None or data is None:
         return None
-    call = ServiceCall(domain=domain, service=service, entity_ids=habit.subjects, data=data)
     target = list(habit.subjects) if habit.others else habit.subject
-    action: dict[str, Any] = {
-        "action": f"{call.domain}.{call.service}",
-        "target": {ATTR_ENTITY_ID: target},
-    }
+    action: dict[str, Any] = {"action": f"{domain}.{service}", "target": {ATTR_ENTITY_ID: target}}
     if data:
         action["data"] = dict(data)
     at = clock(habit.minute)
@@ -88,7 +74,7 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Automation
         late = int(hours) * 60 + int(minutes) < DAY_BEGINS
         days = sorted((day + late) % len(WEEKDAYS) for day in habit.days)
         conditions = [{"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}]
-    config: dict[str, Any] = {
+    return {
         "alias": f"{speakable(name)}, {at}",
         "description": " ".join(text.split())[:500],
         "triggers": [{"trigger": "time", "at": f"{at.zfill(5)}:00"}],
@@ -96,7 +82,6 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Automation
         "actions": [action],
         "mode": "single",
     }
-    return AutomationDraft(call=call, config=config)
 
 
 def _data(state: State, value: str, detail: str) -> dict[str, Any] | None:
@@ -149,7 +134,7 @@ class Suggestions:
         messenger: Messenger,
         guard: Guard,
         emitter: EventEmitter,
-        habits: Callable[[], Sequence[KnownHabit]],
+        habits: Callable[[], Sequence[Habit]],
         automations: OwnAutomations,
     ) -> None:
         self._hass = hass
@@ -215,54 +200,53 @@ class Suggestions:
             waiting = sum(item.is_open(now) for item in self._state.suggestions.values())
             if waiting >= MAX_OPEN or not self._messenger.may_send(now):
                 return
-            for known in sorted(self._habits(), key=lambda known: -known.habit.confidence):
-                whose = known.habit.person
+            for habit in sorted(self._habits(), key=lambda habit: -habit.confidence):
+                whose = habit.person
                 if not (self._is_shown(whose) or await self._async_asked(whose)):
                     continue
-                if (suggestion := await self._async_suggestion(known, now)) is not None:
+                if (suggestion := await self._async_suggestion(habit, now)) is not None:
                     self._state.add(suggestion)
                     await self._async_ask(suggestion)
                     return
 
-    async def _async_suggestion(self, known: KnownHabit, now: datetime) -> Suggestion | None:
+    async def _async_suggestion(self, habit: Habit, now: datetime) -> Suggestion | None:
         """Return the suggestion for a habit; None if it is known, forbidden or not automatable."""
-        habit = known.habit
-        silenced = any(item.silences(known.kind, now) for item in self._state.suggestions.values())
+        silenced = any(item.silences(habit, now) for item in self._state.suggestions.values())
         if habit.confidence < SURE or silenced:
             return None
         text = await async_sentence(
-            self._phrase, habit, speakable(known.name), "", str(self._hass.config.units.temperature_unit)
+            self._phrase, habit, speakable(habit.name), "", str(self._hass.config.units.temperature_unit)
         )
-        made = draft(self._hass, habit, known.name, text)
-        if made is None or not self._guard.is_free(made.call, None, self._speaker()):
+        config = draft(self._hass, habit, habit.name, text)
+        if config is None or not self._is_free(config, None, self._speaker()):
             return None
         suggestion_id = ulid_now()
         try:
-            await async_check(self._hass, suggestion_id, made.config)
+            await async_check(self._hass, suggestion_id, config)
         except AutomationRefusedError as err:
             LOGGER.warning("A habit cannot become an automation: %s", err)
             return None
         return Suggestion(
             id=suggestion_id,
-            kind=known.kind,
-            habit=known.id,
+            kind=habit.kind,
+            habit=habit.id,
             text=text,
-            words=await self._async_words(known, made),
-            config=made.config,
+            words=await self._async_words(habit, *calls_in(config)),
+            config=config,
             created_at=now,
         )
 
-    async def _async_words(self, known: KnownHabit, made: AutomationDraft) -> str:
-        call, language = made.call, self._hass.config.language
+    async def _async_words(self, habit: Habit, call: ServiceCall) -> str:
+        language = self._hass.config.language
         texts = await async_get_translations(self._hass, language, "services", {call.domain})
         action = texts.get(f"component.{call.domain}.services.{call.service}.name")
         details = ", ".join(str(value) for value in call.data.values())
         return await self._phrase(
             "suggest_words",
-            days=await self._phrase(f"days_{days_key(known.habit.days)}"),
-            time=clock(known.habit.minute),
+            days=await self._phrase(f"days_{days_key(habit.days)}"),
+            time=clock(habit.minute),
             action=action or f"{call.domain}.{call.service}",
-            name=speakable(known.name) + (f" ({details})" if details else ""),
+            name=speakable(habit.name) + (f" ({details})" if details else ""),
         )
 
     async def async_answer(
@@ -283,29 +267,20 @@ class Suggestions:
                     raise AutomationRefusedError("suggestion_needs_admin")
                 person = await async_person_of_user(self._hass, user.id)
                 speaker = self._speaker(Context(user_id=user.id), person.id if person else None)
-                if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
+                if not self._is_free(suggestion.config, user, speaker):
                     raise AutomationRefusedError("suggestion_forbidden")
                 await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
-                self._automations.note(AutomationEdit.by(speaker, None, self._as_own(suggestion, user.id)))
+                own = OwnAutomation(
+                    id=suggestion.id,
+                    alias=str(suggestion.config["alias"]),
+                    language=self._hass.config.language,
+                    user_id=user.id,
+                    config=suggestion.config,
+                )
+                self._automations.note(AutomationEdit.by(speaker, None, own))
             if answer in SETTLES:
                 self._settle(suggestion, SETTLES[answer])
             return suggestion
-
-    @callback
-    def adopt_accepted(self) -> None:
-        """Keep the automations of suggestions that were accepted before they were kept with the others."""
-        for item in self._state.suggestions.values():
-            if item.state is SuggestionState.ACCEPTED and entity_of(self._hass, item.id) is not None:
-                self._automations.adopt(self._as_own(item, None))
-
-    def _as_own(self, suggestion: Suggestion, user_id: str | None) -> OwnAutomation:
-        return OwnAutomation(
-            id=suggestion.id,
-            alias=str(suggestion.config["alias"]),
-            language=self._hass.config.language,
-            user_id=user_id,
-            config=suggestion.config,
-        )
 
     @callback
     def _settle(self, suggestion: Suggestion, state: SuggestionState) -> None:
@@ -434,6 +409,9 @@ class Suggestions:
             buttons=buttons,
         )
 
+    def _is_free(self, config: Mapping[str, Any], user: User | None, speaker: Speaker) -> bool:
+        return all(self._guard.is_free(call, user, speaker) for call in calls_in(config))
+
     async def _phrase(self, key: str, **placeholders: str) -> str:
         return await async_phrase(self._hass, self._hass.config.language, key, **placeholders)
 
@@ -445,14 +423,6 @@ class Suggestions:
             person_id=person_id,
             anytime=True,
         )
-
-
-def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
-    for action in config["actions"]:
-        domain, _, service = action["action"].partition(".")
-        target = action["target"]["entity_id"]
-        entity_ids = (target,) if isinstance(target, str) else tuple(target)
-        yield ServiceCall(domain=domain, service=service, entity_ids=entity_ids, data=action.get("data", {}))
 
 
 def _tag(suggestion: Suggestion) -> str:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HassJob, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.debounce import Debouncer
 from homeassistant.helpers.event import (
-    async_call_later,
     async_track_point_in_utc_time,
     async_track_state_change_event,
     async_track_time_change,
@@ -23,8 +23,8 @@ from ..channels.asking import Questions, Receivers
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS, LOGGER
 from ..errors import ValidationError
 from ..events import EventEmitter
-from ..knowledge.house import ViewedHouse
-from ..memory.learner.habits import KnownHabit
+from ..knowledge.house import HouseSnapshot, ViewedHouse
+from ..memory.learner.habits import Habit
 from ..safety.confirmation import ActionOutcome
 from ..tools.automating.kept import OwnAutomations
 from ..tools.guard import Guard
@@ -41,8 +41,6 @@ COLLECT_SECONDS: Final = 3
 """How long the watcher collects parts of the same message."""
 RESCAN_SECONDS: Final = 10
 """Delay between a change of the registries or of exposure and the next search for entities to watch."""
-SLICE: Final = 50
-"""Entities that are looked at before the event loop continues."""
 MAX_NAMED: Final = 6
 MAX_WATCHED: Final = 2_000
 """Entities that one rule may be about."""
@@ -52,7 +50,7 @@ type Key = tuple[str, str]
 
 
 class RuleWatcher:
-    """Watches the rules of one entry."""
+    """Watches the rules of one entry: one look at a rule brings all that it is about up to date."""
 
     def __init__(
         self,
@@ -74,10 +72,11 @@ class RuleWatcher:
         """By the key of a rule."""
         self._questions: dict[str, asyncio.Task[None]] = {}
         """The open question of each rule."""
-        self._due: set[Key] = set()
-        self._timers: dict[Key | str, CALLBACK_TYPE] = {}
-        """What ends each timer and each listener."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._next: dict[str, datetime] = {}
+        """When something of a rule becomes due."""
+        self._ends: list[CALLBACK_TYPE] = []
+        self._untrack: CALLBACK_TYPE | None = None
+        self._wake: CALLBACK_TYPE | None = None
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
@@ -85,194 +84,186 @@ class RuleWatcher:
         self._state.keep_rules(self._rules)
 
         @callback
-        def rescan(_now: datetime | None = None) -> None:
-            self._timers.pop("rescan", None)
-            self._start(self._async_rescan())
-
-        @callback
         def hours_changed(_now: datetime) -> None:
-            """Evaluate all rules as night or quiet hours begin or end; drop entities that no longer exist."""
+            """Look at all rules as night or quiet hours begin or end; drop entities that no longer exist."""
             for key in [key for key in self._state.watches if self._hass.states.get(key[1]) is None]:
                 del self._state.watches[key]
-            self._evaluate_all()
+            self._look(self._rules)
 
-        ends = [self._house.async_listen(partial(self._later, "rescan", RESCAN_SECONDS, rescan))]
-        night, quiet = self._conditions.night, self._messenger.quiet
-        ends += [
-            async_track_time_change(
-                self._hass, hours_changed, hour=at.hour, minute=at.minute, second=at.second
+        def debounced(seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> Debouncer[Any]:
+            made = Debouncer[Any](
+                self._hass, LOGGER, cooldown=seconds, immediate=False, function=work, background=True
             )
-            for at in {night.start, night.end, quiet.end}
+            self._ends.append(made.async_shutdown)
+            return made
+
+        self._sending = debounced(COLLECT_SECONDS, self._async_send_due)
+        scanning = debounced(RESCAN_SECONDS, self._async_rescan)
+        night, quiet = self._conditions.night, self._messenger.quiet
+        self._ends += [
+            self._house.async_listen(scanning.async_schedule_call),
+            *(
+                async_track_time_change(
+                    self._hass, hours_changed, hour=at.hour, minute=at.minute, second=at.second
+                )
+                for at in {night.start, night.end, quiet.end}
+            ),
         ]
-        rescan()
+        scan = self._hass.async_create_background_task(self._async_rescan(), "home_agent rules")
 
         @callback
         def stop() -> None:
-            for end in (*ends, *self._timers.values()):
-                end()
-            for task in (*self._tasks, *self._questions.values()):
+            for task in (scan, *self._questions.values()):
                 task.cancel()
-            self._timers.clear()
+            for end in (*self._ends, self._untrack, self._wake):
+                if end is not None:
+                    end()
+            self._ends, self._untrack, self._wake = [], None, None
 
         return stop
 
-    @callback
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._hass.async_create_background_task(work, "home_agent rules")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    @callback
-    def _later(self, name: str, seconds: float, action: Callable[[datetime], Any]) -> None:
-        """Have something done once, however often it is asked for until then."""
-        if name not in self._timers:
-            job = HassJob(action, cancel_on_shutdown=True)
-            self._timers[name] = async_call_later(self._hass, seconds, job)
-
     async def _async_rescan(self) -> None:
-        """Find the entities that the rules cover now, track them, and evaluate all rules."""
-        self._watched = {key: await self._async_covered(rule) for key, rule in self._rules.items()}
+        """Find the entities that the rules cover now, track them, and look at all rules."""
+        house = await self._house.async_snapshot()
+        if not self._ends:
+            return
+        self._watched = {key: self._covered(rule, house) for key, rule in self._rules.items()}
         relevant = {
             state.entity_id
-            for condition in {rule.template.condition for rule in self._rules.values()} - {None}
+            for condition in {rule.template.condition for rule in self._rules.values()}
             for state in self._conditions.states(condition)
         }
+        if self._untrack is not None:
+            self._untrack()
         followed = relevant.union(*self._watched.values())
-        if (untrack := self._timers.pop("states", None)) is not None:
-            untrack()
-        self._timers["states"] = async_track_state_change_event(self._hass, followed, self._changed)
-        self._evaluate_all()
+        self._untrack = async_track_state_change_event(self._hass, followed, self._changed)
+        self._look(self._rules)
 
-    async def _async_covered(self, rule: ProactiveRule) -> frozenset[str]:
+    def _covered(self, rule: ProactiveRule, house: HouseSnapshot) -> frozenset[str]:
         """Return the exposed entities of a rule; of a device only those of the rule's first domain."""
-        named = (self._hass.states.get(entity_id) for entity_id in rule.entities)
-        states = named if rule.entities else self._hass.states.async_all(rule.template.kinds)
-        covered = [state.entity_id for state in states if state is not None and rule.covers(state)]
-        exposed: list[str] = []
-        for number, entity_id in enumerate(covered[:MAX_WATCHED]):
-            if self._house.view.is_exposed(entity_id):
-                exposed.append(entity_id)
-            if number % SLICE == 0:
-                await asyncio.sleep(0)
         if rule.entities:
-            return frozenset(exposed)
-        entries, domains = er.async_get(self._hass), tuple(rule.template.kinds)
+            return rule.entities & house.entities.keys()
+        entries = er.async_get(self._hass)
         best: dict[str, str] = {}
-        found: list[str] = []
-        for entity_id in sorted(exposed, key=lambda entity_id: domains.index(entity_id.partition(".")[0])):
-            entry, domain = entries.async_get(entity_id), entity_id.partition(".")[0]
-            device = (entry.device_id if entry else None) or entity_id
-            if best.setdefault(device, domain) == domain:
-                found.append(entity_id)
-        return frozenset(found)
-
-    @callback
-    def _evaluate_all(self) -> None:
-        for key, rule in self._rules.items():
-            self._evaluate(rule, self._watched.get(key, ()))
+        covered: list[str] = []
+        for domain in rule.template.kinds:
+            for record in house.of_domain(domain):
+                state = self._hass.states.get(record.entity_id)
+                if state is None or not rule.covers(state) or len(covered) == MAX_WATCHED:
+                    continue
+                entry = entries.async_get(record.entity_id)
+                device = (entry.device_id if entry else None) or record.entity_id
+                if best.setdefault(device, domain) == domain:
+                    covered.append(record.entity_id)
+        return frozenset(covered)
 
     @callback
     def _changed(self, event: Event[EventStateChangedData]) -> None:
         """An entity changed: look at the rules about it, and at those that depend on it."""
-        entity_id, old, new = event.data["entity_id"], event.data["old_state"], event.data["new_state"]
-        if old is not None and new is not None and old.state == new.state:
+        old, new = event.data["old_state"], event.data["new_state"]
+        if (state := new or old) is None or (old is not None and new is not None and old.state == new.state):
             return
-        state = new or old
-        for key, rule in self._rules.items():
-            watched, condition = self._watched.get(key, frozenset()), rule.template.condition
-            if state is not None and condition and self._conditions.matters(condition, state):
-                self._evaluate(rule, watched)
-            elif entity_id in watched:
-                self._evaluate(rule, (entity_id,))
+        self._look(
+            key
+            for key, rule in self._rules.items()
+            if state.entity_id in self._watched.get(key, ())
+            or ((condition := rule.template.condition) and self._conditions.matters(condition, state))
+        )
 
     @callback
-    def _evaluate(self, rule: ProactiveRule, entity_ids: Iterable[str]) -> None:
-        now, condition = dt_util.utcnow(), self._conditions.holds(rule.template.condition)
-        changes = [
-            self._evaluate_entity(rule, entity_id, now, condition=condition) for entity_id in entity_ids
-        ]
-        if any(changes):
-            self._state.changed()
+    def _look(self, keys: Iterable[str]) -> None:
+        """Bring the watches of rules up to date, and have told what is due, now or when its time comes."""
+        now, is_due = dt_util.utcnow(), False
+        for key in keys:
+            moments = [at for _, at in self._moments(self._rules[key], now)]
+            is_due = is_due or any(at <= now for at in moments)
+            self._next.pop(key, None)
+            if later := [at for at in moments if at > now]:
+                self._next[key] = min(later)
+        if is_due:  # others that become due in the next seconds go into the same message
+            self._sending.async_schedule_call()
+        if self._wake is not None:
+            self._wake()
+            self._wake = None
+
+        @callback
+        def wake(now: datetime) -> None:
+            self._wake = None
+            self._look([key for key, at in self._next.items() if at <= now])
+
+        if self._next:
+            job = HassJob(wake, cancel_on_shutdown=True)
+            self._wake = async_track_point_in_utc_time(self._hass, job, min(self._next.values()))
 
     @callback
-    def _evaluate_entity(
+    def _moments(self, rule: ProactiveRule, now: datetime) -> list[tuple[str, datetime]]:
+        """Return the entities of a rule that are to be told about, with the times when they are due."""
+        condition = self._conditions.holds(rule.template.condition)
+        watched = sorted(self._watched.get(rule.key, ()))
+        moments = ((each, self._moment(rule, each, now, condition=condition)) for each in watched)
+        return [(entity_id, at) for entity_id, at in moments if at is not None]
+
+    @callback
+    def _moment(
         self, rule: ProactiveRule, entity_id: str, now: datetime, *, condition: bool | None
-    ) -> bool:
-        """Update the watch of an entity, and schedule its message; return whether the watch has changed."""
+    ) -> datetime | None:
+        """Bring the watch of an entity up to date; return when it is due, None if it need not be told."""
         key = (rule.key, entity_id)
-        if (timer := self._timers.pop(key, None)) is not None:
-            timer()
         exposed, state = self._house.view.is_exposed(entity_id), self._hass.states.get(entity_id)
         matches = exposed and rule.matches(state)
         if matches is False or condition is False:
-            return self._end(rule, key, now, runs=exposed and matches is False)
-        if matches is None or condition is None:
-            return False
+            self._end(rule, key, now, runs=exposed and matches is False)
+            return None
         watch = self._state.watches.get(key)
-        if rule.template.ends and (watch is None or watch.begun is None):
-            return False
+        ends = rule.template.ends
+        if state is None or matches is None or condition is None or (ends and not (watch and watch.begun)):
+            return None
         if watch is None:
             watch = self._state.watches[key] = Watch()
-        begins = watch.since is None
         if watch.since is None:
-            depends = state is None or rule.template.condition is not None or rule.template.ends
-            watch.since = now if state is None or depends else min(state.last_changed, now)
-        if not watch.notified and (at := watch.since + rule.duration) > now:
-
-            @callback
-            def time_is_up(_now: datetime) -> None:
-                self._timers.pop(key, None)
-                self._evaluate(rule, (entity_id,))
-
-            job = HassJob(time_is_up, cancel_on_shutdown=True)
-            self._timers[key] = async_track_point_in_utc_time(self._hass, job, at)
-        elif not watch.notified:
-            # Others that become due in the next seconds go into the same message.
-            self._due.add(key)
-            self._later("collect", COLLECT_SECONDS, self._async_send_due)
-        return begins
+            watch.since = now if rule.template.condition or ends else min(state.last_changed, now)
+            self._state.changed()
+        at = watch.since + rule.duration
+        if watch.begun and at <= now and watch.since - watch.begun < MIN_RUN:
+            del self._state.watches[key]
+            return None
+        return None if watch.notified else at
 
     @callback
-    def _end(self, rule: ProactiveRule, key: Key, now: datetime, *, runs: bool) -> bool:
-        """End a watch: withdraw its message, and allow the next one; return whether there was anything."""
-        self._due.discard(key)
+    def _end(self, rule: ProactiveRule, key: Key, now: datetime, *, runs: bool) -> None:
+        """End a watch: withdraw its message, and allow the next one."""
         watch = self._state.watches.pop(key, None)
-        begins = rule.template.ends and runs
-        if begins:
+        if rule.template.ends and runs:
             begun = watch.begun if watch is not None and watch.begun and not watch.notified else now
             self._state.watches[key] = Watch(begun=begun)
-        if watch is not None and watch.notified:
-            watches = self._state.watches.items()
-            if not any(other.notified for other_key, other in watches if other_key[0] == rule.key):
-                if (question := self._questions.pop(rule.key, None)) is not None:
-                    question.cancel()
-                clearing = self._messenger.async_clear(_tag(rule), self._persons(rule))
-                self._hass.async_create_task(clearing, "home_agent notification")
-        return begins or watch is not None
+        elif watch is None:
+            return
+        self._state.changed()
+        others = (other for other_key, other in self._state.watches.items() if other_key[0] == rule.key)
+        if watch is not None and watch.notified and not any(other.notified for other in others):
+            if (question := self._questions.pop(rule.key, None)) is not None:
+                question.cancel()
+            clearing = self._messenger.async_clear(_tag(rule), self._persons(rule))
+            self._hass.async_create_task(clearing, "home_agent notification")
 
-    async def _async_send_due(self, _now: datetime) -> None:
-        """Send due messages that still apply, one for each rule; the others wait until they are due."""
-        self._timers.pop("collect", None)
-        due, self._due = self._due, set()
+    async def _async_send_due(self) -> None:
+        """Send the messages that are due, one for each rule; what may not be sent now waits."""
         for key, rule in self._rules.items():
             now = dt_util.utcnow()
-            found = sorted(entity_id for rule_key, entity_id in due if rule_key == key)
-            found = [entity_id for entity_id in found if self._is_due(rule, entity_id, now)]
-            if not found or not self._messenger.may_send(now, urgent=rule.urgent):
+            due = [entity_id for entity_id, at in self._moments(rule, now) if at <= now]
+            if not due or not self._messenger.may_send(now, urgent=rule.urgent):
                 continue
-            for entity_id in found:
+            for entity_id in due:
                 self._state.watches[key, entity_id].notified = True
             self._state.changed()
             if not rule.ask:
-                await self._async_tell(rule, found)
+                await self._async_tell(rule, due)
                 continue
             self._messenger.note_sent()
             if (older := self._questions.pop(key, None)) is not None:
                 older.cancel()
-            task = self._hass.async_create_background_task(
-                self._async_ask(rule, found), "home_agent question"
-            )
-            self._questions[key] = task
+            asking = self._async_ask(rule, due)
+            self._questions[key] = self._hass.async_create_background_task(asking, "home_agent question")
 
     async def _async_ask(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> None:
         """Ask about what a rule proposes.
@@ -306,20 +297,6 @@ class RuleWatcher:
         message = await self._async_message(rule, entity_ids, self._hass.config.language)
         await self._messenger.async_send(
             _tag(rule), message, self._persons(rule), urgent=rule.urgent, asked_for=counted
-        )
-
-    def _is_due(self, rule: ProactiveRule, entity_id: str, now: datetime) -> bool:
-        """Return whether an entity still matches, and no message about it was sent."""
-        watch = self._state.watches.get((rule.key, entity_id))
-        if watch is None or watch.notified or watch.since is None or watch.since + rule.duration > now:
-            return False
-        if rule.template.ends and (watch.begun is None or watch.since - watch.begun < MIN_RUN):
-            del self._state.watches[rule.key, entity_id]
-            return False
-        return (
-            self._house.view.is_exposed(entity_id)
-            and rule.matches(self._hass.states.get(entity_id)) is True
-            and self._conditions.holds(rule.template.condition) is True
         )
 
     def _persons(self, rule: ProactiveRule) -> Sequence[str]:
@@ -372,7 +349,7 @@ class Proactive:
         guard: Guard,
         emitter: EventEmitter,
         house: ViewedHouse,
-        habits: Callable[[], Sequence[KnownHabit]],
+        habits: Callable[[], Sequence[Habit]],
         asker: Questions,
         automations: OwnAutomations,
     ) -> None:
@@ -396,7 +373,6 @@ class Proactive:
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Start if the option enables it; return the stop function."""
-        self.suggestions.adopt_accepted()
         if not self._enabled:
             return lambda: None
         ends = [self._watcher.async_start()]

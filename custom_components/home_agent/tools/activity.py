@@ -37,10 +37,7 @@ from .control.planning import (
 )
 from .control.restoring import CannotRestoreError, restoring, taking_back
 from .control.telling import tell_names
-from .ha_control import async_prepare_names, entity_locks
-from .ha_query import async_found, find_all
-from .people import is_message
-from .planned_rows import (
+from .everyday.timer_tool import (
     MAX_LISTED as MAX_PLANNED,
     are_entities,
     entities_of,
@@ -50,6 +47,9 @@ from .planned_rows import (
     planned_rows,
     told_timer,
 )
+from .ha_control import async_prepare_names, entity_locks
+from .ha_query import async_found, find_all
+from .people import is_message
 from .query.present import differences
 from .resolving.resolver import Target, mention
 from .results import ToldAct

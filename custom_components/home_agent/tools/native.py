@@ -10,9 +10,9 @@ from typing import Final
 from ..safety.disclosure import DataCategory
 from ..safety.rules import Effect, RuleSet
 from .activity import ActivityTool
+from .automating.writing import AutomationTool
 from .base import HomeAgentTool
 from .energy import EnergyTool
-from .everyday.automation_tool import AutomationTool
 from .everyday.calendar_tool import CalendarTool
 from .everyday.camera_tool import CameraTool
 from .everyday.media_tool import MediaTool

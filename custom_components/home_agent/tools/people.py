@@ -11,9 +11,11 @@ from homeassistant.util import slugify
 from homeassistant.util.hass_dict import HassKey
 
 from ..const import CONF_DEVICE_PERSONS, CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CONF_TELEGRAM_CHATS, DOMAIN
+from ..knowledge.names import squash
 from ..knowledge.speaker import DEVICE, PERSON
 from ..regex import lazy_regex
 from ..safety.frozen import ServiceCall
+from ..texts import first_name
 
 NOTIFY: Final = "notify"
 TELEGRAM: Final = ("telegram_bot", "send_message")
@@ -36,6 +38,11 @@ def is_spoken(domain: str, service: str) -> bool:
 def is_message(domain: str, service: str) -> bool:
     """Return whether a call is a message to people: to a phone, to a chat, or spoken in a room."""
     return domain == NOTIFY or (domain, service) == TELEGRAM or is_spoken(domain, service)
+
+
+def is_called(name: str, shown: str, person: str) -> bool:
+    """Return whether a squashed name means a person: the shown one, its first part, or that of the entity."""
+    return name in (squash(shown), squash(person.partition(".")[2]), squash(first_name(shown)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,28 +210,24 @@ class People:
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
         chats = settings[CONF_TELEGRAM_CHATS] if settings[CONF_TELEGRAM] else ()
         self._in_chats = tuple(item[PERSON] for item in chats)
-        self._reached = tuple(dict.fromkeys((*self._targets, *self._in_chats)))
+        self.reached = tuple(dict.fromkeys((*self._targets, *self._in_chats)))
+        """The entities of the persons with a phone or a chat."""
         self._owners = {item[DEVICE]: item[PERSON] for item in settings[CONF_DEVICE_PERSONS]}
 
     def __bool__(self) -> bool:
         """Return whether anyone can be reached."""
-        return bool(self._reached)
+        return bool(self.reached)
 
     @callback
     def names(self) -> dict[str, str]:
         """Return the entity id of each person who has a phone or a chat, by name."""
-        states = {person: self._hass.states.get(person) for person in self._reached}
+        states = {person: self._hass.states.get(person) for person in self.reached}
         return {state.name if state else person: person for person, state in states.items()}
 
     @callback
     def owned_devices(self, person: str | None) -> frozenset[str]:
         """Return the ids of the devices that belong to a person, or to anybody."""
         return frozenset(device for device, owner in self._owners.items() if person in (None, owner))
-
-    @callback
-    def calls_to_phones(self, person: str, message: str) -> list[ServiceCall]:
-        """Return the calls that send a message to the phones of a person."""
-        return [route.call(message) for route in self.routes(person)]
 
     @callback
     def calls_to_chats(self, person: str, message: str) -> list[ServiceCall]:
@@ -240,9 +243,7 @@ class People:
     @callback
     def person_of(self, user_id: str | None) -> str | None:
         """Return the person of a user, if there is a target of theirs."""
-        return next(
-            (one for one in self._reached if user_id and user_id_of(self._hass, one) == user_id), None
-        )
+        return next((one for one in self.reached if user_id and user_id_of(self._hass, one) == user_id), None)
 
     @callback
     def routes(self, person: str) -> list[Route]:

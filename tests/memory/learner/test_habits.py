@@ -6,12 +6,9 @@ from datetime import timedelta
 from random import Random
 
 from hypothesis import given, settings, strategies as st
-import pytest
 
-from custom_components.home_agent.memory.learner.patterns import (
+from custom_components.home_agent.memory.learner.habits import (
     EVERY_DAY,
-    WEEKEND,
-    WORKDAYS,
     Habit,
     Observation,
     find_habits,
@@ -34,36 +31,6 @@ def noise(random: Random, subject: str, value: str, per_day: float) -> list[Obse
 def told(found: list[Habit]) -> set[tuple[str, str, frozenset[int], str | None]]:
     """Return what habits say, without their figures."""
     return {(item.subject, item.value, item.days, item.person) for item in found}
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_month_shows_the_habits_that_were_put_in_and_no_others(seed: int) -> None:
-    """Among lights and switches that are used at any time."""
-    random = Random(seed)
-    month = [
-        *habit(random, "switch.coffee", "on", WORKDAYS, 6 * 60 + 30, person="anna"),
-        *habit(random, "cover.bedroom", "closed", EVERY_DAY, 22 * 60),
-        *habit(random, "light.bedroom", "off", EVERY_DAY, 24 * 60 + 15, kept=0.9),
-        *habit(random, "switch.sauna", "on", SATURDAY, 19 * 60, kept=1.0),
-        *habit(random, "media_player.tv", "on", WEEKEND, 9 * 60, kept=1.0),
-        *noise(random, "light.kitchen", "on", 6),
-        *noise(random, "light.hall", "on", 2),
-        *noise(random, "switch.fan", "on", 0.3),
-        *noise(random, "switch.coffee", "on", 0.5),
-    ]
-    random.shuffle(month)
-    found = find_habits(month, FIRST, LAST)
-    assert {item[:3] for item in told(found)} == {
-        ("switch.coffee", "on", WORKDAYS),
-        ("cover.bedroom", "closed", EVERY_DAY),
-        ("light.bedroom", "off", EVERY_DAY),
-        ("switch.sauna", "on", SATURDAY),
-        ("media_player.tv", "on", WEEKEND),
-    }
-    minutes = {item.subject: item.minute for item in found}
-    assert minutes["switch.coffee"] == pytest.approx(6 * 60 + 30, abs=15)
-    assert minutes["light.bedroom"] == pytest.approx(15, abs=15)
-    assert all(item.confidence > 0.6 for item in found)
 
 
 def test_one_person_s_habit_is_that_person_s() -> None:
@@ -94,32 +61,14 @@ def test_a_habit_that_is_given_up_fades() -> None:
     assert find_habits(first_half, FIRST, LAST) == []
 
 
-def test_repetition_makes_it_surer() -> None:
-    """A week says less than a month."""
-    random = Random(3)
-    kept = habit(random, "switch.radio", "on", EVERY_DAY, 7 * 60, kept=1.0)
-    sure = []
-    for days in (7, 14, 28):
-        last = FIRST + timedelta(days=days - 1)
-        seen = [item for item in kept if item.at.date() <= last]
-        sure.append(find_habits(seen, FIRST, last)[0].confidence)
-    assert sure == sorted(sure)
-    assert sure[0] < sure[-1]
-
-
-def test_two_habits_of_one_thing() -> None:
-    """In the morning and in the afternoon."""
+def test_how_often_and_when() -> None:
+    """Twice a day is two habits; what happens at any time is none, however often it happens."""
     random = Random(4)
     seen = [
         *habit(random, "switch.coffee", "on", EVERY_DAY, 7 * 60),
         *habit(random, "switch.coffee", "on", EVERY_DAY, 15 * 60),
     ]
     assert sorted(round(item.minute / 60) for item in find_habits(seen, FIRST, LAST)) == [7, 15]
-
-
-def test_what_happens_at_any_time_is_no_habit() -> None:
-    """However often it happens."""
-    random = Random(5)
     assert find_habits(noise(random, "light.kitchen", "on", 40), FIRST, LAST) == []
 
 

@@ -39,54 +39,23 @@ async def house(hass: HomeAssistant, model_server: ModelServer) -> TalkingHouse:
     return await async_talking_house(hass, model_server)
 
 
-async def test_everybody_hears_it(house: TalkingHouse) -> None:
-    """Every room hears it. People who are away get it on the phone, people at home do not."""
-    house.move("tom", "not_home")
-    told = await house.tell("everybody", DINNER)
-    assert house.said == {"Kitchen": [DINNER], "Living Room": [DINNER], "Bedroom": [DINNER]}
-    assert house.pushed == {"tom": [DINNER]}
-    assert sorted(told["result"]["announced_in"]) == ["Bedroom", "Kitchen", "Living Room"]
-    assert told["result"]["sent_to"] == ["Tom"]
-    assert told["error"] is None
-
-
-@pytest.mark.parametrize(
-    ("person", "rooms"),
-    [
-        ("kitchen", ["Kitchen"]),
-        ("the kitchen", ["Kitchen"]),
-        ("Küche", ["Kitchen"]),
-        ("Ground floor", ["Kitchen", "Living Room"]),
-        ("Kitchen, Bedroom", ["Kitchen", "Bedroom"]),
-        ("Bedroom satellite", ["Bedroom"]),
-        ("alle", ["Kitchen", "Living Room", "Bedroom"]),
-        ("tout le monde", ["Kitchen", "Living Room", "Bedroom"]),
-        ("toda la casa", ["Kitchen", "Living Room", "Bedroom"]),
-        ("die ganze Familie", ["Kitchen", "Living Room", "Bedroom"]),
-        ("whole house", ["Kitchen", "Living Room", "Bedroom"]),
-        ("iedereen", ["Kitchen", "Living Room", "Bedroom"]),
-    ],
-)
-async def test_where_it_is_heard(house: TalkingHouse, person: str, rooms: list[str]) -> None:
+async def test_where_it_is_heard(house: TalkingHouse) -> None:
     """Rooms, floors, devices and words for everybody, in the words of the family."""
-    await house.tell(person, DINNER)
-    assert sorted(house.said) == sorted(rooms)
+    for person, rooms in {
+        "kitchen": ["Kitchen"],
+        "the kitchen": ["Kitchen"],
+        "Küche": ["Kitchen"],
+        "Ground floor": ["Kitchen", "Living Room"],
+        "Kitchen, Bedroom": ["Kitchen", "Bedroom"],
+        "Bedroom satellite": ["Bedroom"],
+        **dict.fromkeys(("alle", "tout le monde", "toda la casa", "die ganze Familie"), ROOMS),
+        **dict.fromkeys(("whole house", "iedereen"), ROOMS),
+    }.items():
+        await house.tell(person, DINNER)
+        assert sorted(house.said) == sorted(rooms)
+        for satellite in house.satellites.values():
+            satellite.said.clear()
     assert house.pushed == {}
-
-
-async def test_a_person_at_home_and_away(house: TalkingHouse) -> None:
-    """At home in the shared rooms, away on the phone, and on the phone alone where that was asked for."""
-    await house.tell("Tom", "Tom, come down")
-    assert sorted(house.said) == ["Kitchen", "Living Room"]
-    assert house.pushed == {}
-    house.move("tom", "not_home")
-    await house.tell("Tom", "Bring milk")
-    assert "Bring milk" not in str(house.said)
-    assert house.pushed == {"tom": ["Bring milk"]}
-    house.move("tom", "home")
-    await house.tell("Tom", "The code is on the table", to_phone=True)
-    assert house.pushed["tom"] == ["Bring milk", "The code is on the table"]
-    assert "table" not in str(house.said)
 
 
 async def test_the_room_and_the_satellite_of_a_person(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -183,25 +152,6 @@ async def test_a_conversation_is_not_interrupted(house: TalkingHouse, freezer: F
     assert house.said["Kitchen"] == [DINNER]
 
 
-async def test_quiet_hours(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    """A room is asked about first, and a person gets it on the phone; a yes is enough."""
-    freezer.move_to(NIGHT)
-    await house.tell("Tom", "Come down")
-    assert house.said == {}
-    assert house.pushed == {"tom": ["Come down"]}
-    call = ("notify_person", {"person": "everybody", "message": DINNER})
-    house.agent.server.script([tool_calls([call])])
-    asked = await house.agent.say("Tell everybody that dinner is ready", context=house.anna)
-    assert speech(asked) == f"Should I announce this (Kitchen, Living Room, Bedroom): {DINNER}"
-    assert house.said == {}
-    done = await house.agent.say("Yes", conversation_id=asked.conversation_id, context=house.anna)
-    assert sorted(house.said) == ["Bedroom", "Kitchen", "Living Room"]
-    assert speech(done).startswith("Done.")
-    await house.agent.set_options(proactive_quiet_end="22:00:00")
-    await house.tell("kitchen", "The taxi is here")
-    assert house.said["Kitchen"][-1] == "The taxi is here"
-
-
 async def test_more_rooms_than_a_question_names_devices(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:
@@ -277,37 +227,6 @@ async def test_one_word_of_a_memory_may_be_the_secret(house: TalkingHouse) -> No
         await house.tell("everybody", sentence, sentence="Tell everybody what you know")
     await house.hass.async_block_till_done()
     assert heard == listed(ORDINARY)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "The alarm code is 4711",
-        "Das WLAN-Passwort lautet hunter2!x",
-        "code four seven one one",
-        "4711 is the code",
-        "Vier sieben eins eins ist der Code",
-    ],
-)
-async def test_codes_are_not_said_aloud(house: TalkingHouse, message: str) -> None:
-    """Not even with a yes; a phone may have them."""
-    told = await house.tell("everybody", message, sentence=f"Tell everybody: {message}")
-    assert "not announced" in told["error"]
-    assert house.said == {}
-    await house.tell("Tom", message, to_phone=True)
-    assert house.pushed == {"tom": [message]}
-
-
-async def test_the_household_can_forbid_it(house: TalkingHouse) -> None:
-    """The rules of the household hold for satellites, and for what plays on a speaker."""
-    office = add_speaker(house, "Office")
-    await house.agent.set_options(policy_blocked=["assist_satellite", office])
-    told = await house.tell("kitchen", DINNER)
-    assert "does not allow assist_satellite.announce" in told["error"]
-    told = await house.tell("office", DINNER)
-    assert "does not allow tts.speak" in told["error"]
-    assert house.said == {}
-    assert house.spoken == []
 
 
 async def test_an_announcement_cannot_be_undone(house: TalkingHouse) -> None:
@@ -399,17 +318,17 @@ async def test_an_agent_with_a_list_learns_no_names(hass: HomeAssistant, model_s
     assert "Anna" not in (await house.tell("Grandma", DINNER))["error"]
 
 
-@pytest.mark.parametrize("where", ["home", "not_home"])
-async def test_failures_tell_an_unknown_voice_nothing(house: TalkingHouse, where: str) -> None:
+async def test_failures_tell_an_unknown_voice_nothing(house: TalkingHouse) -> None:
     """Which device or phone has failed would say where the person is."""
     for room in house.satellites:
         house.set_state(room, "unavailable")
     house.hass.services.async_remove("notify", "mobile_app_tom")
-    house.move("tom", where)
-    failed = await house.tell("Tom", DINNER, where="Kitchen")
-    assert "Tom is not reached" in failed["error"]
-    assert "satellite" not in failed["error"]
-    assert "phone" not in failed["error"]
+    for where in ("home", "not_home"):
+        house.move("tom", where)
+        failed = await house.tell("Tom", DINNER, where="Kitchen")
+        assert "Tom is not reached" in failed["error"]
+        assert "satellite" not in failed["error"]
+        assert "phone" not in failed["error"]
 
 
 @pytest.mark.parametrize(
@@ -470,17 +389,6 @@ async def test_people_get_it_where_they_are_then(house: TalkingHouse, freezer: F
     assert kept(house).commands() == []
 
 
-@pytest.mark.parametrize(("where", "rooms", "pushed"), [("home", 2, {}), ("not_home", 0, {"tom": ["Bins"]})])
-async def test_one_person(
-    house: TalkingHouse, freezer: FrozenDateTimeFactory, where: str, rooms: int, pushed: dict[str, list[str]]
-) -> None:
-    await house.tell("Tom", "Bins", sentence="Remind Tom in an hour to take the bins out", when="1 hour")
-    house.move("tom", where)
-    await async_pass(house.hass, freezer, 3601)
-    assert len(house.said) == rooms
-    assert house.pushed == pushed
-
-
 async def test_every_evening(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
     """It is told again on the next day, until it is cancelled."""
     at = f"{dt_util.as_local(dt_util.utcnow()) + timedelta(hours=1):%H:%M}"
@@ -496,33 +404,14 @@ async def test_every_evening(house: TalkingHouse, freezer: FrozenDateTimeFactory
     listed = await ask(house, "timer", "What is planned?", action="list")
     (row,) = listed["result"]["commands"]
     assert row["planned"] == f"tell kitchen daily at {at}: Bedtime"
-    gone = await ask(
-        house,
-        "timer",
-        "Cancel the bedtime announcement",
-        action="cancel",
-        name="bedtime",
-    )
+    gone = await ask(house, "timer", "Cancel the bedtime announcement", action="cancel", name="bedtime")
     assert gone["result"]["cancelled_commands"] == [row]
-    assert kept(house).commands() == []
-
-
-async def test_undo_takes_the_plan_back(house: TalkingHouse) -> None:
-    await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
-    gone = await ask(house, "activity", "Undo that", action="undo")
-    assert DINNER in gone["result"]["cancelled"][0]["planned"]
     assert kept(house).commands() == []
 
 
 async def test_the_last_thing_is_cancelled(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
     """ "Cancel that" after a message means the message, although there is an older timer."""
-    await ask(
-        house,
-        "timer",
-        "Set a timer for an hour",
-        action="set",
-        when="1 hour",
-    )
+    await ask(house, "timer", "Set a timer for an hour", action="set", when="1 hour")
     freezer.tick(10)
     await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
     gone = await ask(house, "timer", "Cancel that", action="cancel")
@@ -531,32 +420,18 @@ async def test_the_last_thing_is_cancelled(house: TalkingHouse, freezer: FrozenD
 
 
 async def test_another_time_for_the_same_person(house: TalkingHouse) -> None:
-    """The result names the earlier message, so that the model can cancel it."""
+    """The result names the earlier message, so that the model can cancel it; the same twice is one."""
     conversation = None
-    for when in ("30 minutes", "1 hour"):
+    for when in ("30 minutes", "1 hour", "1 hour"):
         made = ("notify_person", {"person": "Tom", "message": "Buy bread", "when": when})
         house.agent.server.script([tool_calls([made]), text("Okay.")])
         said = await house.agent.say(
             f"Tell Tom in {when} to buy bread", context=house.anna, conversation_id=conversation
         )
         conversation = said.conversation_id
-    told = tool_results(house.agent.server.chats[-1])[-1]
+        told = tool_results(house.agent.server.chats[-1])[-1]
     assert "cancel it if this one replaces it" in told["result"]["notes"][0]
-
-
-async def test_the_same_twice_is_one(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    for _ in range(2):
-        await house.tell("kitchen", DINNER, sentence=LATER, when="10 minutes")
-    assert len(kept(house).commands()) == 1
-
-
-async def test_a_restart(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    await house.tell("everybody", DINNER, sentence=LATER, when="10 minutes")
-    entry = house.agent.entry
-    assert await house.hass.config_entries.async_reload(entry.entry_id)
-    await house.hass.async_block_till_done()
-    await async_pass(house.hass, freezer, 601)
-    assert house.said == heard_everywhere(DINNER)
+    assert len(kept(house).commands()) == 2
 
 
 async def test_at_night_it_is_asked_before(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
@@ -592,63 +467,6 @@ async def test_quiet_hours_that_came_later(
     assert house.said == {}
     (sent,) = house.pushed["anna"]
     assert sent.endswith("is not allowed any more: kitchen. It would need a confirmation now.")
-
-
-async def test_rights_of_the_time(house: TalkingHouse, freezer: FrozenDateTimeFactory) -> None:
-    """A user who was switched off meanwhile says nothing any more."""
-    await house.tell("kitchen", DINNER, sentence=LATER, when="10 minutes")
-    assert house.anna.user_id is not None
-    user = await house.hass.auth.async_get_user(house.anna.user_id)
-    assert user is not None
-    user.is_active = False
-    await async_pass(house.hass, freezer, 601)
-    assert house.said == {}
-    assert "no longer" not in str(house.said)
-    (sent,) = house.pushed["anna"]
-    assert "not allowed to do that any more" in sent
-
-
-@pytest.mark.parametrize(
-    ("language", "sentence", "message"),
-    [
-        ("en", LATER, DINNER),
-        ("en", "tell Anna at six to call grandma", "Call grandma"),
-        ("de", "Sag in zehn Minuten allen, dass das Essen fertig ist", "Das Essen ist fertig"),
-        ("fr", "Dans dix minutes, dis à tout le monde que le repas est prêt", "Le repas est prêt"),
-        ("es", "Dentro de diez minutos di a todos que la cena está lista", "La cena está lista"),
-        ("it", "Tra dieci minuti di' a tutti che la cena è pronta", "La cena è pronta"),
-        ("nl", "Zeg over tien minuten tegen iedereen dat het eten klaar is", "Het eten is klaar"),
-        ("pl", "Za dziesięć minut powiedz wszystkim, że obiad gotowy", "Obiad gotowy"),
-        ("sv", "Säg till alla om tio minuter att maten är klar", "Maten är klar"),
-        ("ru", "Через десять минут скажи всем, что ужин готов", "Ужин готов"),
-    ],
-)
-async def test_not_at_once(house: TalkingHouse, language: str, sentence: str, message: str) -> None:
-    """A model that forgets the time is told so, and nothing is said."""
-    args = {"person": "everybody", "message": message}
-    house.agent.server.script([tool_calls([("notify_person", args)]), text("Okay.")])
-    await house.agent.say(sentence, context=house.anna, language=language)
-    told = tool_results(house.agent.server.chats[1])[-1]
-    assert "The sentence says a time, and nothing was sent" in told["error"]
-    assert house.said == {}
-
-
-@pytest.mark.parametrize(
-    ("language", "sentence", "message"),
-    [
-        ("en", "Tell everybody that dinner is in ten minutes", "Dinner in 10 minutes"),
-        ("en", "Tell Tom that I come home at six", "Anna comes home at 6."),
-        ("de", "Sag den Kindern, der Bus fährt in fünf Minuten", "Der Bus fährt in 5 Minuten!"),
-        ("fr", "Dis à tout le monde qu'on mange dans dix minutes", "On mange dans dix minutes."),
-        ("nl", "Zeg tegen iedereen dat we over tien minuten eten", "We eten over tien minuten."),
-    ],
-)
-async def test_times_that_are_told(house: TalkingHouse, language: str, sentence: str, message: str) -> None:
-    """A time that the message says, or that is of another command, does not delay it."""
-    args = {"person": "Tom", "message": message, "to_phone": True}
-    house.agent.server.script([tool_calls([("notify_person", args)]), text("Okay.")])
-    await house.agent.say(sentence, context=house.anna, language=language)
-    assert house.pushed == {"tom": [message]}
 
 
 async def test_a_message_to_oneself_is_a_reminder(house: TalkingHouse) -> None:

@@ -72,21 +72,6 @@ async def test_nobody_can_be_reached(hass: HomeAssistant, model_server: ModelSer
     assert "notify_person" not in str(agent.server.chats[-1].json["tools"])
 
 
-async def test_messages_can_be_restricted(
-    hass: HomeAssistant, model_server: ModelServer, phones: Phones
-) -> None:
-    """The household may want to be asked, with the words that are going to be sent."""
-    options = {"notify_targets": TARGETS, "policy_restricted": ["notify"]}
-    agent = (await async_agent(hass, model_server, options)).at_satellite()
-    model_server.script([tool_calls([("notify_person", {"person": "Ben", "message": "Dinner is ready"})])])
-    asked = await agent.say("Tell Ben that dinner is ready")
-    assert speech(asked) == "Should I send this to ben phone: Dinner is ready"
-    assert said(phones, "ben_phone") == []
-    done = await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert speech(done) == "Done."
-    assert said(phones, "ben_phone") == ["Dinner is ready"]
-
-
 type MakeAgent = Callable[..., Coroutine[Any, Any, Agent]]
 
 
@@ -276,18 +261,15 @@ async def test_no_phone_for_the_picture(
     assert set(schema) == {"camera", "question"}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_a_message_shows_cameras_only() -> None:
+    for data in (
         {"image": "/api/camera_proxy/camera.a?token=1"},
         {"image": "https://example.com/?q=secret"},
         {"image": "/api/camera_proxy/camera.a", "url": "/lovelace"},
         {"actions": []},
         "text",
-    ],
-)
-def test_a_message_shows_cameras_only(data: object) -> None:
-    assert not shows_camera(data)
+    ):
+        assert not shows_camera(data)
     assert shows_camera({"image": "/api/camera_proxy/camera.front_door"})
 
 

@@ -33,14 +33,26 @@ from ...knowledge.house import AgentView
 from ...knowledge.speaker import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
-from .habits import KnownHabit, Phrase, Thing, Things, async_sentence, find_same, kind_of, without_doubles
-from .influxdb import FluxSource, InfluxAddress, InfluxQLSource, InfluxSource
+from .habits import (
+    DAY_BEGINS,
+    IN_USE,
+    Habit,
+    Observation,
+    Phrase,
+    Thing,
+    Things,
+    async_sentence,
+    find_habits,
+    habit_day,
+    without_doubles,
+)
 from .observations import DAYS, Observations, is_learned
-from .patterns import DAY_BEGINS, IN_USE, Habit, Observation, find_habits, habit_day
-from .recorder import (
-    Act,
+from .sources import (
+    FluxSource,
+    InfluxAddress,
+    InfluxQLSource,
+    InfluxSource,
     ObservationSource,
-    ObservedChange,
     RecorderSource,
     SourceError,
     acts,
@@ -120,7 +132,7 @@ class Learner:
         self._working = asyncio.Lock()
 
     @property
-    def habits(self) -> Sequence[KnownHabit]:
+    def habits(self) -> Sequence[Habit]:
         """Return the habits that were found last."""
         return tuple(self._observations.habits)
 
@@ -171,8 +183,8 @@ class Learner:
             end = min(start + timedelta(days=1), until)
             changes = await self._source.async_changes(entity_ids, start, end)
             last = dict(kept.last)
-            done = await self._hass.async_add_executor_job(_acts, changes, last)
-            observed = await self._async_attributed(done)
+            done = acts(changes, last)
+            observed = await self._async_attributed(await self._hass.async_add_executor_job(list, done))
             shown = {key: watts[key] for key in powers}
             levels = await self._source.async_levels(shown, start, end, FINE)
             observed += [
@@ -186,22 +198,21 @@ class Learner:
             kept.add(observed, end)
             start = end
 
-    async def _async_attributed(self, done: Iterable[Act]) -> list[Observation]:
-        """Return actions with who did them: a person, and none of Home Assistant's own users."""
+    async def _async_attributed(self, done: Iterable[Observation]) -> list[Observation]:
+        """Return actions of users with the persons who did them, and none of Home Assistant's own users."""
         known: dict[str | None, Person | None] = {}
         observed = []
         for act in done:
-            if act.user_id not in known:
-                user = await self._hass.auth.async_get_user(act.user_id) if act.user_id else None
+            if act.person not in known:
+                user = await self._hass.auth.async_get_user(act.person) if act.person else None
                 is_own = user is None or user.system_generated
-                known[act.user_id] = None if is_own else await async_person_of_user(self._hass, act.user_id)
-            who = known[act.user_id]
-            if act.entity_id.startswith("person."):
-                state = self._hass.states.get(act.entity_id)
+                known[act.person] = None if is_own else await async_person_of_user(self._hass, act.person)
+            who = known[act.person]
+            if act.subject.startswith("person."):
+                state = self._hass.states.get(act.subject)
                 wanted = str(state.attributes.get("id") or state.object_id) if state else None
                 who = next((person for person in persons(self._hass) if person.id == wanted), None)
-            at = dt_util.as_local(act.at)
-            observed.append(Observation(at, act.entity_id, act.value, who.id if who else None))
+            observed.append(replace(act, at=dt_util.as_local(act.at), person=who.id if who else None))
         return observed
 
     async def _async_find(self, until: datetime) -> None:
@@ -219,8 +230,7 @@ class Learner:
             for entity_id in {*self._observed(), *self._power_sensors()}
         }
         found = await self._hass.async_add_executor_job(_find, kept, last, things)
-        kinds = ((kind_of(habit), habit) for habit in found)
-        new = [habit for kind, habit in kinds if not any(map(kind.is_same, kept.silenced))]
+        new = [habit for habit in found if not any(map(habit.is_same, kept.silenced))]
         await self._async_note(new, until)
 
     async def _async_note(self, found: Sequence[Habit], now: datetime) -> None:
@@ -228,7 +238,7 @@ class Learner:
         left = list(self._observations.habits)
         noted = []
         for habit in found:
-            if (known := find_same(kind_of(habit), left)) is not None:
+            if (known := next(filter(habit.is_same, left), None)) is not None:
                 left.remove(known)
             who = names.get(habit.person or "", "")
             names_of = [_name(self._hass, subject) for subject in habit.subjects[:MAX_NAMED]]
@@ -236,24 +246,21 @@ class Learner:
             name = " + ".join([*names_of, str(more)] if more else names_of)
             unit = self._hass.config.units.temperature_unit
             text = await async_sentence(self._phrase, habit, name, who, unit)
-            house_habit = KnownHabit(
-                id=known.id if known else ulid_now(), habit=habit, name=name, who=who, text=text
-            )
-            if await self._async_remember(house_habit, now):
-                noted.append(house_habit)
+            named = replace(habit, id=known.id if known else ulid_now(), name=name, who=who, text=text)
+            if await self._async_remember(named, now):
+                noted.append(named)
         gone = [known.id for known in left if (memory := self._memories.get(known.id)) and is_learned(memory)]
         await self._memories.async_drop(gone)
         self._observations.set_habits(noted)
 
-    async def _async_remember(self, known: KnownHabit, now: datetime) -> bool:
+    async def _async_remember(self, habit: Habit, now: datetime) -> bool:
         """Store a habit, or its current confidence; return whether there was space.
 
         Half its confidence is its importance, so that it never crowds out what a person said. What
         a person has said about it meanwhile stays as it was said.
         """
-        habit = known.habit
         new = make_memory(
-            known.text,
+            habit.text,
             type=MemoryType.FACT,
             importance=round(habit.confidence / 2, 3),
             person=habit.person,
@@ -261,8 +268,8 @@ class Learner:
             private=any(_is_private(self._hass, subject) for subject in habit.subjects),
             heard=Provenance(at=now, person=habit.person),
         )
-        if (old := self._memories.get(known.id)) is None:
-            return await self._memories.async_observe(replace(new, id=known.id))
+        if (old := self._memories.get(habit.id)) is None:
+            return await self._memories.async_observe(replace(new, id=habit.id))
         if not is_learned(old):
             return True
         return await self._memories.async_observe(
@@ -301,11 +308,6 @@ class Learner:
             and state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) in WATTS
             and self._view.is_exposed(state.entity_id)
         }
-
-
-def _acts(changes: Iterable[ObservedChange], last: dict[str, str]) -> list[Act]:
-    """Return the actions of people; runs in a worker thread."""
-    return list(acts(changes, last))
 
 
 def _find(kept: Observations, last: date, things: Things) -> list[Habit]:

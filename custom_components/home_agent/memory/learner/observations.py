@@ -1,7 +1,7 @@
 """What was observed in the last weeks: the recorder forgets it sooner. Bounded, and deleted when asked."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from operator import attrgetter
 from typing import Any, Final
@@ -13,8 +13,7 @@ from ...const import DOMAIN
 from ...store import EntryStore, dump, read_moment
 from ..memories import Memories
 from ..records import Memory, Origin
-from .habits import HabitKind, KnownHabit, dump_habit, load_habit, load_kind
-from .patterns import Observation, habit_day
+from .habits import Habit, Observation, habit_day, load_habit
 
 DAYS: Final = 42
 """Days that are kept and analysed: enough for weekly habits, and short enough to forget."""
@@ -24,18 +23,6 @@ MAX_OBSERVATIONS: Final = 20_000
 """Times kept of all."""
 MAX_SILENCED: Final = 500
 STORE_KEY = f"{DOMAIN}.observations"
-
-
-@dataclass(frozen=True, slots=True)
-class SeenAt:
-    """When something was done, in seconds since 1970, and by whom."""
-
-    at: int
-    person: str | None = None
-
-
-type Action = tuple[str, str]
-"""An entity, and the action on it."""
 
 
 class Observations:
@@ -48,44 +35,37 @@ class Observations:
         """The first day with observations."""
         self.last: dict[str, str] = {}
         """The last known value of each entity, for the reading that follows."""
-        self.habits: list[KnownHabit] = []
-        self.silenced: list[HabitKind] = []
+        self.habits: list[Habit] = []
+        self.silenced: list[Habit] = []
         """Habits that were deleted by a user: they do not return."""
-        self._seen: dict[Action, list[SeenAt]] = {}
+        self._seen: list[Observation] = []
 
     def __len__(self) -> int:
         """Return how many times are kept."""
-        return sum(len(moments) for moments in self._seen.values())
+        return len(self._seen)
 
     @callback
     def add(self, observed: Iterable[Observation], until: datetime) -> None:
         """Store the observations of one day, and forget those that are too old."""
-        today: dict[Action, set[SeenAt]] = {}
-        for item in observed:
-            moment = SeenAt(int(item.at.timestamp()), item.person)
-            today.setdefault((item.subject, item.value), set()).add(moment)
-        for action, moments in today.items():
-            few = sorted(moments, key=attrgetter("at"))[:MAX_A_DAY]
-            self._seen[action] = [*self._seen.get(action, ()), *few]
+        counts: Counter[tuple[str, str]] = Counter()
+        for item in sorted(set(observed), key=attrgetter("at")):
+            counts[item.subject, item.value] += 1
+            if counts[item.subject, item.value] <= MAX_A_DAY:
+                self._seen.append(item)
         self.read_until = until
-        oldest = (until - timedelta(days=DAYS)).timestamp()
+        oldest = until - timedelta(days=DAYS)
         if (more := len(self) - MAX_OBSERVATIONS) > 0:
-            ordered = sorted(item.at for moments in self._seen.values() for item in moments)
-            oldest = max(oldest, ordered[more])
-            begins = habit_day(dt_util.as_local(dt_util.utc_from_timestamp(oldest)))
+            oldest = max(oldest, sorted(item.at for item in self._seen)[more])
+            begins = habit_day(dt_util.as_local(oldest))
             self.since = max(self.since, begins) if self.since else None
-        self._keep(lambda _action, moment: moment.at >= oldest)
+        self._keep(lambda item: item.at >= oldest)
 
     def all(self) -> list[Observation]:
-        """Return the data to store, in local time; called in a worker thread."""
-        return [
-            Observation(dt_util.as_local(dt_util.utc_from_timestamp(moment.at)), *action, moment.person)
-            for action, moments in list(self._seen.items())
-            for moment in moments
-        ]
+        """Return what was observed, in local time."""
+        return list(self._seen)
 
     @callback
-    def set_habits(self, habits: Iterable[KnownHabit]) -> None:
+    def set_habits(self, habits: Iterable[Habit]) -> None:
         """Take the habits that were found last."""
         self.habits = list(habits)
         self._changed()
@@ -103,15 +83,15 @@ class Observations:
     def keep_only(self, entity_ids: Collection[str], persons: Collection[str]) -> None:
         """Forget old observations, and those of persons who no longer exist."""
         known = {None, *persons}
-        self._keep(lambda action, moment: action[0] in entity_ids and moment.person in known)
+        self._keep(lambda item: item.subject in entity_ids and item.person in known)
 
     @callback
     def erase_person(self, person_id: str) -> int:
         """Forget the actions and habits of a person; return how many."""
         before = len(self)
-        self.habits = [known for known in self.habits if known.habit.person != person_id]
+        self.habits = [known for known in self.habits if known.person != person_id]
         self.silenced = [kind for kind in self.silenced if kind.person != person_id]
-        self._keep(lambda _action, moment: moment.person != person_id)
+        self._keep(lambda item: item.person != person_id)
         return before - len(self)
 
     @callback
@@ -120,7 +100,7 @@ class Observations:
 
         The next reading begins with what happens from now on.
         """
-        self._seen, self.last, self.habits, self.since = {}, {}, [], None
+        self._seen, self.last, self.habits, self.since = [], {}, [], None
         self.read_until = dt_util.utcnow() if self.read_until else None
         if not keep_silenced:
             self.silenced = []
@@ -128,15 +108,15 @@ class Observations:
 
     def stored(self) -> dict[str, Any]:
         """Return all that is to be written; called in a worker thread."""
+        seen: dict[tuple[str, str], list[tuple[int, str | None]]] = {}
+        for item in list(self._seen):
+            seen.setdefault((item.subject, item.value), []).append((int(item.at.timestamp()), item.person))
         return {
             "read_until": dump(self.read_until),
             "since": dump(self.since),
             "last": dict(self.last),
-            "seen": [
-                [*action, [[moment.at, moment.person] for moment in list(moments)]]
-                for action, moments in list(self._seen.items())
-            ],
-            "habits": [dump_habit(known) for known in self.habits],
+            "seen": [[*action, dump(moments)] for action, moments in seen.items()],
+            "habits": dump(self.habits),
             "silenced": dump(self.silenced),
         }
 
@@ -146,19 +126,16 @@ class Observations:
         self.read_until = read_moment(until) if until else None
         self.since = date.fromisoformat(since) if since else None
         self.last = {str(track): str(value) for track, value in dict(stored["last"]).items()}
-        self._seen = {
-            (str(subject), str(value)): [SeenAt(int(at), person) for at, person in moments]
+        self._seen = [
+            Observation(dt_util.as_local(dt_util.utc_from_timestamp(at)), str(subject), str(value), person)
             for subject, value, moments in stored["seen"]
-        }
+            for at, person in moments
+        ]
         self.habits = [load_habit(item) for item in stored["habits"]]
-        self.silenced = [load_kind(item) for item in stored["silenced"]]
+        self.silenced = [load_habit(item) for item in stored["silenced"]]
 
-    def _keep(self, keeps: Callable[[Action, SeenAt], bool]) -> None:
-        kept = {
-            action: [moment for moment in moments if keeps(action, moment)]
-            for action, moments in self._seen.items()
-        }
-        self._seen = {action: moments for action, moments in kept.items() if moments}
+    def _keep(self, keeps: Callable[[Observation], bool]) -> None:
+        self._seen = [item for item in self._seen if keeps(item)]
         self._changed()
 
 

@@ -7,8 +7,9 @@ automation change.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 import os
 from pathlib import Path
 from typing import Any, Final, Self
@@ -34,7 +35,7 @@ from ...knowledge.speaker import Speaker
 from ...safety.frozen import ServiceCall
 from ...safety.journal import AuditKind
 from ...safety.rules import Verdict
-from ...store import EntryStore, read_list, read_moment
+from ...store import EntryStore, dump as dump_record, load, read_list
 from ...texts import words
 from ..base import ToolRun
 from ..own_calls import async_reload_automation, async_switch_automation
@@ -95,15 +96,6 @@ class OwnAutomation:
     created: datetime = field(default_factory=dt_util.utcnow)
     outside: bool = False
     """Whether text from outside had been read when it was written."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON-compatible data."""
-        return {**asdict(self), "created": self.created.isoformat()}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored automation. Raises LookupError, TypeError or ValueError for anything else."""
-        return cls(**{**stored, "config": dict(stored["config"]), "created": read_moment(stored["created"])})
 
     def without_person(self, user_id: str) -> Self:
         """Return it without a user who asked for it, and without what people said."""
@@ -172,34 +164,6 @@ class AutomationEdit:
             return "created", "deleted, as it was created before"
         return ("deleted", "restored") if self.after is None else ("changed", "as it was before the change")
 
-    def without_person(self, user_id: str) -> Self:
-        """Return it without a user who asked for the automation, and without what people said."""
-        return replace(
-            self,
-            before=self.before.without_person(user_id) if self.before else None,
-            after=self.after.without_person(user_id) if self.after else None,
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON-compatible data."""
-        return {
-            **asdict(self),
-            "before": self.before.as_dict() if self.before else None,
-            "after": self.after.as_dict() if self.after else None,
-            "at": self.at.isoformat(),
-        }
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored edit. Raises LookupError, TypeError or ValueError for anything else."""
-        sides = {
-            side: OwnAutomation.from_dict(stored[side]) if stored[side] else None
-            for side in ("before", "after")
-        }
-        if sides["before"] is sides["after"]:
-            raise ValueError("an edit of nothing")
-        return cls(**{**stored, **sides, "at": read_moment(stored["at"])})
-
 
 class OwnAutomations:
     """The automations of one agent."""
@@ -249,13 +213,6 @@ class OwnAutomations:
             listener()
 
     @callback
-    def adopt(self, automation: OwnAutomation) -> None:
-        """Keep an automation that was made in another way, unless it is known."""
-        if automation.id not in self._automations:
-            self._automations[automation.id] = automation
-            self._changed()
-
-    @callback
     def inherit(self, other: OwnAutomations) -> None:
         """Keep what another agent kept that is removed."""
         if other.all() or other.edits:
@@ -281,15 +238,16 @@ class OwnAutomations:
 
     @callback
     def forget_user(self, user_id: str) -> int:
-        """Forget who asked for automations, and what they said; the automations stay. Return how many."""
+        """Forget who asked for automations, what they said, and all edits of these. Return how many.
+
+        The automations stay.
+        """
         ids = self.concerning(user_id)
-        edits = [edit for edit in self._edits if edit.user_id != user_id]
-        gone = len(self.of_user(user_id)) + len(self._edits) - len(edits)
+        mine = [edit for edit in self._edits if edit.user_id == user_id]
+        gone = len(self.of_user(user_id)) + len(mine)
         for each in self._automations.keys() & ids:
             self._automations[each] = self._automations[each].without_person(user_id)
-        self._edits = deque(
-            (edit.without_person(user_id) if edit.automation.id in ids else edit for edit in edits), MAX_EDITS
-        )
+        self._edits = deque((edit for edit in self._edits if edit.automation.id not in ids), MAX_EDITS)
         if ids:
             self._changed()
         return gone
@@ -297,16 +255,16 @@ class OwnAutomations:
     def stored(self) -> dict[str, Any]:
         """Return all that is to be written; called in a worker thread."""
         return {
-            "automations": [own.as_dict() for own in list(self._automations.values())],
-            "changes": [edit.as_dict() for edit in list(self._edits)],
+            "automations": dump_record(list(self._automations.values())),
+            "changes": dump_record(list(self._edits)),
         }
 
     def restore(self, stored: Mapping[str, Any]) -> Exception | None:
         """Restore what was stored; return the problems of invalid items. Raises the errors of reading it."""
-        automations, problem = read_list(stored["automations"], OwnAutomation.from_dict)
-        edits, other = read_list(stored["changes"], AutomationEdit.from_dict)
+        automations, problem = read_list(stored["automations"], partial(load, OwnAutomation))
+        edits, other = read_list(stored["changes"], partial(load, AutomationEdit))
         self._automations = {own.id: own for own in automations}
-        self._edits.extend(edits)
+        self._edits.extend(edit for edit in edits if edit.after or edit.before)
         return problem or other
 
 
@@ -341,20 +299,21 @@ def entity_of(hass: HomeAssistant, automation_id: str) -> str | None:
 def known_automations(hass: HomeAssistant, own: OwnAutomations) -> list[KnownAutomation]:
     """Return the automations of Home Assistant, those that were asked for first, the newest first."""
     registry = er.async_get(hass)
-    automations: dict[str, KnownAutomation] = {}
-    for kept in own.all():
-        entity_id = entity_of(hass, kept.id)
-        state = hass.states.get(entity_id) if entity_id else None
-        if entity_id and state is not None:
-            automations[entity_id] = KnownAutomation(
-                entity_id=entity_id, name=state.name, id=kept.id, own=kept
-            )
-    for state in sorted(hass.states.async_all(AUTOMATION), key=lambda state: state.name.casefold()):
+    own_by_id = {kept.id: kept for kept in own.all()}
+    places = {automation_id: place for place, automation_id in enumerate(own_by_id)}
+    automations: list[KnownAutomation] = []
+    for state in hass.states.async_all(AUTOMATION):
         entry = registry.async_get(state.entity_id)
         automation_id = str(entry.unique_id) if entry else str(state.attributes.get("id") or "")
-        other = KnownAutomation(entity_id=state.entity_id, name=state.name, id=automation_id)
-        automations.setdefault(state.entity_id, other)
-    return list(automations.values())
+        automations.append(
+            KnownAutomation(
+                entity_id=state.entity_id,
+                name=state.name,
+                id=automation_id,
+                own=own_by_id.get(automation_id),
+            )
+        )
+    return sorted(automations, key=lambda known: (places.get(known.id, len(places)), known.name.casefold()))
 
 
 @callback
@@ -601,19 +560,8 @@ async def async_add(
         raise AutomationRefusedError("automations_missing")
     await async_check(hass, automation_id, config)
     item = {"id": automation_id, **config}
-    before, after = await _async_edit(hass, automation_id, item)
-
-    def take_back() -> None:
-        """Restore the file, unless it was changed in the meantime."""
-        path = _path(hass)
-        with suppress(OSError, UnicodeDecodeError, WriteError):
-            if _read(path) != after:
-                return
-            if before is None:
-                path.unlink()
-            else:
-                write_utf8_file_atomic(str(path), before)
-
+    earlier = await async_read(hass, automation_id)
+    await _async_edit(hass, automation_id, item)
     failed: HomeAssistantError | None = None
     try:
         await async_reload_automation(hass, automation_id, context)
@@ -626,10 +574,9 @@ async def async_add(
         if await async_read(hass, automation_id) is None:
             await _async_edit(hass, automation_id, item)
         return entity_id
-    await hass.async_add_executor_job(take_back)
-    if before is not None:
-        with suppress(HomeAssistantError):
-            await async_reload_automation(hass, automation_id, context)
+    with suppress(HomeAssistantError):
+        await _async_edit(hass, automation_id, earlier and {"id": automation_id, **earlier})
+        await async_reload_automation(hass, automation_id, context)
     raise AutomationRefusedError("automations_not_included") from failed
 
 
@@ -657,12 +604,10 @@ def _path(hass: HomeAssistant) -> Path:
     return Path(os.path.realpath(hass.config.path(AUTOMATION_CONFIG_PATH)))
 
 
-async def _async_edit(
-    hass: HomeAssistant, automation_id: str, item: Mapping[str, Any] | None
-) -> tuple[str | None, str]:
-    """Put an item in the place of an id, or remove it; return the text of the file before and after."""
+async def _async_edit(hass: HomeAssistant, automation_id: str, item: Mapping[str, Any] | None) -> None:
+    """Put an item in the place of an id, or remove it."""
 
-    def edit() -> tuple[str | None, str]:
+    def edit() -> None:
         path = _path(hass)
         try:
             before = _read(path)
@@ -672,9 +617,8 @@ async def _async_edit(
             write_utf8_file_atomic(str(path), after)
         except (OSError, UnicodeDecodeError, WriteError) as err:
             raise AutomationRefusedError("automations_unwritable", error=type(err).__name__) from err
-        return before, after
 
-    return await hass.async_add_executor_job(edit)
+    await hass.async_add_executor_job(edit)
 
 
 def edited(text: str, automation_id: str, item: Mapping[str, Any] | None) -> str:
@@ -685,52 +629,33 @@ def edited(text: str, automation_id: str, item: Mapping[str, Any] | None) -> str
     """
     items = automations_in(text)
     place = next((index for index, each in enumerate(items) if _is(each, automation_id)), None)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.splitlines(keepends=True)
-
-    def dumped(beside: str) -> list[str]:
-        indent = beside[: len(beside) - len(beside.lstrip())]
-        return [f"{indent}{line}{newline}" for line in str(dump([dict(item or {})])).splitlines()]
-
-    if place is not None:
-        first, last = _span(text, lines, place)
-        own = [] if item is None else dumped(lines[first])
-        after = "".join((*lines[:first], *own, *lines[last:]))
-        expected = [*items[:place], *([] if item is None else [dict(item)]), *items[place + 1 :]]
-        if not expected and _parse(after) is None:
-            after += f"[]{newline}"
-    elif item is None:
+    if place is None and item is None:
         return text
-    else:
+    lines, newline = text.splitlines(keepends=True), "\r\n" if "\r\n" in text else "\n"
+    dashes = [index for index, line in enumerate(lines) if f"{line.strip()} ".lstrip().startswith("- ")]
+    indent = min((lines[index].partition("-")[0] for index in dashes), key=len, default="")
+    starts = [index for index in dashes if lines[index].startswith(f"{indent}-")]
+    if len(starts) != len(items):
+        raise AutomationRefusedError("automations_unreadable")
+    new = [] if item is None else [dict(item)]
+    own = [f"{indent}{line}{newline}" for line in (str(dump(new)).splitlines() if new else ())]
+    if place is None:
         # An empty list is often written as []; comments stay.
-        kept = [line for line in lines if items or line.strip().partition("#")[0].strip() != "[]"]
-        before = "".join(kept)
-        glue = "" if not before or before.endswith("\n") else newline
-        after = before + glue + "".join(dumped(next(filter(_begins, kept), "")))
-        expected = [*items, dict(item)]
-    if automations_in(after) != expected:
+        lines = [line for line in lines if items or line.strip().partition("#")[0].strip() != "[]"]
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += newline
+        after, expected = [*lines, *own], [*items, *new]
+    else:
+        first, last = starts[place], [*starts, len(lines)][place + 1]
+        # Comments behind an item are not its own.
+        while last > first + 1 and lines[last - 1].strip().partition("#")[0] == "":
+            last -= 1
+        after = [*lines[:first], *own, *lines[last:]]
+        expected = [*items[:place], *new, *items[place + 1 :]]
+    changed = "".join(after) + ("" if expected else f"[]{newline}")
+    if automations_in(changed) != expected:
         raise AutomationRefusedError("automations_unreadable")
-    return after
-
-
-def _span(text: str, lines: list[str], place: int) -> tuple[int, int]:
-    """Return the first line of an item and the line behind it; comments behind it are not its own."""
-    node = yaml.compose(text, Loader=_Loader)
-    if not isinstance(node, yaml.SequenceNode) or node.flow_style:
-        raise AutomationRefusedError("automations_unreadable")
-    mark = node.value[place]
-    first, last = mark.start_mark.line, mark.end_mark.line
-    while first and not _begins(lines[first]):
-        first -= 1
-    # A block ends where the next one begins, or behind its last line.
-    last += last < len(lines) and mark.end_mark.column > 0 and not _begins(lines[last])
-    while last > first + 1 and lines[last - 1].strip().partition("#")[0] == "":
-        last -= 1
-    return first, last
-
-
-def _begins(line: str) -> bool:
-    return line.lstrip().rstrip("\r\n") == "-" or line.lstrip().startswith("- ")
+    return changed
 
 
 def _is(item: Any, automation_id: str) -> bool:

@@ -1,17 +1,21 @@
-"""An automation as a call describes it, in Home Assistant's form: names become ids, words become states.
+"""automation: automations in plain language, which an administrator confirms before they are written.
 
-Read are the forms below, of which an error gives the right one. Home Assistant's own schemas judge the rest.
-What it does is planned now and judged as if it ran now.
+A call describes one in Home Assistant's form: names become ids, words become states. Read are the forms
+below, of which an error gives the right one; Home Assistant's own schemas judge the rest. What it does is
+planned now and judged as if it ran now.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import time
 import json
-from typing import Any, Final
+from typing import Any, Final, override
 
+import probatio
 import yaml
 
+from homeassistant.auth.models import User
 from homeassistant.const import (
     ATTR_ENTITY_ID,
     STATE_HOME,
@@ -25,32 +29,65 @@ from homeassistant.core import HomeAssistant, State, valid_entity_id
 from homeassistant.helpers import llm
 from homeassistant.helpers.translation import async_get_translations
 from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+from homeassistant.util.ulid import ulid_now
 
+from ...const import CONF_ALLOW_AUTOMATIONS, CONF_ALLOW_SCRIPTS
 from ...domains import DOMAINS, domains_of
 from ...domains.binary_sensor import BINARY_WORDS
-from ...errors import PermissionDenied, ValidationError
+from ...errors import WAITS, ChangedSinceAsked, PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import squash
 from ...knowledge.speaker import entity_of_person
 from ...knowledge.spoken_words import state_meanings
 from ...languages import DEFAULT
-from ...safety.frozen import FrozenPlan, ServiceCall, frozen_call
+from ...safety.frozen import (
+    AutomationChange,
+    FrozenAutomation,
+    FrozenPlan,
+    ServiceCall,
+    frozen_call,
+)
 from ...safety.redaction import is_secret
-from ...texts import as_number, first_name, fold, leaves, one_line, opened
+from ...safety.rules import Verdict
+from ...texts import as_number, fold, leaves, one_line, opened
 from ...timespans import EVERY_DAY
 from ...when import read_clock, read_days, read_length
-from ..base import ToolRun
+from ..base import HomeAgentTool, TargetsFailed, ToolRun
 from ..calls.repair import adapt, fit
 from ..control.arguments import read_args
 from ..control.planning import plan
 from ..control.scripts import SCRIPT, plan_script
 from ..control.values import Units
 from ..everyday.notify_tool import MAX_MESSAGE, NotifyTool, self_words
+from ..everyday.timer_tool import OUTSIDE
 from ..ha_control import ControlTool, async_prepare_names, resolve_gated
-from ..people import NOTIFY
+from ..own_calls import async_switch_automation
+from ..people import NOTIFY, is_called
 from ..resolving.resolver import Target, plain, resolve, texts
-from ..waiting import as_values
-from .kept import RECORDED, unattended
+from ..waiting import as_values, freeze
+from .kept import (
+    AUTOMATION,
+    ID_PREFIX,
+    RECORDED,
+    AutomationEdit,
+    KnownAutomation,
+    OwnAutomation,
+    OwnAutomations,
+    async_add,
+    async_check,
+    async_check_allowed,
+    async_read,
+    async_remove,
+    calls_in,
+    check_administrator,
+    choose_automation,
+    judge_switch,
+    known_automations,
+    note_in_journal,
+    seen_automations,
+    unattended,
+)
 
 type Config = dict[str, Any]
 """An automation, or a part of it, as Home Assistant writes it."""
@@ -58,7 +95,7 @@ type Config = dict[str, Any]
 TRIGGER: Final = "trigger"
 CONDITION: Final = "condition"
 PARTS: Final = ("triggers", "conditions", "actions")
-ACTIONS: Final = "{action: turn_on, entity_id}, {delay: '00:05:00'}, {tell: me, message}"
+ACTION_FORMS: Final = "{action: turn_on, entity_id}, {delay: '00:05:00'}, {tell: me, message}"
 FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     TRIGGER: {
         "state": "{trigger: state, entity_id, to, for}",
@@ -271,49 +308,44 @@ class ClauseReader:
 
     def read(self, value: Any, role: str) -> list[Config]:
         """Return triggers, or conditions of which all must hold. Raises ValidationError."""
-        read = self._triggers if role == TRIGGER else self._conditions
-        return [config for item in _items(value, f"{role}s") for config in read(*_fields(item, role))]
+        items = (_fields(item, role) for item in _items(value, f"{role}s"))
+        return [config for kind, fields in items for config in self._clauses(role, kind, fields)]
 
-    def _triggers(self, kind: str, fields: Config) -> list[Config]:
+    def _clauses(self, role: str, kind: str, fields: Config) -> list[Config]:
+        if kind in ("time", "sun"):
+            return self._starts(kind, fields) if role == TRIGGER else self._windows(kind, fields)
         lasts = {"for": as_duration(read_for(fields["for"], self._language))} if "for" in fields else {}
-        config: Config
-        if kind == "time":
-            times = [self._clock(at) for at in as_values(fields.get("at"))]
-            return [{"trigger": "time", "at": at, **self._weekday(fields)} for at in times]
-        if kind == "sun":
-            config = {"trigger": kind, "event": str(fields.get("event")).casefold()}
-            if config["event"] not in (SUNSET, SUNRISE):
-                raise ValidationError(f"event: give sunset or sunrise, as in {FORMS[TRIGGER][kind]}")
-            return [config | self._offset(fields, "offset")]
         if (who := self._who(kind, fields)) is not None:
-            return [self._of_persons(TRIGGER, who, fields) | lasts]
+            return [self._of_persons(role, who, fields) | lasts]
         if kind == "numeric_state":
-            return [{"trigger": kind, **self._compared(fields)} | lasts]
+            return [{role: kind, **self._compared(fields)} | lasts]
         states = self._entities(fields)
-        config = {"trigger": "state", "entity_id": [state.entity_id for state in states]}
-        for key, other in (("from", "not_from"), ("to", "not_to")):
-            wanted = self._named_states(states, fields.get(key))
-            config |= {key: wanted} if wanted else {other: [*_GONE]}
+        config: Config = {role: "state", "entity_id": [state.entity_id for state in states]}
+        if role == TRIGGER:
+            for key, other in (("from", "not_from"), ("to", "not_to")):
+                wanted = self._named_states(states, fields.get(key))
+                config |= {key: wanted} if wanted else {other: [*_GONE]}
+        elif wanted := self._named_states(states, fields.get("to")):
+            config["state"] = wanted
+        else:
+            raise ValidationError(f"conditions: state is missing. Give {FORMS[CONDITION][kind]}")
         return [config | lasts]
 
-    def _conditions(self, kind: str, fields: Config) -> list[Config]:
-        lasts = {"for": as_duration(read_for(fields["for"], self._language))} if "for" in fields else {}
-        if kind in ("time", "sun"):
-            after, before = (self._end(fields, side) for side in ("after", "before"))
-            days = self._weekday(fields)
-            configs = _window(after, before) if after or before else []
-            if not configs and "weekday" not in fields:
-                raise ValidationError(f"conditions: a time is missing. Give {FORMS[CONDITION][kind]}")
-            return [*configs, {"condition": "time", **days}] if days else configs
-        if (who := self._who(kind, fields)) is not None:
-            return [self._of_persons(CONDITION, who, fields) | lasts]
-        if kind == "numeric_state":
-            return [{"condition": kind, **self._compared(fields)}]
-        states = self._entities(fields)
-        if not (wanted := self._named_states(states, fields.get("to"))):
-            raise ValidationError(f"conditions: state is missing. Give {FORMS[CONDITION][kind]}")
-        ids = [state.entity_id for state in states]
-        return [{"condition": "state", "entity_id": ids, "state": wanted} | lasts]
+    def _starts(self, kind: str, fields: Config) -> list[Config]:
+        if kind == "time":
+            times = [self._clock(at) for at in as_values(fields.get("at"))]
+            return [{TRIGGER: kind, "at": at, **self._weekday(fields)} for at in times]
+        if (event := str(fields.get("event")).casefold()) not in (SUNSET, SUNRISE):
+            raise ValidationError(f"event: give sunset or sunrise, as in {FORMS[TRIGGER][kind]}")
+        return [{TRIGGER: kind, "event": event} | self._offset(fields, "offset")]
+
+    def _windows(self, kind: str, fields: Config) -> list[Config]:
+        after, before = (self._end(fields, side) for side in ("after", "before"))
+        days = self._weekday(fields)
+        configs = _window(after, before) if after or before else []
+        if not configs and "weekday" not in fields:
+            raise ValidationError(f"conditions: a time is missing. Give {FORMS[CONDITION][kind]}")
+        return [*configs, {CONDITION: "time", **days}] if days else configs
 
     # Entities
 
@@ -399,11 +431,7 @@ class ClauseReader:
                 ids.append(own)
                 continue
             wanted = squash(name.removeprefix("person."))
-            meant = [
-                state.entity_id
-                for state in persons
-                if wanted in (squash(state.name), squash(state.object_id), squash(first_name(state.name)))
-            ]
+            meant = [state.entity_id for state in persons if is_called(wanted, state.name, state.entity_id)]
             if len(meant) != 1:
                 raise ValidationError(f"person: {name[:40]!r} is not known. There are: {listed}"[:300])
             ids += meant
@@ -625,9 +653,9 @@ class ActionReader:
     async def async_read(self, item: Any) -> None:
         """Read one item. Raises ValidationError, and PermissionDenied for what is refused."""
         if item is None:
-            raise ValidationError(f"actions: say what is to be done. Give {ACTIONS}")
+            raise ValidationError(f"actions: say what is to be done. Give {ACTION_FORMS}")
         if not isinstance(item, Mapping):
-            raise ValidationError(f"actions: {str(item)[:40]!r} is no object. Give {ACTIONS}")
+            raise ValidationError(f"actions: {str(item)[:40]!r} is no object. Give {ACTION_FORMS}")
         args = {str(key): value for key, value in item.items() if key not in _IGNORED}
         if args.keys() == {"delay"}:
             self._add((), read_for(args["delay"], self._run.speaker.language))
@@ -657,7 +685,7 @@ class ActionReader:
             rest = {key: value for key, value in args.items() if key not in ("service", "action")}
             parts = adapt(llm.ToolInput(name, rest), {control.name: control})
             if len(parts) != 1 or parts[0].call.tool_name != control.name:
-                raise ValidationError(f"actions: {name[:40]!r} is not available. Give {ACTIONS}")
+                raise ValidationError(f"actions: {name[:40]!r} is not available. Give {ACTION_FORMS}")
             args = dict(parts[0].call.tool_args)
         try:
             args = fit(control, args)[0]
@@ -839,3 +867,267 @@ class StateWords:
         else:
             return state.state if folded == fold(state.state) else value[:MAX_STATE]
         raise ValidationError(f"{value[:40]!r} is no state of {state.entity_id}{problem}"[:300])
+
+
+CHANGES: Final = ("create", "list", "change", "delete", "on", "off")
+MAX_LISTED: Final = 15
+MAX_OTHERS: Final = 30
+MINE: Final = "made_by_you"
+SILENT: Final = ("not_from", "not_to")
+FOREIGN: Final = (
+    "was not made by this assistant, so it is not changed or deleted here; an administrator edits it in Home "
+    "Assistant under Settings, Automations. Nothing was done; say so"
+)
+
+
+SLOT_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("trigger", "when"), "triggers"),
+    **dict.fromkeys(("condition", "if"), "conditions"),
+    **dict.fromkeys(("do", "then", "sequence"), "actions"),
+    **dict.fromkeys(("alias", "title", "automation", "id", "automation_id", "entity_id"), "name"),
+}
+ACTION_WORDS: Final[Mapping[str, str]] = {
+    "add": "create",
+    "update": "change",
+    "remove": "delete",
+    **dict.fromkeys(("turn_on", "enable"), "on"),
+    **dict.fromkeys(("turn_off", "disable"), "off"),
+}
+
+
+class AutomationTool(HomeAgentTool):
+    """Writes automations that an administrator has confirmed, and switches them."""
+
+    name = "automation"
+    title = "Automations"
+    description = (
+        "triggers, conditions of Home Assistant: state, numeric_state, time, sun, zone, "
+        "{trigger: state, person: me or nobody, to: home}. "
+        "actions as ha_control, {delay: '00:05:00'}, {tell: me, message}."
+    )
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    needs_component = AUTOMATION
+    max_text = 1000
+    slot_words = SLOT_WORDS
+    parameters = probatio.Schema(
+        {
+            probatio.Required("action"): probatio.In(CHANGES),
+            probatio.Optional("name"): str,
+            **{probatio.Optional(part): list for part in PARTS},
+        }
+    )
+
+    def __init__(
+        self,
+        own: OwnAutomations,
+        control: ControlTool | None,
+        messages: NotifyTool | None,
+        *,
+        gated: bool,
+    ) -> None:
+        self.own = own
+        self._control = control
+        self._messages = messages
+        self._gated = gated
+
+    @override
+    def in_order(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return an action that there is, and each part as a list, whose items say later what is wrong."""
+        action = str(args.get("action") or "create").casefold().replace(" ", "_")
+        ordered: dict[str, Any] = {**args, "action": ACTION_WORDS.get(action, action)}
+        for part in PARTS:
+            if part in args and not isinstance(args[part], list):
+                ordered[part] = [args[part]]
+        return ordered
+
+    @override
+    def only_reads(self, args: Mapping[str, Any]) -> bool:
+        """Return whether automations are only listed."""
+        return args.get("action") == "list"
+
+    @override
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
+        """Return the texts of automations that were written after text from outside was read."""
+        rows = result.get(MINE) if isinstance(result, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, dict) and row.get("from") == OUTSIDE:
+                yield from (text for text in leaves(row) if isinstance(text, str))
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Do one thing. Raises HomeAgentError; TargetsFailed for what waits for a yes."""
+        user_id = None if run.speaker.is_automation else run.speaker.context.user_id
+        user = await run.hass.auth.async_get_user(user_id) if user_id else None
+        action, name = args["action"], str(args.get("name") or "")
+        if action == "list":
+            return await self._async_list(run, user)
+        every = seen_automations(run, self.own, user)
+        if action in ("on", "off"):
+            if not every:
+                check_administrator(user)
+            known = choose_automation(every, name, self.own, run)
+            return await self._async_switch(known, run, user, on=action == "on")
+        check_administrator(user)
+        if action == "create":
+            return await self._async_write(None, args, run)
+        try:
+            known = choose_automation([each for each in every if each.own is not None], name, self.own, run)
+        except ValidationError:
+            others = [each for each in every if each.own is None] if name else []
+            with suppress(ValidationError):
+                other = choose_automation(others, name, self.own, run)
+                raise PermissionDenied(f"{other.name} {FOREIGN}") from None
+            raise
+        if action == "change":
+            return await self._async_write(known, args, run)
+
+        async def delete() -> None:
+            await async_remove(run.hass, known.id)
+            self.own.note(AutomationEdit.by(run.speaker, known.own, None))
+            note_in_journal(run, action, known.name, known.own.sentence if known.own else "")
+
+        return self._ask(run, FrozenAutomation(change=AutomationChange.DELETE, name=known.name, begin=delete))
+
+    async def _async_write(
+        self, known: KnownAutomation | None, args: Mapping[str, Any], run: ToolRun
+    ) -> JsonValueType:
+        """Ask about a new automation, or about a change of one that is known."""
+        change = AutomationChange.CREATE if known is None else AutomationChange.CHANGE
+        earlier = before = None
+        if known is None:
+            if self.own.full:
+                raise ValidationError("There are too many automations; delete some first")
+        else:
+            earlier = await async_read(run.hass, known.id)
+            if known.own is None or earlier is None:
+                raise ValidationError(f"{known.name} is not in automations.yaml; nothing was changed")
+            before = replace(known.own, config=earlier)
+        written = await async_write(args, run, self._control, self._messages, earlier, gated=self._gated)
+        if before is None:
+            others = known_automations(run.hass, self.own)
+            for other in others:
+                if other.own and all(other.own.config.get(part) == written.config[part] for part in PARTS):
+                    raise ValidationError(
+                        f"This automation exists already: {other.name}. Nothing was created; say so"
+                    )
+            names = [other.name for other in others]
+            config = described(written.config, alias_of(args, run), run, changed=False, taken=names)
+            after = OwnAutomation(
+                id=f"{ID_PREFIX}{ulid_now().lower()}",
+                alias=str(config["alias"]),
+                sentence=run.sentence,
+                language=run.speaker.language,
+                user_id=run.speaker.context.user_id,
+                config=config,
+                outside=run.tainted,
+            )
+            calls: Sequence[ServiceCall] = written.calls
+        else:
+            config = described(
+                written.config, str(written.config.get("alias") or before.alias), run, changed=True
+            )
+            outside = before.outside or run.tainted
+            after = replace(before, alias=str(config["alias"]), config=config, outside=outside)
+            # A part that stays may call what nobody may have called now.
+            await async_check_allowed(after, run, "it is not changed")
+            calls = calls_in(config)
+        await async_check(run.hass, after.id, config)
+
+        async def write() -> None:
+            if before is not None and await async_read(run.hass, before.id) != before.config:
+                raise ChangedSinceAsked
+            entity_id = await async_add(run.hass, after.id, config, run.speaker.context)
+            self.own.note(AutomationEdit.by(run.speaker, before, after))
+            note_in_journal(run, change.value, entity_id, after.sentence)
+
+        item = FrozenAutomation(
+            change=change,
+            name=after.alias,
+            triggers=tuple(written.triggers),
+            conditions=tuple(written.conditions),
+            steps=tuple(written.steps),
+            calls=tuple(map(frozen_call, calls)),
+            yaml=as_yaml(config),
+            begin=write,
+        )
+        return self._ask(run, item)
+
+    def _ask(self, run: ToolRun, item: FrozenAutomation) -> JsonValueType:
+        """Let a change wait for a yes. Raises TargetsFailed that tells the model so, with the YAML."""
+        freeze(run.hass, run.draft, item)
+        shown = {"name": item.name, "yaml": item.yaml} if item.yaml else {"name": item.name}
+        raise TargetsFailed(f"{item.name}: {WAITS}", dict[str, JsonValueType](shown))
+
+    async def _async_switch(
+        self, known: KnownAutomation, run: ToolRun, user: User | None, *, on: bool
+    ) -> JsonValueType:
+        """Switch an automation on or off: an administrator any of them, others those that are exposed."""
+        change = AutomationChange.ON if on else AutomationChange.OFF
+        result: JsonValueType = {"switched": change.value, "name": known.name}
+        if run.guard.is_exposed(known.entity_id):
+            ids = (known.entity_id,)
+            await run.call(ServiceCall(domain=AUTOMATION, service=f"turn_{change.value}", entity_ids=ids))
+            return result
+
+        async def switch() -> None:
+            judge_switch(run, known.entity_id, user, on=on)
+            state = run.hass.states.get(known.entity_id)
+            was_on = state is not None and state.state == STATE_ON
+            await async_switch_automation(run.hass, known.entity_id, run.speaker.context, on=on)
+            kept = known.own or OwnAutomation(id=known.id, alias=known.name)
+            if was_on is not on:
+                self.own.note(AutomationEdit.by(run.speaker, kept, kept, on))
+                note_in_journal(run, change.value, known.entity_id, kept.sentence)
+
+        if judge_switch(run, known.entity_id, user, on=on) is Verdict.CONFIRM or run.tainted:
+            self._ask(run, FrozenAutomation(change=change, name=known.name, begin=switch))
+        await switch()
+        return result
+
+    async def _async_list(self, run: ToolRun, user: User | None) -> JsonValueType:
+        """Return the automations: all for an administrator, for others those that are exposed."""
+        mine: list[JsonValueType] = []
+        others: list[JsonValueType] = []
+        for known in seen_automations(run, self.own, user):
+            state = run.hass.states.get(known.entity_id)
+            row: dict[str, Any] = {"name": known.name, "on": state is not None and state.state == STATE_ON}
+            if known.own is None:
+                others.append(row)
+            elif len(mine) < MAX_LISTED:
+                config = await async_read(run.hass, known.id) or known.own.config
+                # What only leaves out devices that come back says nothing to a person.
+                row |= {
+                    part: [
+                        {key: value for key, value in item.items() if key not in SILENT}
+                        if isinstance(item, dict)
+                        else item
+                        for item in as_values(config[part])
+                    ]
+                    for part in PARTS
+                    if config.get(part)
+                }
+                mine.append({**row, "from": OUTSIDE} if known.own.outside else row)
+        result: dict[str, JsonValueType] = {MINE: mine} if mine else {}
+        if others:
+            result["of_the_household"] = others[:MAX_OTHERS]
+        if len(others) > MAX_OTHERS:
+            result["more"] = len(others) - MAX_OTHERS
+        return result or "There are no automations that this person may know of."
+
+
+def automation_tools(
+    settings: Mapping[str, Any],
+    own: OwnAutomations,
+    control: ControlTool,
+    messages: NotifyTool,
+    disabled: Collection[str],
+) -> list[HomeAgentTool]:
+    """Return the tools for devices and messages, and that for automations if the household allows them."""
+    tools: list[HomeAgentTool] = [control, messages]
+    if settings[CONF_ALLOW_AUTOMATIONS]:
+        used = (
+            None if control.name in disabled else control,
+            None if messages.name in disabled else messages,
+        )
+        tools.append(AutomationTool(own, *used, gated=settings[CONF_ALLOW_SCRIPTS]))
+    return tools

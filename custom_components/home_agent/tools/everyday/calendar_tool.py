@@ -17,7 +17,7 @@ from ...knowledge.names import squash
 from ...safety.frozen import ServiceCall
 from ...texts import one_line
 from ...timespans import format_local
-from ...when import Period, end_of, forms, read, read_clock, read_moment, start_of
+from ...when import Period, end_of, forms, read, read_clock, read_iso, read_moment, start_of
 from ..base import HomeAgentTool, ToolRun
 from .choosing import choose_one, named, permitted, records_of
 
@@ -174,7 +174,7 @@ async def _async_events(
         (start_of(starts), record, event)
         for record in chosen
         for event in (answer.get(record.entity_id) or {}).get("events") or ()
-        if (starts := _moment(event.get("start"))) is not None
+        if (starts := read_iso(str(event.get("start") or ""))) is not None
     ]
     return sorted(rows, key=lambda row: row[0])
 
@@ -198,7 +198,7 @@ def _as_events(rows: Sequence[Event], calendars: Sequence[EntityRecord]) -> list
     """
     events: list[JsonValueType] = []
     for _, record, event in rows:
-        start, end = _moment(event.get("start")), _moment(event.get("end"))
+        start, end = read_iso(str(event.get("start") or "")), read_iso(str(event.get("end") or ""))
         shown: dict[str, JsonValueType] = {"title": one_line(str(event.get("summary") or ""), MAX_TITLE)}
         if isinstance(start, datetime):
             shown["start"] = format_local(start)
@@ -215,14 +215,3 @@ def _as_events(rows: Sequence[Event], calendars: Sequence[EntityRecord]) -> list
             shown["calendar"] = one_line(record.name, MAX_TITLE)
         events.append(shown)
     return events
-
-
-def _moment(value: object) -> date | datetime | None:
-    text = str(value or "")
-    try:
-        if day := dt_util.parse_date(text):
-            return day
-        moment = dt_util.parse_datetime(text)
-    except ValueError:
-        return None
-    return dt_util.as_local(moment) if moment else None

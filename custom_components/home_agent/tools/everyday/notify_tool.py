@@ -35,12 +35,12 @@ from ...safety.frozen import FrozenCall, FrozenPlan, ServiceCall
 from ...safety.sanitizer.origins import neutral_words
 from ...safety.sanitizer.private_names import ordinary_words
 from ...safety.spoken_numbers import number_words
-from ...texts import first_name, fold, is_unspaced, one_line, words
+from ...texts import fold, is_unspaced, one_line, words
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..control.asked import NEEDS_REPEAT, WHEN_FORMS, needs_automation
 from ..control.later import MAX_ALIKE, NO_CODES, Timing, read_timing
 from ..messages import NOTIFY_TOOL, Messages, Speaking, heard_on, language_of, rooms_of
-from ..people import People, is_spoken
+from ..people import People, is_called, is_spoken
 from ..resolving.resolver import find_place, listed, plain
 from ..waiting import freeze
 from .choosing import user_of
@@ -141,9 +141,7 @@ class Audience:
         """
         name = squash(named.removeprefix(f"{PERSON}."))
         persons_named = [
-            (called, person)
-            for called, person in self._persons.items()
-            if name in (squash(called), squash(person.partition(".")[2]), squash(first_name(called)))
+            (called, person) for called, person in self._persons.items() if is_called(name, called, person)
         ]
         if len(persons_named) == 1:
             ((called, person),) = persons_named
@@ -562,7 +560,7 @@ class NotifyTool(HomeAgentTool):
         """Return the calls of a way; each list makes up for the one before."""
         if way.device is None:
             return [
-                self._people.calls_to_phones(way.person, message.text),
+                [route.call(message.text) for route in self._people.routes(way.person)],
                 self._people.calls_to_chats(way.person, message.text),
             ]
         language = language_of_text(message.text, run.speaker.language) or run.speaker.language
