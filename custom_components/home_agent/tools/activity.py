@@ -15,12 +15,13 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..domains.base import STATE
-from ..errors import ValidationError
+from ..errors import ConfirmationNeeded, ValidationError
 from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..planned.records import Giver, PlannedItem
 from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
+from ..safety.frozen import FrozenTool
 from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
 from ..timespans import format_local
 from .automating.kept import AutomationEdit, OwnAutomations, async_undo_edit, edit_rows, last_edit
@@ -45,6 +46,7 @@ from .planned_rows import (
     are_entities,
     entities_of,
     given_by,
+    is_unasked,
     outside_rows,
     planned_row,
     planned_rows,
@@ -53,6 +55,7 @@ from .planned_rows import (
 from .query.present import COMPARED, differences
 from .resolving.resolver import Target, mention
 from .results import ToldAct
+from .waiting import freeze
 
 MAX_AGE: Final = timedelta(hours=24)
 HIDDEN: Final = "changed devices too that are not exposed; these stay as they are"
@@ -493,15 +496,21 @@ class ActivityTool(HomeAgentTool):
                     f"What is planned is planned for {', '.join(sorted(others)[:MAX_NAMED])} too: "
                     "undo all of it, and plan the rest again"
                 )
-            return await self._async_cancel(later, run)
+            return await self._async_cancel(later, run, sorted(wanted))
         try:
             return await _async_undo(changes, run, whole=False)
         finally:
             if self._planned is not None:
                 self._planned.take_held(changes)
 
-    async def _async_cancel(self, items: Sequence[PlannedItem], run: ToolRun) -> JsonValueType:
-        """Cancel planned commands, and return them."""
+    async def _async_cancel(
+        self, items: Sequence[PlannedItem], run: ToolRun, named: Sequence[str] = ()
+    ) -> JsonValueType:
+        """Cancel planned commands, and return them; `named` are the entities of a call that names some."""
+        if is_unasked(items, run):
+            args = {"action": "undo", **({"entity_id": list(named)} if named else {})}
+            item = FrozenTool(tool=self, args=args, llm_context=run.calls.llm_context)
+            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
         if self._planned is not None:
             await self._planned.async_cancel([item.id for item in items])
         return {"cancelled": planned_rows(items, run)}

@@ -11,7 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
-from ..errors import ToolExecutionError
+from ..errors import HomeAgentError, ToolExecutionError
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenCall, ServiceCall
@@ -70,6 +70,11 @@ class ToolRun:
     def disclosure(self) -> Disclosure:
         """Return which data the calling model may receive."""
         return self.calls.disclosure.model
+
+    def note_quotes(self, err: HomeAgentError) -> None:
+        """Note that the result of this call repeats an error, which may quote what outsiders wrote."""
+        if err.quotes and self.draft is not None:
+            self.draft.quotes = True
 
     async def call(self, call: ServiceCall) -> Any:
         """Call a service through the guard, wait for it, and return its response if it has one.

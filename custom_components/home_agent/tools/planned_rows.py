@@ -12,12 +12,13 @@ from ..context.named import class_concepts
 from ..errors import ValidationError
 from ..knowledge.names import called, content_words, word_similarity
 from ..knowledge.spoken_words import all_words, stop_words
-from ..languages import DEFAULT, find, languages, table
+from ..languages import DEFAULT, find, languages, table, words as phrases
 from ..planned.records import Giver, PlannedItem
-from ..texts import fold, words
+from ..texts import fold, leaves, words
 from ..timespans import WEEKDAYS, format_local, format_span, told_days
 from ..when import forms, read_clock, read_length, read_moment
 from .base import ToolRun
+from .control.asked import named_by_person
 
 SAME: Final = 0.88
 """How alike two forms of a word are."""
@@ -59,7 +60,8 @@ def planned_row(item: PlannedItem, run: ToolRun) -> dict[str, JsonValueType]:
     shown: dict[str, JsonValueType] = {
         key: item.told_for(key, now) for key in item.entity_ids if run.reader.sees(key)
     }
-    return {"id": item.id, "planned": shown} if shown else {}
+    origin = origin if any(isinstance(value, str) for value in item.given.values()) else {}
+    return {"id": item.id, "planned": shown, **origin} if shown else {}
 
 
 def _told_message(item: PlannedItem, run: ToolRun) -> str:
@@ -82,9 +84,10 @@ def told_timer(timer: PlannedItem) -> str:
 
 
 def outside_rows(rows: object) -> list[str]:
-    """Return what timers and messages say that were given after text from outside was read."""
+    """Return what is said by all that was planned after text from outside was read."""
     listed = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
-    return [str(row.get("planned", row.get("name"))) for row in listed if row.get("from") == OUTSIDE]
+    told = (row.get("planned", row.get("name")) for row in listed if row.get("from") == OUTSIDE)
+    return [str(leaf) for each in told for leaf in leaves(each)]
 
 
 def are_entities(rows: object) -> bool:
@@ -143,8 +146,32 @@ def meant_items(items: Sequence[PlannedItem], name: str, when: str, run: ToolRun
     else:
         meant = timers
     if not meant or (meant[0].is_timer and len(meant) > 1):
-        raise ValidationError(f"name: {problem} {_listed(meant or [*timers, *commands], run)}")
+        listed = meant or [*timers, *commands]
+        err = ValidationError(f"name: {problem} {_listed(listed, run)}")
+        err.quotes = any(item.owner.outside for item in listed)
+        raise err
     return meant
+
+
+def is_unasked(items: Iterable[PlannedItem], run: ToolRun) -> bool:
+    """Return whether somebody else's text may want to end or move what is planned.
+
+    In a marked turn the person says so: names a timer, something that is planned, or says stop.
+    """
+    if not run.tainted or run.confirmed:
+        return False
+    said = [word for text in run.calls.origins.said for word in words(text)]
+    if any(word.startswith(kind) or word.endswith(kind) for word in said for kind in _kind_words()):
+        return False
+    ends = map(fold, phrases(find(run.speaker.language) or DEFAULT, "answers.no"))
+    sentence = f" {' '.join(words(run.sentence))} "
+    if any(f" {end} " in sentence for end in ends):
+        return False
+    is_named = named_by_person(run.hass, run.house, run.calls)
+    return not all(
+        {*words(item.told)}.issubset(said) if item.is_timer else any(map(is_named, item.entity_ids))
+        for item in items
+    )
 
 
 def means_all(name: str, language: str) -> bool:

@@ -190,6 +190,9 @@ def _is_visible(call: Frozen) -> bool:
                 return False
         case FrozenCall():
             data = call.data
+            shown = {key: value for key, value in data.items() if key != "code"}
+            if redacted(shown) != shown:
+                return False
         case FrozenLook():
             data = ()
     texts = (leaf for leaf in leaves(data, keys=True) if isinstance(leaf, str))

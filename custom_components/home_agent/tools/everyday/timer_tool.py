@@ -1,6 +1,6 @@
 """timer: timers and reminders, announced where they were set; lists and cancels all that is planned."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import time
 import re
@@ -30,6 +30,7 @@ from ..planned_rows import (
     MAX_LISTED,
     are_entities,
     entities_of,
+    is_unasked,
     means_all,
     meant_items,
     outside_rows,
@@ -104,6 +105,7 @@ class TimerTool(HomeAgentTool):
             meant = items if is_all else meant_items(items, name, when, run)
             commands: list[JsonValueType] = [planned_row(item, run) for item in meant if not item.is_timer]
             ended: list[JsonValueType] = [planned_row(item, run) for item in meant if item.is_timer]
+            self._check_unplanted(args, meant, run)
             if meant:
                 await self._planned.async_cancel([item.id for item in meant])
                 owner = Giver.of(run.speaker, None)
@@ -115,6 +117,7 @@ class TimerTool(HomeAgentTool):
         timer = meant_items(timers or items, name, "", run)[0]
         if not timer.is_timer:
             raise ValidationError("name: a planned command has no length; cancel it, and plan it again")
+        self._check_unplanted(args, [timer], run)
         language = run.speaker.language
         if (length := read_length(when, language)) is not None:
             schedule = replace(timer.schedule, due=timer.due + length, clock=None)
@@ -125,6 +128,12 @@ class TimerTool(HomeAgentTool):
         timer = replace(timer, schedule=schedule)
         await self._planned.async_add(timer)
         return {"now": planned_row(timer, run)}
+
+    def _check_unplanted(self, args: Mapping[str, Any], items: Sequence[PlannedItem], run: ToolRun) -> None:
+        """Ask before what is planned ends or moves that only somebody else's text has named."""
+        if is_unasked(items, run):
+            item = FrozenTool(tool=self, args=dict(args), llm_context=run.calls.llm_context)
+            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
 
     async def _async_set(self, args: Mapping[str, Any], name: str, when: str, run: ToolRun) -> JsonValueType:
         if len(self._planned.timers()) >= MAX_TIMERS:

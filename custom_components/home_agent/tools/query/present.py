@@ -166,9 +166,11 @@ async def async_read_filter(
             test = _called(word, members, names, broad=broad)
         if test is None:
             states = dict.fromkeys(
-                one_line(state.state, MAX_WORD)
+                state.state
                 for _record, state in members
-                if as_number(state.state) is None and len(state.state) <= MAX_WORD
+                if as_number(state.state) is None
+                and len(state.state) <= MAX_WORD
+                and is_own_state(hass, state)
             )
             listed = ", ".join(list(states)[:MAX_KNOWN]) or "numbers, give >25"
             raise ValidationError(f"state: {word[:40]!r} is no state of these. They are: {listed}")
