@@ -81,13 +81,36 @@ class _Shown[Q]:
 class TelegramQuestions(ConfirmationChannel):
     """Asks in the private chats of those who may answer: for a yes, or for one of several answers."""
 
-    def __init__(self, hass: HomeAssistant, confirmations: Confirmations, bot: Bot, chats: Chats) -> None:
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        confirmations: Confirmations,
+        bot: Bot,
+        stored: Iterable[Mapping[str, Any]],
+    ) -> None:
         self._hass = hass
         self._confirmations = confirmations
         self._bot = bot
-        self._chats = chats
+        self._persons = read_chats(stored)
         self._actions: dict[str, _Shown[PendingAction]] = {}
         self._choices: dict[str, _Shown[ChatQuestion]] = {}
+
+    @callback
+    def user_of(self, event: Mapping[str, Any]) -> str | None:
+        """Return the Home Assistant user who wrote or pressed; None for anyone else.
+
+        Only in a chat of their own: in a group others read along.
+        """
+        chat = event.get("chat_id")
+        if chat is None or chat != event.get("user_id") or chat not in self._persons:
+            return None
+        return user_id_of(self._hass, self._persons[chat])
+
+    @callback
+    def _users(self) -> dict[int, str]:
+        """Return the Home Assistant user of each chat that has one."""
+        users = {chat: user_id_of(self._hass, person) for chat, person in self._persons.items()}
+        return {chat: user_id for chat, user_id in users.items() if user_id is not None}
 
     def of_person(self, person: str) -> Sequence[int]:
         """Return the chats in which a person is still allowed to write."""
@@ -96,7 +119,7 @@ class TelegramQuestions(ConfirmationChannel):
 
     def of_user(self, user_id: str) -> Sequence[int]:
         """Return the chats of a user."""
-        return [chat for chat, owner in self._chats.users().items() if owner == user_id]
+        return [chat for chat, owner in self._users().items() if owner == user_id]
 
     def message(self, chat: int, message: str) -> Mapping[str, Any]:
         """Return the data of the call that writes a message as it is: names in it may look like markup."""
@@ -117,7 +140,7 @@ class TelegramQuestions(ConfirmationChannel):
             ]
 
             async def async_show() -> None:
-                for chat, user_id in self._chats.users().items():
+                for chat, user_id in self._users().items():
                     if user_id in action.users:
                         await self._async_show(choice, chat, action.text, buttons)
 
@@ -270,11 +293,8 @@ class TelegramQuestions(ConfirmationChannel):
             pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
             text = f"{text} {pin}"
         buttons = await self.async_buttons(action)
-        for chat, user_id in self._chats.users().items():
-            if action.owner.user_id is None and not action.unattended:
-                continue
-            user = await self._hass.auth.async_get_user(user_id)
-            if self._confirmations.may_answer(action, user):
+        for chat, user_id in self._users().items():
+            if await self._confirmations.async_asked_of(action, user_id):
                 await self._async_show(shown, chat, text, buttons)
 
     async def _async_show(self, shown: _Shown[Any], chat: int, text: str, buttons: Buttons) -> None:
@@ -527,10 +547,10 @@ class TelegramBridge:
     def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         self._hass = hass
         self._entry = entry
-        self._known = Chats(hass, entry.runtime_data.settings[CONF_TELEGRAM_CHATS])
-        self._bot = Bot(hass, entry.runtime_data.emitter)
-        confirmations = entry.runtime_data.confirmations
-        self._questions = TelegramQuestions(hass, confirmations, self._bot, self._known)
+        data = entry.runtime_data
+        self._bot = Bot(hass, data.emitter)
+        chats = data.settings[CONF_TELEGRAM_CHATS]
+        self._questions = TelegramQuestions(hass, data.confirmations, self._bot, chats)
         self._chats: dict[int, Chat] = {}
         self._waiting: dict[int, deque[tuple[User, TelegramMessage]]] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -578,7 +598,7 @@ class TelegramBridge:
 
     async def _async_update(self, entry_id: str, kind: str, data: dict[str, Any]) -> None:
         """Take what a bot has received from a person with a chat; others get no answer."""
-        user_id = self._known.user_of(data)
+        user_id = self._questions.user_of(data)
         user = await self._hass.auth.async_get_user(user_id) if user_id else None
         if user is None or not user.is_active:
             return
@@ -719,31 +739,6 @@ CHAT: Final = "chat_id"
 def read_chats(stored: Iterable[Mapping[str, Any]]) -> dict[int, str]:
     """Return the person of each chat."""
     return {int(item[CHAT]): item[PERSON] for item in stored}
-
-
-class Chats:
-    """The chats of one entry."""
-
-    def __init__(self, hass: HomeAssistant, stored: Iterable[Mapping[str, Any]]) -> None:
-        self._hass = hass
-        self._persons = read_chats(stored)
-
-    @callback
-    def user_of(self, event: Mapping[str, Any]) -> str | None:
-        """Return the Home Assistant user who wrote or pressed; None for anyone else.
-
-        Only in a chat of their own: in a group others read along.
-        """
-        chat = event.get("chat_id")
-        if chat is None or chat != event.get("user_id") or chat not in self._persons:
-            return None
-        return user_id_of(self._hass, self._persons[chat])
-
-    @callback
-    def users(self) -> dict[int, str]:
-        """Return the Home Assistant user of each chat that has one."""
-        found = {chat: user_id_of(self._hass, person) for chat, person in self._persons.items()}
-        return {chat: user_id for chat, user_id in found.items() if user_id is not None}
 
 
 MAX_UNITS: Final = 4096

@@ -15,13 +15,12 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..domains.base import STATE
-from ..errors import ConfirmationNeeded, ValidationError
+from ..errors import ValidationError
 from ..knowledge.house import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..planned.records import Giver, PlannedItem
 from ..planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ..safety.firewall.own_values import texts_in
-from ..safety.frozen import FrozenTool
 from ..safety.journal import SCENE, EarlierState, Ledger, RecordedAction
 from ..timespans import format_local
 from .automating.kept import AutomationEdit, OwnAutomations, async_undo_edit, edit_rows, last_edit
@@ -55,7 +54,6 @@ from .planned_rows import (
 from .query.present import COMPARED, differences
 from .resolving.resolver import Target, mention
 from .results import ToldAct
-from .waiting import freeze
 
 MAX_AGE: Final = timedelta(hours=24)
 HIDDEN: Final = "changed devices too that are not exposed; these stay as they are"
@@ -508,9 +506,7 @@ class ActivityTool(HomeAgentTool):
     ) -> JsonValueType:
         """Cancel planned commands, and return them; `named` are the entities of a call that names some."""
         if is_unasked(items, run):
-            args = {"action": "undo", **({"entity_id": list(named)} if named else {})}
-            item = FrozenTool(tool=self, args=args, llm_context=run.calls.llm_context)
-            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
+            run.ask_first(self, {"action": "undo", **({"entity_id": list(named)} if named else {})})
         if self._planned is not None:
             await self._planned.async_cancel([item.id for item in items])
         return {"cancelled": planned_rows(items, run)}

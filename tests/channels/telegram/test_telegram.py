@@ -219,7 +219,11 @@ async def test_a_confirmation_has_buttons(agent: Agent, telegram: Telegram, secu
 
 
 async def test_no_is_no(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
+    """The name of the question is shown as it is."""
+    name = {"friendly_name": "[Shed](https://evil.example) **x**"}
+    agent.hass.states.async_set("lock.front_door", "locked", name)
     message = await ask(agent, telegram)
+    assert message["text"] == "Should I unlock the [Shed](https://evil.example) **x**?"
 
     await telegram.press(ANNA, buttons(message)["No"])
     await telegram.press(ANNA, buttons(message)["Yes"])

@@ -13,14 +13,13 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...errors import ConfirmationNeeded, ValidationError
+from ...errors import ValidationError
 from ...knowledge.spoken_words import domain_words
 from ...languages.sentence import Mood, read
 from ...memory.sentences import is_own_words
 from ...planned.records import REMIND, Giver, PlannedItem, Schedule, read_schedule
 from ...planned.scheduler import MAX_TIMERS, Cancellation, Scheduler
 from ...regex import lazy_regex
-from ...safety.frozen import FrozenTool
 from ...texts import fold, one_line
 from ...when import FORMS, read_days, read_length
 from ..base import HomeAgentTool, ToolOutput, ToolRun
@@ -38,7 +37,6 @@ from ..planned_rows import (
     planned_rows,
 )
 from ..results import ToldAct, ToldValue, ValueKind
-from ..waiting import freeze
 from .choosing import user_of
 
 MAX_NAME: Final = 200
@@ -132,8 +130,7 @@ class TimerTool(HomeAgentTool):
     def _check_unplanted(self, args: Mapping[str, Any], items: Sequence[PlannedItem], run: ToolRun) -> None:
         """Ask before what is planned ends or moves that only somebody else's text has named."""
         if is_unasked(items, run):
-            item = FrozenTool(tool=self, args=dict(args), llm_context=run.calls.llm_context)
-            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
+            run.ask_first(self, args)
 
     async def _async_set(self, args: Mapping[str, Any], name: str, when: str, run: ToolRun) -> JsonValueType:
         if len(self._planned.timers()) >= MAX_TIMERS:
@@ -143,14 +140,8 @@ class TimerTool(HomeAgentTool):
         own_words = (is_own_words(name, text, speaker.person or "") for text in run.calls.origins.said)
         is_foreign = name and run.tainted and not run.confirmed and not any(own_words)
         if is_foreign or (schedule.days and is_planted(run, (), repeats=True)):
-            item = FrozenTool(
-                tool=self,
-                args={**args, "name": name},
-                llm_context=run.calls.llm_context,
-                due=schedule.due if name else None,
-                days=schedule.days,
-            )
-            raise ConfirmationNeeded(freeze(run.hass, run.draft, item))
+            due = schedule.due if name else None
+            run.ask_first(self, {**args, "name": name}, due=due, days=schedule.days)
         user_id = user_of(run)
         timer = PlannedItem(
             verb=REMIND,

@@ -13,17 +13,16 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...domains.features import supports
-from ...errors import ConfirmationNeeded, ToolExecutionError, ValidationError
+from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
-from ...safety.frozen import FrozenTool, ServiceCall
+from ...safety.frozen import ServiceCall
 from ...texts import one_line, words
 from ...timespans import format_local
 from ...when import read_moment, start_of
 from ..base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun, as_list
 from ..control.asked import named_by_person
 from ..results import ToldAct
-from ..waiting import freeze
 from .choosing import choose_one, permitted, records_of
 
 DOMAIN: Final = "todo"
@@ -163,8 +162,7 @@ class TodoTool(HomeAgentTool):
             not said.isdisjoint(words(item)) for item in items
         ):
             return
-        frozen = FrozenTool(tool=self, args=dict(args), llm_context=run.calls.llm_context)
-        raise ConfirmationNeeded(freeze(run.hass, run.draft, frozen))
+        run.ask_first(self, args)
 
 
 def _lists(run: ToolRun, needed: str) -> list[EntityRecord]:
