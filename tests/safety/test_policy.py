@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.safety.contents import effects
 from custom_components.home_agent.safety.rules import Effect, RuleSet
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, EventOrigin, HomeAssistant
@@ -360,26 +359,21 @@ async def test_scenes_are_opened(hass: HomeAssistant, model_server: ModelServer,
     assert "lock.front_door" not in {entity_id for call in secure.calls for entity_id in call.entity_ids}
 
 
-async def test_groups_are_opened(hass: HomeAssistant, secure: SecureHouse) -> None:
-    """What stands behind a group counts, also behind a group of groups."""
-    hass.states.async_set("cover.all", "closed", {"entity_id": ["cover.blind", "cover.garage"]})
-    hass.states.async_set("cover.everything", "closed", {"entity_id": ["cover.all", "cover.everything"]})
-    found = effects(hass, "cover", "open_cover", ["cover.everything"])
-    assert Effect("cover", "open_cover", "cover.garage", "garage") in found
-
-
 async def test_a_group_with_a_garage_asks(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
     hass.states.async_set(
         "cover.all", "closed", {"entity_id": ["cover.blind", "cover.garage"], "supported_features": 15}
     )
-    async_expose_entity(hass, "conversation", "cover.all", True)
+    nested = {"entity_id": ["cover.all", "cover.everything"], "supported_features": 15}
+    hass.states.async_set("cover.everything", "closed", nested)
     agent = await secure.async_agent(model_server)
-    model_server.script(
-        [tool_calls([("ha_control", {"action": "open", "entity_id": "cover.all"})]), text("Open.")]
-    )
-    assert speech(await agent.say("Open all")).startswith("Should I open")
+    for group in ("cover.all", "cover.everything"):
+        async_expose_entity(hass, "conversation", group, True)
+        model_server.clear()
+        call = ("ha_control", {"action": "open", "entity_id": group})
+        model_server.script([tool_calls([call]), text("Open.")])
+        assert speech(await agent.say("Open all")).startswith("Should I open")
     assert secure.calls == []
 
 

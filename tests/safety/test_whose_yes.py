@@ -237,6 +237,7 @@ async def test_nobody_crowds_out_another(
     again = Context(user_id=secure.anna.id)
     await agent.say("yes", conversation_id=asked.conversation_id, context=again)
     assert secure.moved() == RAN
+    assert secure.calls[0].context.user_id == secure.anna.id
 
 
 async def test_a_script_says_yes_for_nobody(
