@@ -28,23 +28,14 @@ from homeassistant.const import MATCH_ALL
 from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
-from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.agent import async_add_agent, async_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.further import async_add_further
-from tests.helpers.secure_house import SecureHouse, pending_ids
+from tests.helpers.secure_house import RAN, UNLOCK, SecureHouse, ask, pending_ids
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-RAN = [("lock.unlock", ("lock.front_door",))]
 PIN = "4711"
-
-
-async def ask(agent: Agent, *calls: tuple[str, dict[str, Any]], **options: Any) -> Any:
-    """Say something that makes the model call, and return the answer."""
-    agent.server.clear()
-    agent.server.script([tool_calls(list(calls or (UNLOCK,))), text("The model's own words.")])
-    return await agent.say("Open the front door", **options)
 
 
 def outcomes(events: list[Event]) -> list[str]:
