@@ -71,10 +71,12 @@ async def async_send_to(
 ) -> set[Route]:
     """Send to each target; one that cannot be reached does not stop the others. Return those that took it.
 
-    `failure` is what the log and the event of the error say.
+    A message is shown as it is; `failure` is what the log and the event of the error say.
     """
 
     async def async_send(route: Route, message: Mapping[str, Any]) -> Route | None:
+        if reads_html(hass, route):
+            message = {**message, "message": escape(message["message"], quote=False)}
         try:
             await async_notify(hass, route.service, {**route.target, **message}, context)
         except HomeAgentError as err:
@@ -172,12 +174,11 @@ class PhoneChannel(ConfirmationChannel):
         }
         seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
 
-        def text(route: Route) -> str:
-            message = f"{action.full} {hint if route.has_buttons else how}".strip()
-            return escape(message, quote=False) if reads_html(self._hass, route) else message
-
         messages = {
-            route: {"message": text(route), **_data(route, action, actions=[yes, no], timeout=seconds)}
+            route: {
+                "message": f"{action.full} {hint if route.has_buttons else how}".strip(),
+                **_data(route, action, actions=[yes, no], timeout=seconds),
+            }
             for route in asked.routes
         }
         await self._async_send(asked, messages)
