@@ -216,63 +216,14 @@ def script_config(**scripts: Any) -> dict[str, Any]:
 
 
 UNLOCK = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}
-SEQUENCES: dict[str, list[Any]] = {
-    "plain": [UNLOCK],
-    "by_area": [{"action": "lock.unlock", "target": {"area_id": "hall"}}],
-    "nested": [{"if": [], "then": [{"parallel": [{"sequence": [UNLOCK]}]}]}],
-    "repeated": [{"repeat": {"count": 1, "sequence": [UNLOCK]}}],
-    "chosen": [{"choose": [{"conditions": [], "sequence": [UNLOCK]}], "default": []}],
-    "generic": [{"action": "homeassistant.turn_off", "target": {"entity_id": "lock.front_door"}}],
-    "templated": [{"action": "lock.unlock", "target": {"entity_id": "{{ 'lock.front_door' }}"}}],
-    "templated_service": [{"action": "{{ 'lock.unlock' }}", "target": {"entity_id": "lock.front_door"}}],
-    "by_script": [{"action": "script.plain"}],
-    "by_script_entity": [{"action": "script.turn_on", "target": {"entity_id": "script.nested"}}],
-    "by_applied_scene": [{"action": "scene.apply", "data": {"entities": {"lock.front_door": "unlocked"}}}],
-    "by_sentence": [{"action": "conversation.process", "data": {"text": "unlock the front door"}}],
-    "shell": [{"action": "shell_command.open_sesame"}],
-}
-HARMLESS: dict[str, list[Any]] = {
-    "light_only": [{"delay": 0}, {"action": "light.turn_on", "target": {"entity_id": "light.hall"}}],
-    "locks_up": [{"action": "lock.lock", "target": {"entity_id": "lock.front_door"}}],
-    "generic_light": [{"action": "homeassistant.turn_on", "target": {"entity_id": "light.hall"}}],
-    "switched_off_step": [{**UNLOCK, "enabled": False}],
-}
-FORBIDDEN: dict[str, list[Any]] = {
-    "restart": [{"action": "homeassistant.restart"}],
-    "confirms_itself": [{"action": "home_agent.confirm_action", "data": {"action_id": "x"}}],
-}
-
-
-async def test_scripts_are_opened(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
-) -> None:
-    """A script is judged by what it would call, however deep that stands."""
-    assert await async_setup_component(hass, "scene", {})
-    assert await async_setup_component(hass, "script", script_config(**SEQUENCES, **HARMLESS, **FORBIDDEN))
-    agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
-    for name in (*SEQUENCES, *HARMLESS, *FORBIDDEN):
-        async_expose_entity(hass, "conversation", f"script.{name}", True)
-    await hass.async_block_till_done()
-    for name in (*SEQUENCES, *HARMLESS, *FORBIDDEN):
-        secure.reset()
-        model_server.clear()
-        run = ("ha_control", {"action": "turn_on", "entity_id": f"script.{name}"})
-        model_server.script([tool_calls([run]), text("Ran.")])
-        result = await agent.say("Run it")
-        asked = speech(result).startswith("Should I run")
-        assert asked is (name in SEQUENCES), name
-        if name not in HARMLESS:
-            assert secure.calls == [], name
-        if name == "plain":
-            await agent.say("Yes", conversation_id=result.conversation_id)
-            assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
+LIGHT = {"action": "light.turn_on", "target": {"entity_id": "light.hall"}}
 
 
 async def test_scripts_by_default(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
     """An exposed script is used; a stored "off" stays off, and the error names the option."""
-    scripts = script_config(light_only=HARMLESS["light_only"], plain=SEQUENCES["plain"])
+    scripts = script_config(light_only=[LIGHT], plain=[UNLOCK])
     assert await async_setup_component(hass, "script", scripts)
     agent = await secure.async_agent(model_server)
     for name in ("light_only", "plain"):
@@ -337,26 +288,6 @@ async def test_a_room_is_not_its_scenes(
             assert not {"scene.dim", "scene.dark", "script.one", "script.two"} & set(asked), given
         assert ("lock.unlock", ("lock.front_door",)) not in secure.moved()
         await agent.entry.runtime_data.confirmations.async_stop()
-
-
-async def test_scenes_are_opened(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
-    """A scene that unlocks asks, one that only lights does not."""
-    scenes = [
-        {"name": "Party", "entities": {"light.hall": "on", "lock.front_door": "unlocked"}},
-        {"name": "Evening", "entities": {"light.hall": "on"}},
-    ]
-    assert await async_setup_component(hass, "scene", {"scene": scenes})
-    await hass.async_block_till_done()
-    agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
-    for name in ("party", "evening"):
-        async_expose_entity(hass, "conversation", f"scene.{name}", True)
-    await hass.async_block_till_done()
-    for name, asks in (("party", True), ("evening", False)):
-        model_server.clear()
-        activate = ("ha_control", {"action": "activate", "entity_id": f"scene.{name}"})
-        model_server.script([tool_calls([activate]), text("Done.")])
-        assert speech(await agent.say("Scene")).startswith("Should I activate the scene") is asks
-    assert "lock.front_door" not in {entity_id for call in secure.calls for entity_id in call.entity_ids}
 
 
 async def test_a_group_with_a_garage_asks(
