@@ -195,21 +195,6 @@ async def test_the_question(hass: HomeAssistant, model_server: ModelServer, secu
     assert secure.calls == []
 
 
-@pytest.mark.parametrize(
-    ("language", "word"),
-    [("de", "Ja, bitte"), ("nl", "ja hoor"), ("fr", "Oui !"), ("es", "Sí"), ("pl", "Tak")],
-)
-async def test_yes_in_the_language(
-    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, language: str, word: str
-) -> None:
-    agent = await secure.async_agent(model_server)
-    model_server.script([tool_calls([("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})])])
-    asked = await agent.say("Auf", language=language)
-    await agent.say(word, language=language, conversation_id=asked.conversation_id)
-    assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
-    assert len(model_server.chats) == 1
-
-
 def script_config(**scripts: Any) -> dict[str, Any]:
     """Return scripts as configuration."""
     return {"script": {name: {"sequence": sequence} for name, sequence in scripts.items()}}
