@@ -1,7 +1,7 @@
 """The policy: allow, ask first, or block, decided on the actual effects of a call."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -64,23 +64,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "now": " at the moment",
     "whom": " by this person",
 }
-
-
-def _refusal(
-    rule: PickedRule,
-    effect: Effect,
-    targets: Sequence[str],
-    occasion: Occasion,
-    is_exposed: Callable[[str], bool],
-) -> RefusedByRule:
-    """Return why a rule refuses a call with an effect on one entity; `targets` are those of the call."""
-    seen = effect.entity_id if effect.entity_id and is_exposed(effect.entity_id) else ""
-    what, told = _what(rule, seen or next(iter(targets), ""), occasion.hass, is_seen=bool(seen))
-    reason, times = _reason(rule, occasion)
-    told |= times
-    sentence = f"{_TOLD[what]}{_REASONS[reason]}".format(**told)
-    detail = f"A rule of the household says: {sentence}. It holds for every call; tell the person why"
-    return RefusedByRule("_".join(filter(None, ("rule", what, reason))), detail, **told)
 
 
 def _what(
@@ -205,14 +188,8 @@ class Policy:
         refusal = None
         if verdict is Verdict.BLOCK:
             blocking = ((case.decided_by(Verdict.BLOCK, effect), effect) for effect in found)
-            refusal = next(
-                (
-                    _refusal(rule, effect, targets, occasion, self.view.is_exposed)
-                    for rule, effect in blocking
-                    if rule
-                ),
-                None,
-            )
+            refusals = (self._refusal(rule, effect, targets, occasion) for rule, effect in blocking if rule)
+            refusal = next(refusals, None)
         elif speaker.tainted:
             # What is done in a turn that has read text from outside; a skipped update stays away until
             # somebody notices.
@@ -230,6 +207,19 @@ class Policy:
             if outer and all(self._is_allowed(effect, case) for effect in outer):
                 verdict = Verdict.ALLOW
         return Judgement(verdict, tuple(contents), refusal)
+
+    def _refusal(
+        self, rule: PickedRule, effect: Effect, targets: Sequence[str], occasion: Occasion
+    ) -> RefusedByRule:
+        """Return why a rule refuses a call on targets because of an effect."""
+        is_seen = bool(effect.entity_id) and self.view.is_exposed(effect.entity_id or "")
+        entity_id = str(effect.entity_id) if is_seen else next(iter(targets), "")
+        what, told = _what(rule, entity_id, self._hass, is_seen=is_seen)
+        reason, times = _reason(rule, occasion)
+        told |= times
+        sentence = f"{_TOLD[what]}{_REASONS[reason]}".format(**told)
+        detail = f"A rule of the household says: {sentence}. It holds for every call; tell the person why"
+        return RefusedByRule("_".join(filter(None, ("rule", what, reason))), detail, **told)
 
     def _case(self, occasion: Occasion) -> _Applying:
         profiles = (each for each in self._profiles if each.applies(self._hass, occasion.speaker))
