@@ -15,7 +15,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, ll
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
 from tests.helpers.policies import SERVICES
-from tests.helpers.secure_house import ENTITIES, SecureHouse, pending_ids
+from tests.helpers.secure_house import ENTITIES, SecureHouse, ask, pending_ids
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -306,6 +306,16 @@ async def test_an_area_asks_for_what_is_restricted(
         assert "Roof" in speech(result)
 
 
+async def became(agent: Agent, secure: SecureHouse, action: str, entity_id: str, **came: Any) -> str:
+    """Have the model do something; return whether it runs, asks or is blocked."""
+    secure.reset()
+    if action == "turn_off":
+        agent.hass.states.async_set(entity_id, "on", ENTITIES[entity_id][1])
+    call = ("ha_control", {"action": action, "entity_id": entity_id})
+    asked = speech(await ask(agent, call, said="Do it", **came)).startswith("Should I")
+    return "asks" if asked else "runs" if secure.calls else "blocked"
+
+
 CHILD = {"name": "Child", "only": ["light"], "restricted": ["light.turn_off"]}
 
 
@@ -333,17 +343,7 @@ async def test_profiles(hass: HomeAssistant, model_server: ModelServer, secure: 
         ({"device_id": "other"}, "turn_on", "switch.oven", "runs"),
     ]
     for came, action, entity_id, expected in cases:
-        secure.reset()
-        if action == "turn_off":
-            hass.states.async_set(entity_id, "on", ENTITIES[entity_id][1])
-        model_server.clear()
-        model_server.script(
-            [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("So.")]
-        )
-        result = await agent.say("Do it", **came)
-        asked = speech(result).startswith("Should I")
-        got = "asks" if asked else "runs" if secure.calls else "blocked"
-        assert got == expected, (came, action, entity_id)
+        assert await became(agent, secure, action, entity_id, **came) == expected, (came, action, entity_id)
 
 
 async def test_options(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
@@ -363,16 +363,7 @@ async def test_options(hass: HomeAssistant, model_server: ModelServer, secure: S
         ("open", "valve.water", "runs"),
         ("disarm", "alarm_control_panel.home", "asks"),
     ):
-        secure.reset()
-        if action == "turn_off":
-            hass.states.async_set(entity_id, "on", ENTITIES[entity_id][1])
-        model_server.clear()
-        model_server.script(
-            [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("So.")]
-        )
-        asked = speech(await agent.say("Do it")).startswith("Should I")
-        got = "asks" if asked else "runs" if secure.calls else "blocked"
-        assert got == expected, (action, entity_id)
+        assert await became(agent, secure, action, entity_id) == expected, (action, entity_id)
 
 
 def test_rules() -> None:
